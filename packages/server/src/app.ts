@@ -1,0 +1,73 @@
+import Koa from 'koa'
+import type { Deps } from './deps.ts'
+import { loginRoutes } from './flows/login/routes.ts'
+import { profileRoutes } from './flows/profile/routes.ts'
+import { refreshRoutes } from './flows/refresh/routes.ts'
+import { registrationRoutes } from './flows/registration/routes.ts'
+import { cors } from './http/cors.ts'
+import { errorHandler } from './http/error-handler.ts'
+import { buildOpenApi } from './http/openapi.ts'
+import { requestLog } from './http/request-log.ts'
+import { ok, type Route, route } from './http/route.ts'
+import { createRouting, type ReplyObserver } from './http/router.ts'
+import { appAccessRoutes } from './resources/app-access/routes.ts'
+import { appRoutes } from './resources/apps/routes.ts'
+import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
+import { systemRoutes } from './resources/system/routes.ts'
+import { userRoutes } from './resources/users/routes.ts'
+import { version } from './version.ts'
+
+export const BASE_PATH = '/api/v1'
+
+export interface AppOptions {
+  /** Set to true when the server begins to stop: `/ready` says so. */
+  lifecycle?: { isStopping: boolean }
+  onReply?: ReplyObserver
+}
+
+/** Every route of the service. */
+export function listRoutes(lifecycle: { isStopping: boolean } = { isStopping: false }): Route[] {
+  return [
+    ...systemRoutes({ version, lifecycle }),
+    ...registrationRoutes,
+    ...loginRoutes,
+    ...refreshRoutes,
+    ...profileRoutes,
+    ...appRoutes,
+    ...appAccessRoutes,
+    ...userRoutes,
+  ]
+}
+
+/** The OpenAPI document of the service; docs/openapi.json is this. */
+export function openApiDocument(routes: readonly Route[] = listRoutes()) {
+  return buildOpenApi(routes, { prefix: BASE_PATH, version })
+}
+
+/** The HTTP side of the service, from the outermost middleware to the routes. */
+export function createApp(deps: Deps, options: AppOptions = {}): Koa {
+  const routes = listRoutes(options.lifecycle)
+  const document = openApiDocument(routes)
+  const routing = createRouting(deps, BASE_PATH, [...routes, documentRoute(document)], { authenticate: authenticateCaller, onReply: options.onReply })
+  const app = new Koa()
+  app.use(requestLog(deps))
+  app.use(cors(deps, routing.methodsOf))
+  app.use(errorHandler(deps))
+  app.use(routing.middleware)
+  // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
+  app.on('error', (error: unknown) => deps.logger.warn({ err: error }, 'response failed'))
+  return app
+}
+
+function documentRoute(document: unknown): Route {
+  return route({
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'System',
+    summary: 'This document',
+    auth: 'public',
+    responses: { 200: null },
+    errors: [],
+    handle: async () => ok(document),
+  })
+}

@@ -1,0 +1,292 @@
+import { availableParallelism } from 'node:os'
+import { z } from 'zod'
+
+const documentedSamples = new Set(['change-me-change-me-change-me-change-me', 'your-256-bit-secret-your-256-bit-secret'])
+
+const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+
+function whole(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, message)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, message)
+}
+
+const limit = z
+  .string()
+  .regex(/^(off|[1-9]\d{0,8}\/[1-9]\d{0,6})$/, 'must be COUNT/SECONDS or off')
+  .transform((text): RateLimit | null => {
+    if (text === 'off') return null
+    const [count, seconds] = text.split('/').map(Number)
+    return { count: count!, seconds: seconds! }
+  })
+
+const webUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL')
+const originUrl = webUrl.transform((text) => text.replace(/\/+$/, ''))
+
+const secret = z.string().min(32, 'must have at least 32 characters')
+const encryptionKey = z
+  .string()
+  .transform((text) => Buffer.from(text, 'base64'))
+  .refine((key) => key.length === 32, 'must be 32 bytes in base64 (openssl rand -base64 32)')
+
+const databaseUrl = z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:PATH or postgres://…')
+
+function list(separator = ','): z.ZodType<string[], string> {
+  return z.string().transform((text) =>
+    text
+      .split(separator)
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== ''),
+  )
+}
+
+/** What a setting is when it is not given; `inProduction` where production differs. Shown in docs/configuration.md. */
+export interface SettingNotes {
+  default?: string
+  inProduction?: string
+}
+
+function setting<T extends z.ZodType>(schema: T, description: string, notes: SettingNotes = {}) {
+  return schema.optional().meta({ description, ...notes })
+}
+
+/** Every setting, in the order in which docs/configuration.md lists them (decisions 2). */
+export const settings = z.object({
+  NODE_ENV: setting(z.string(), '`production` is production mode', { default: 'development' }),
+  HOST: setting(z.string(), 'Address to listen on', { default: '127.0.0.1' }),
+  PORT: setting(whole(0, 65_535), 'Port to listen on; 0 takes a free one', { default: '4000' }),
+  PUBLIC_URL: setting(originUrl, 'Service address as the world sees it; links are never built from the Host header', {
+    default: '`http://HOST:PORT`',
+    inProduction: 'required',
+  }),
+  DATABASE_URL: setting(databaseUrl, '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`', {
+    default: 'sqlite:./.gatehouse/gatehouse.db',
+  }),
+  DB_POOL_MAX: setting(whole(1, 1_000), 'Postgres connections; everything also works with 1', { default: '10' }),
+  AUTH_AUTO_MIGRATE: setting(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', { default: 'true' }),
+  JWT_ACCESS_SECRET: setting(secret, 'Signs access tokens; shared with every consumer backend. At least 32 characters', {
+    default: 'a random one kept in `.gatehouse/`',
+    inProduction: 'required',
+  }),
+  JWT_ACCESS_SECRET_PREVIOUS: setting(secret, 'Still accepted while the secret is being rotated'),
+  AUTH_ENCRYPTION_KEY: setting(encryptionKey, 'Seals second factors, webhook and provider secrets. 32 bytes in base64', {
+    default: 'a random one kept in `.gatehouse/`',
+    inProduction: 'required',
+  }),
+  AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it'),
+  JWT_ISSUER: setting(z.string().max(200), 'Claim `iss`', { default: 'gatehouse' }),
+  JWT_ACCESS_TTL_SECONDS: setting(whole(1, 3_600), 'Life of an access token', { default: '900' }),
+  JWT_REFRESH_TTL_SECONDS: setting(whole(1, 315_360_000), 'Life of a refresh token that is not used', { default: '2592000' }),
+  JWT_SESSION_MAX_SECONDS: setting(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', { default: '7776000' }),
+  AUTH_REFRESH_LEEWAY_SECONDS: setting(whole(0, 300), 'How long a spent refresh token still gives its unused successor', { default: '10' }),
+  AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App of registrations that name none'),
+  AUTH_ALLOW_BASE_USER_LOGIN: setting(flag, 'Whether a login without an app gives a base-user token', { default: 'false' }),
+  AUTH_REQUIRE_APP_CODE: setting(flag, 'Whether a login must name an app', {
+    default: '`true`; `false` with AUTH_ALLOW_BASE_USER_LOGIN',
+  }),
+  AUTH_CLIENT_OVERRIDES: setting(z.enum(['open', 'declared']), 'Which overrides of roles and linked apps clients may send', {
+    default: 'open',
+    inProduction: 'declared',
+  }),
+  AUTH_ADMIN_APP_CODES: setting(list(), 'Apps whose tokens the admin API takes, by commas; `*` is all', {
+    default: '*',
+    inProduction: 'authctl',
+  }),
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: setting(z.string().max(254), 'At start, when no system_admin exists, one is made with this address'),
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password'),
+  AUTH_BCRYPT_COST: setting(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', { default: '12' }),
+  AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'cores − 1, from 1 to 4' }),
+  AUTH_PASSWORD_BLOCKLIST: setting(z.enum(['on', 'off']), 'Refuse the commonest passwords', { default: 'off', inProduction: 'on' }),
+  AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
+  AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
+  AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
+  AUTH_RATE_LIMIT_IP: setting(limit, 'POSTs under `/auth/` per address without a bearer, COUNT/SECONDS or `off`', {
+    default: '1000/60',
+    inProduction: '100/60',
+  }),
+  AUTH_TRUST_PROXY: setting(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', { default: '0' }),
+  AUTH_CORS_ORIGINS: setting(list(), 'Browser origins that may call, by commas; `*` is all', { default: '*' }),
+  AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
+  SMTP_URL: setting(
+    z.string().refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp or smtps URL'),
+    'Mail server; without one, mails become `.eml` files',
+    { inProduction: 'required' },
+  ),
+  MAIL_FROM: setting(z.string().max(320), 'Sender of mails', { default: 'no-reply@localhost' }),
+  AUTH_MAIL_DIR: setting(z.string(), 'Where mails go without SMTP', { default: '.gatehouse/mail' }),
+  AUTH_DEFAULT_FRONTEND_URL: setting(originUrl, 'Link origin of apps without `frontend_url`', { default: '`PUBLIC_URL`' }),
+  AUTH_WEBHOOK_ALLOW_PRIVATE: setting(flag, 'Whether webhooks may reach loopback, private and link-local addresses', {
+    default: 'true',
+    inProduction: 'false',
+  }),
+  AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
+  AUTH_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that delivered payloads, ended sessions and spent tokens are kept', { default: '90' }),
+  AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that audit events are kept', { default: 'for ever' }),
+  LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', { default: 'info' }),
+})
+
+export interface RateLimit {
+  count: number
+  seconds: number
+}
+
+/** The settings in the form that the code uses. Times end in their unit. */
+export interface Config {
+  production: boolean
+  host: string
+  port: number
+  publicUrl: string
+  databaseUrl: string
+  dbPoolMax: number
+  autoMigrate: boolean
+  accessSecret: string
+  previousAccessSecret: string | undefined
+  encryptionKeys: [Buffer, ...Buffer[]]
+  issuer: string
+  accessTtlSeconds: number
+  refreshTtlSeconds: number
+  sessionMaxSeconds: number
+  refreshLeewaySeconds: number
+  defaultAppCode: string | undefined
+  allowBaseUserLogin: boolean
+  requireAppCode: boolean
+  clientOverrides: 'open' | 'declared'
+  adminAppCodes: string[]
+  bootstrapAdmin: { email: string; password: string } | undefined
+  bcryptCost: number
+  hashThreads: number
+  passwordBlocklist: boolean
+  lockoutThreshold: number
+  lockoutSeconds: number
+  accountLimit: RateLimit | null
+  ipLimit: RateLimit | null
+  trustedProxies: number
+  corsOrigins: string[]
+  metricsToken: string | undefined
+  smtpUrl: string | undefined
+  mailFrom: string
+  mailDir: string
+  defaultFrontendUrl: string
+  webhookAllowPrivate: boolean
+  chatWebhookHosts: string[]
+  retentionDays: number
+  auditRetentionDays: number | undefined
+  logLevel: string
+}
+
+/** All that is wrong with the settings, a line each that names the variable and never its value. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+/** Gives the secret kept under `name`, made on first use. Only asked outside production. */
+export type SecretKeeper = (name: 'jwt-access-secret' | 'encryption-key') => string
+
+/**
+ * Reads the settings from an environment. An empty variable counts as unset.
+ * Throws ConfigError with every fault at once.
+ */
+export function loadConfig(environment: Record<string, string | undefined>, keptSecret: SecretKeeper): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([name, value]) => value !== '' && name in settings.shape))
+  const parsed = settings.safeParse(given)
+  const faults = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  // What parsed on its own is judged further even when other variables are faulty, so that one run names every fault.
+  const env = parsed.success ? parsed.data : parseSingly(given)
+  faults.push(...crossFaults(env, new Set(Object.keys(given))))
+  if (faults.length > 0) throw new ConfigError(faults)
+
+  const production = env.NODE_ENV === 'production'
+  const host = env.HOST ?? '127.0.0.1'
+  const port = env.PORT ?? 4000
+  const publicUrl = env.PUBLIC_URL ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(keptSecret('encryption-key'), 'base64')
+  const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN ?? false
+  return {
+    production,
+    host,
+    port,
+    publicUrl,
+    databaseUrl: env.DATABASE_URL ?? 'sqlite:./.gatehouse/gatehouse.db',
+    dbPoolMax: env.DB_POOL_MAX ?? 10,
+    autoMigrate: env.AUTH_AUTO_MIGRATE ?? true,
+    accessSecret: env.JWT_ACCESS_SECRET ?? keptSecret('jwt-access-secret'),
+    previousAccessSecret: env.JWT_ACCESS_SECRET_PREVIOUS,
+    encryptionKeys: env.AUTH_ENCRYPTION_KEY_PREVIOUS ? [encryptionKey, env.AUTH_ENCRYPTION_KEY_PREVIOUS] : [encryptionKey],
+    issuer: env.JWT_ISSUER ?? 'gatehouse',
+    accessTtlSeconds: env.JWT_ACCESS_TTL_SECONDS ?? 900,
+    refreshTtlSeconds: env.JWT_REFRESH_TTL_SECONDS ?? 2_592_000,
+    sessionMaxSeconds: env.JWT_SESSION_MAX_SECONDS ?? 7_776_000,
+    refreshLeewaySeconds: env.AUTH_REFRESH_LEEWAY_SECONDS ?? 10,
+    defaultAppCode: env.AUTH_DEFAULT_APP_CODE,
+    allowBaseUserLogin,
+    requireAppCode: env.AUTH_REQUIRE_APP_CODE ?? !allowBaseUserLogin,
+    clientOverrides: env.AUTH_CLIENT_OVERRIDES ?? (production ? 'declared' : 'open'),
+    adminAppCodes: env.AUTH_ADMIN_APP_CODES ?? (production ? ['authctl'] : ['*']),
+    bootstrapAdmin:
+      env.AUTH_BOOTSTRAP_ADMIN_EMAIL !== undefined && env.AUTH_BOOTSTRAP_ADMIN_PASSWORD !== undefined
+        ? { email: env.AUTH_BOOTSTRAP_ADMIN_EMAIL, password: env.AUTH_BOOTSTRAP_ADMIN_PASSWORD }
+        : undefined,
+    bcryptCost: env.AUTH_BCRYPT_COST ?? 12,
+    hashThreads: env.AUTH_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1)),
+    passwordBlocklist: (env.AUTH_PASSWORD_BLOCKLIST ?? (production ? 'on' : 'off')) === 'on',
+    lockoutThreshold: env.AUTH_LOCKOUT_THRESHOLD ?? 10,
+    lockoutSeconds: env.AUTH_LOCKOUT_SECONDS ?? 900,
+    accountLimit: env.AUTH_RATE_LIMIT_ACCOUNT === undefined ? { count: 20, seconds: 300 } : env.AUTH_RATE_LIMIT_ACCOUNT,
+    ipLimit: env.AUTH_RATE_LIMIT_IP === undefined ? { count: production ? 100 : 1_000, seconds: 60 } : env.AUTH_RATE_LIMIT_IP,
+    trustedProxies: env.AUTH_TRUST_PROXY ?? 0,
+    corsOrigins: env.AUTH_CORS_ORIGINS ?? ['*'],
+    metricsToken: env.AUTH_METRICS_TOKEN,
+    smtpUrl: env.SMTP_URL,
+    mailFrom: env.MAIL_FROM ?? 'no-reply@localhost',
+    mailDir: env.AUTH_MAIL_DIR ?? '.gatehouse/mail',
+    defaultFrontendUrl: env.AUTH_DEFAULT_FRONTEND_URL ?? publicUrl,
+    webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE ?? !production,
+    chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
+    retentionDays: env.AUTH_RETENTION_DAYS ?? 90,
+    auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
+    logLevel: env.LOG_LEVEL ?? 'info',
+  }
+}
+
+type Environment = z.output<typeof settings>
+
+function parseSingly(given: Record<string, unknown>): Environment {
+  const parsed = Object.entries(given).map(([name, value]) => [name, settings.shape[name as keyof typeof settings.shape].safeParse(value)] as const)
+  return Object.fromEntries(parsed.filter(([, result]) => result.success).map(([name, result]) => [name, result.data]))
+}
+
+/** Rules over more than one variable. `given` names the variables that were set, faulty or not. */
+function crossFaults(env: Environment, given: ReadonlySet<string>): string[] {
+  const faults: string[] = []
+  const production = env.NODE_ENV === 'production'
+  if (production) {
+    for (const name of ['PUBLIC_URL', 'JWT_ACCESS_SECRET', 'AUTH_ENCRYPTION_KEY', 'SMTP_URL'] as const) {
+      if (!given.has(name)) faults.push(`${name} is required in production`)
+    }
+    for (const name of ['JWT_ACCESS_SECRET', 'JWT_ACCESS_SECRET_PREVIOUS'] as const) {
+      const value = env[name]
+      if (value && (new Set(value).size === 1 || documentedSamples.has(value))) {
+        faults.push(`${name} must be random: one repeated character or a documented sample protects nothing`)
+      }
+    }
+  }
+  if (env.AUTH_BCRYPT_COST !== undefined && env.AUTH_BCRYPT_COST < 10 && env.NODE_ENV !== 'test') {
+    faults.push('AUTH_BCRYPT_COST must be from 10 to 15')
+  }
+  if (env.JWT_ACCESS_SECRET !== undefined && env.JWT_ACCESS_SECRET === env.JWT_ACCESS_SECRET_PREVIOUS) {
+    faults.push('JWT_ACCESS_SECRET_PREVIOUS must differ from JWT_ACCESS_SECRET')
+  }
+  if (given.has('AUTH_BOOTSTRAP_ADMIN_EMAIL') !== given.has('AUTH_BOOTSTRAP_ADMIN_PASSWORD')) {
+    faults.push('AUTH_BOOTSTRAP_ADMIN_EMAIL and AUTH_BOOTSTRAP_ADMIN_PASSWORD go together')
+  }
+  return faults
+}

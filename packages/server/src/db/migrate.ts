@@ -1,0 +1,56 @@
+import type { Knex } from 'knex'
+import { isPostgres } from './knex.ts'
+import * as initial from './migrations/0001-initial.ts'
+import { seed } from './seed.ts'
+
+interface Migration {
+  up(db: Knex): Promise<void>
+}
+
+/** Imported one by one: a bundle has no folder to scan. Names are recorded in the database and never change. */
+const migrations: Record<string, Migration> = {
+  '0001-initial': initial,
+}
+
+const table = 'schema_migrations'
+/** Any constant will do, as long as every server takes the same. */
+const advisoryLock = 7_231_004
+
+/** The database was migrated by a newer server: this one would misread it. */
+export class SchemaTooNewError extends Error {
+  constructor(unknown: readonly string[]) {
+    super(`the database schema is newer than this server (it holds ${unknown.join(', ')}); run the newer version`)
+    this.name = 'SchemaTooNewError'
+  }
+}
+
+/** The names of the migrations that this server has and the database has not, oldest first. Throws SchemaTooNewError. */
+export async function pendingMigrations(db: Knex): Promise<string[]> {
+  const applied: string[] = (await db.schema.hasTable(table)) ? await db(table).pluck('name') : []
+  const unknown = applied.filter((name) => !(name in migrations))
+  if (unknown.length > 0) throw new SchemaTooNewError(unknown)
+  return Object.keys(migrations).filter((name) => !applied.includes(name))
+}
+
+/**
+ * Brings the schema and the built-in rows up to date and returns what it applied. All of it is one transaction, and servers that
+ * start at once wait for one another, so a database is never found half migrated. Throws SchemaTooNewError.
+ */
+export async function migrate(db: Knex, now: number = Date.now()): Promise<string[]> {
+  return db.transaction(async (trx) => {
+    if (isPostgres(trx)) await trx.raw('select pg_advisory_xact_lock(?)', [advisoryLock])
+    const pending = await pendingMigrations(trx)
+    if (pending.length > 0 && !(await trx.schema.hasTable(table))) {
+      await trx.schema.createTable(table, (t) => {
+        t.text('name').primary()
+        t.bigInteger('applied_at').notNullable()
+      })
+    }
+    for (const name of pending) {
+      await migrations[name]!.up(trx)
+      await trx(table).insert({ name, applied_at: now })
+    }
+    if (pending.length > 0) await seed(trx, now)
+    return pending
+  })
+}

@@ -1,0 +1,334 @@
+import type { Knex } from 'knex'
+
+// Conventions of every table (docs/architecture.md, "The data model"): ids are UUIDv7; times are bigint milliseconds since 1970
+// from the app's clock; yes or no is an integer 0 or 1; lists and objects are JSON text. So one statement means the same on both
+// databases. Codes of roles and names of pools and services never change and serve as keys themselves.
+
+function stamps(t: Knex.CreateTableBuilder): void {
+  t.bigInteger('created_at').notNullable()
+  t.bigInteger('updated_at').notNullable()
+}
+
+function owner(t: Knex.CreateTableBuilder, column: string, table: string): Knex.ReferencingColumnBuilder {
+  return t.uuid(column).references('id').inTable(table).onDelete('CASCADE')
+}
+
+export async function up(db: Knex): Promise<void> {
+  await createOrganizationsAndRoles(db)
+  await createApps(db)
+  await createUsers(db)
+  await createMembershipsAndAccess(db)
+  await createSessions(db)
+  await createSecondFactors(db)
+  await createInvitationsAndMailTokens(db)
+  await createServiceAccounts(db)
+  await createOutbox(db)
+  await createAuditEvents(db)
+  await createLimits(db)
+}
+
+async function createOrganizationsAndRoles(db: Knex): Promise<void> {
+  await db.schema.createTable('organizations', (t) => {
+    t.uuid('id').primary()
+    t.text('slug').notNullable().unique()
+    t.text('name').notNullable()
+    stamps(t)
+  })
+  await db.schema.createTable('roles', (t) => {
+    t.text('code').primary()
+    t.text('name').notNullable()
+    t.text('scope').notNullable().checkIn(['global', 'org'])
+    t.text('description')
+    t.integer('built_in').notNullable().defaultTo(0)
+    stamps(t)
+  })
+  // One row per service that ever registered: the row that its registrations lock, and the newest revision they named.
+  await db.schema.createTable('permission_services', (t) => {
+    t.text('service').primary()
+    t.bigInteger('revision')
+    t.bigInteger('registered_at').notNullable()
+  })
+  await db.schema.createTable('permissions', (t) => {
+    t.uuid('id').primary()
+    t.text('service').notNullable().references('service').inTable('permission_services')
+    t.text('code').notNullable()
+    t.text('name').notNullable()
+    t.text('resource').notNullable()
+    t.text('action').notNullable()
+    t.bigInteger('pruned_at')
+    stamps(t)
+    t.unique(['service', 'code'])
+  })
+  // A pruned permission is a tombstone: it owns nothing, so another service may declare its code.
+  await db.raw('create unique index permissions_code_live on permissions (code) where pruned_at is null')
+  await db.schema.createTable('role_permissions', (t) => {
+    t.text('role_code').notNullable().references('code').inTable('roles').onDelete('CASCADE')
+    owner(t, 'permission_id', 'permissions').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.primary(['role_code', 'permission_id'])
+    t.index(['permission_id'])
+  })
+}
+
+async function createApps(db: Knex): Promise<void> {
+  await db.schema.createTable('apps', (t) => {
+    t.uuid('id').primary()
+    t.text('code').notNullable().unique()
+    t.text('name').notNullable()
+    t.text('description')
+    t.text('status').notNullable().checkIn(['active', 'inactive'])
+    t.integer('built_in').notNullable().defaultTo(0)
+    t.text('allowed_redirect_urls').notNullable().defaultTo('[]')
+    t.text('service_codes').notNullable().defaultTo('[]')
+    t.integer('auto_grant_on_signup').notNullable().defaultTo(0)
+    t.text('registration_namespace').notNullable().defaultTo('default')
+    t.text('read_namespaces').notNullable().defaultTo('[]')
+    t.uuid('default_organization_id').references('id').inTable('organizations').onDelete('RESTRICT').index()
+    t.text('default_role_code').references('code').inTable('roles').onDelete('RESTRICT').index()
+    t.text('linked_app_codes').notNullable().defaultTo('[]')
+    t.text('override_role_codes').notNullable().defaultTo('[]')
+    t.text('frontend_url')
+    t.text('allowed_email_domains').notNullable().defaultTo('[]')
+    t.text('allowed_auth_methods').notNullable().defaultTo('[]')
+    t.text('webhooks').notNullable().defaultTo('[]')
+    t.text('permission_scope').notNullable().defaultTo('services').checkIn(['services', 'roles'])
+    t.text('sign_up').notNullable().defaultTo('open').checkIn(['open', 'invitation', 'closed'])
+    stamps(t)
+  })
+}
+
+async function createUsers(db: Knex): Promise<void> {
+  await db.schema.createTable('users', (t) => {
+    t.uuid('id').primary()
+    t.text('email').notNullable()
+    t.bigInteger('email_verified_at')
+    t.text('password_hash')
+    t.text('first_name')
+    t.text('last_name')
+    t.text('namespace').notNullable()
+    t.text('status').notNullable().defaultTo('active').checkIn(['active', 'suspended', 'deleted'])
+    // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= min_token_version here and at user_apps.
+    t.integer('token_version').notNullable().defaultTo(0)
+    t.integer('min_token_version').notNullable().defaultTo(0)
+    t.bigInteger('deleted_at')
+    stamps(t)
+    t.index(['namespace', 'id'])
+  })
+  // Serves every search by address, and is the last line of defence for "unique per pool"; a deleted user's address is free.
+  await db.raw("create unique index users_email_namespace_live on users (email, namespace) where status <> 'deleted'")
+  await db.schema.createTable('user_namespaces', (t) => {
+    owner(t, 'user_id', 'users').notNullable()
+    t.text('namespace').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.primary(['user_id', 'namespace'])
+    t.index(['namespace', 'user_id'])
+  })
+  await db.schema.createTable('user_roles', (t) => {
+    owner(t, 'user_id', 'users').notNullable()
+    t.text('role_code').notNullable().references('code').inTable('roles').onDelete('RESTRICT')
+    t.bigInteger('created_at').notNullable()
+    t.primary(['user_id', 'role_code'])
+    t.index(['role_code', 'user_id'])
+  })
+}
+
+async function createMembershipsAndAccess(db: Knex): Promise<void> {
+  await db.schema.createTable('organization_memberships', (t) => {
+    t.uuid('id').primary()
+    t.uuid('organization_id').notNullable().references('id').inTable('organizations').onDelete('RESTRICT')
+    owner(t, 'user_id', 'users').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.unique(['organization_id', 'user_id'])
+    t.index(['user_id'])
+    t.index(['organization_id', 'id'])
+  })
+  await db.schema.createTable('membership_roles', (t) => {
+    owner(t, 'membership_id', 'organization_memberships').notNullable()
+    t.text('role_code').notNullable().references('code').inTable('roles').onDelete('RESTRICT')
+    t.primary(['membership_id', 'role_code'])
+    t.index(['role_code'])
+  })
+  // The contract's user_apps: may this user enter this app. A revoked row stays, so that auto-grant cannot bring it back.
+  await db.schema.createTable('user_apps', (t) => {
+    t.uuid('id').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    owner(t, 'app_id', 'apps').notNullable()
+    t.text('status').notNullable().checkIn(['active', 'revoked'])
+    t.text('granted_via').notNullable()
+    t.text('reason')
+    t.integer('min_token_version').notNullable().defaultTo(0)
+    t.bigInteger('granted_at').notNullable()
+    t.bigInteger('expires_at')
+    t.bigInteger('revoked_at')
+    t.unique(['user_id', 'app_id'])
+    t.index(['app_id', 'id'])
+  })
+}
+
+async function createSessions(db: Knex): Promise<void> {
+  await db.schema.createTable('sessions', (t) => {
+    t.uuid('id').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    owner(t, 'app_id', 'apps')
+    t.uuid('organization_id').references('id').inTable('organizations').onDelete('SET NULL')
+    t.text('auth_method').notNullable()
+    // The user's token_version when the session began. A floor raised above it ends the session, also one that began in a race.
+    t.integer('token_version').notNullable()
+    t.text('ip')
+    t.text('user_agent')
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('last_used_at').notNullable()
+    // However often it is refreshed, a session ends here.
+    t.bigInteger('expires_at').notNullable()
+    t.bigInteger('ended_at')
+    t.text('ended_reason')
+    t.index(['user_id', 'id'])
+    t.index(['app_id'])
+    t.index(['expires_at'])
+  })
+  // One row per refresh token ever given: a spent one is recognized when it comes back, and ends its session.
+  await db.schema.createTable('refresh_tokens', (t) => {
+    t.text('token_hash').primary()
+    owner(t, 'session_id', 'sessions').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('expires_at').notNullable()
+    t.bigInteger('used_at')
+    t.text('successor_hash')
+    // The successor itself, sealed, for a client whose answer was lost; only worth something until the leeway ends.
+    t.text('successor_box')
+    t.index(['session_id'])
+  })
+  await db.schema.createTable('revocations', (t) => {
+    t.bigIncrements('cursor')
+    t.uuid('user_id').notNullable()
+    t.uuid('app_id')
+    t.uuid('session_id')
+    t.integer('min_tv')
+    t.bigInteger('at').notNullable().index()
+  })
+}
+
+async function createSecondFactors(db: Knex): Promise<void> {
+  await db.schema.createTable('second_factors', (t) => {
+    t.uuid('user_id').primary().references('id').inTable('users').onDelete('CASCADE')
+    t.text('totp_box').notNullable()
+    t.bigInteger('activated_at')
+    // The newest accepted time step: it and all before it are spent.
+    t.bigInteger('last_step')
+    t.bigInteger('created_at').notNullable()
+  })
+  await db.schema.createTable('recovery_codes', (t) => {
+    owner(t, 'user_id', 'users').notNullable()
+    t.text('code_hash').notNullable()
+    t.bigInteger('used_at')
+    t.primary(['user_id', 'code_hash'])
+  })
+}
+
+async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
+  await db.schema.createTable('invitations', (t) => {
+    t.uuid('id').primary()
+    t.uuid('organization_id').notNullable().references('id').inTable('organizations').onDelete('CASCADE')
+    t.text('token_hash').notNullable().unique()
+    t.text('email')
+    t.text('role_codes').notNullable()
+    owner(t, 'app_id', 'apps')
+    // Set when a system_admin invited: only then does accepting grant the app.
+    t.integer('grants_app').notNullable().defaultTo(0)
+    t.uuid('invited_by')
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('expires_at').notNullable()
+    t.bigInteger('accepted_at')
+    t.uuid('accepted_by')
+    t.index(['organization_id', 'id'])
+  })
+  await db.schema.createTable('mail_tokens', (t) => {
+    t.text('token_hash').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    t.text('purpose').notNullable().checkIn(['verify_email', 'reset_password', 'magic_link'])
+    // The address the mail went to: a token stops fitting when the user's address changes.
+    t.text('email').notNullable()
+    owner(t, 'app_id', 'apps')
+    t.text('redirect_url')
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('expires_at').notNullable().index()
+    t.bigInteger('spent_at')
+    t.index(['user_id', 'purpose', 'created_at'])
+  })
+}
+
+async function createServiceAccounts(db: Knex): Promise<void> {
+  await db.schema.createTable('service_accounts', (t) => {
+    t.uuid('id').primary()
+    t.text('name').notNullable()
+    t.text('service').notNullable()
+    t.text('scopes').notNullable()
+    t.text('app_codes').notNullable().defaultTo('[]')
+    t.text('token_hash').notNullable().unique()
+    t.bigInteger('expires_at')
+    t.bigInteger('last_used_at')
+    stamps(t)
+  })
+}
+
+async function createOutbox(db: Knex): Promise<void> {
+  // Webhooks and mail: written in the transaction of what they tell about, sent by a worker that claims rows with a lease.
+  await db.schema.createTable('outbox', (t) => {
+    t.uuid('id').primary()
+    t.text('kind').notNullable().checkIn(['webhook', 'mail'])
+    t.uuid('app_id')
+    // The webhook's name in its app, or the mail's purpose.
+    t.text('name').notNullable()
+    t.text('destination').notNullable()
+    t.text('payload').notNullable()
+    t.text('status').notNullable().defaultTo('pending').checkIn(['pending', 'delivered', 'failed'])
+    t.integer('attempts').notNullable().defaultTo(0)
+    t.bigInteger('next_attempt_at').notNullable()
+    t.bigInteger('leased_until')
+    t.integer('last_status')
+    t.text('last_error')
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('finished_at')
+    t.index(['app_id', 'id'])
+  })
+  await db.raw("create index outbox_due on outbox (next_attempt_at) where status = 'pending'")
+  await db.raw('create index outbox_finished on outbox (finished_at) where finished_at is not null')
+}
+
+async function createAuditEvents(db: Knex): Promise<void> {
+  // No foreign keys: the record outlives what it is about.
+  await db.schema.createTable('audit_events', (t) => {
+    t.uuid('id').primary()
+    t.text('event').notNullable()
+    t.text('reason')
+    t.text('actor_type').notNullable().checkIn(['user', 'service_account', 'system', 'anonymous'])
+    t.uuid('actor_id')
+    t.uuid('user_id')
+    t.uuid('app_id')
+    t.text('ip')
+    t.text('user_agent')
+    t.text('request_id')
+    t.text('details')
+    t.bigInteger('at').notNullable().index()
+    t.index(['event', 'id'])
+    t.index(['user_id', 'id'])
+    t.index(['app_id', 'id'])
+    t.index(['actor_id', 'id'])
+  })
+}
+
+async function createLimits(db: Knex): Promise<void> {
+  // Fixed windows from the first hit, counted by one upsert and shared by all servers.
+  await db.schema.createTable('rate_limits', (t) => {
+    t.text('key').primary()
+    t.integer('count').notNullable()
+    t.bigInteger('resets_at').notNullable().index()
+  })
+  // Keyed by user, or by a digest of (e-mail, app) for addresses that no user has.
+  await db.schema.createTable('lockouts', (t) => {
+    t.text('key').primary()
+    t.integer('failures').notNullable()
+    t.bigInteger('last_failed_at').notNullable().index()
+    t.bigInteger('locked_until')
+  })
+}

@@ -1,0 +1,45 @@
+import type { Knex } from 'knex'
+import { newId } from '../lib/uuid.ts'
+
+const roles = [
+  { code: 'base_user', name: 'Base user', scope: 'global', description: 'Every registered user' },
+  { code: 'super_admin', name: 'Super admin', scope: 'global', description: 'Holds every permission, without being a system admin' },
+  { code: 'system_admin', name: 'System admin', scope: 'global', description: 'Administers this service' },
+  { code: 'org_member', name: 'Organization member', scope: 'org', description: 'Member of an organization' },
+  { code: 'org_admin', name: 'Organization admin', scope: 'org', description: 'Administers the members of an organization' },
+]
+
+/** The `core` slice (contract 2.6): in every access token. */
+const corePermissions = [
+  { resource: 'users', action: 'read_self', name: 'Read the own profile' },
+  { resource: 'users', action: 'update_self', name: 'Change the own profile' },
+]
+
+/** The rows that exist from the first start (decisions 3): built-in roles, core permissions, the app `authctl`. Repeatable. */
+export async function seed(db: Knex, now: number): Promise<void> {
+  const stamps = { created_at: now, updated_at: now }
+  await db('roles')
+    .insert(roles.map((role) => ({ ...role, built_in: 1, ...stamps })))
+    .onConflict('code')
+    .ignore()
+  await db('permission_services').insert({ service: 'core', registered_at: now }).onConflict('service').ignore()
+  await db('permissions')
+    .insert(corePermissions.map((core) => ({ id: newId(now), service: 'core', code: `${core.resource}:${core.action}`, ...core, ...stamps })))
+    .onConflict(['service', 'code'])
+    .ignore()
+  await db('apps')
+    .insert({
+      id: newId(now),
+      code: 'authctl',
+      name: 'authctl',
+      description: 'The command line for admins',
+      status: 'active',
+      built_in: 1,
+      service_codes: '[]',
+      registration_namespace: 'default',
+      sign_up: 'closed',
+      ...stamps,
+    })
+    .onConflict('code')
+    .ignore()
+}

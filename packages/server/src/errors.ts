@@ -1,0 +1,96 @@
+interface ErrorDefinition {
+  status: number
+  title: string
+}
+
+/**
+ * Every error code of the HTTP API (decisions 1) with its status. A code is a stable word that clients switch on; the table is
+ * closed: what is not in it does not compile.
+ */
+export const errorCodes = {
+  validation_failed: { status: 400, title: 'The request is not valid' },
+  invalid_json: { status: 400, title: 'The body is not a JSON object that this service reads' },
+  app_code_required: { status: 400, title: 'An app_code is required' },
+  code_immutable: { status: 400, title: 'The code of an app cannot be changed' },
+  invalid_invitation: { status: 400, title: 'The invitation is not valid' },
+  token_missing: { status: 401, title: 'A bearer token is required' },
+  token_invalid: { status: 401, title: 'The token is not valid' },
+  token_expired: { status: 401, title: 'The token has expired' },
+  token_revoked: { status: 401, title: 'The token has been revoked' },
+  invalid_credentials: { status: 401, title: 'The e-mail or the password is wrong' },
+  invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
+  refresh_token_reused: { status: 401, title: 'The refresh token was used before; its session has ended' },
+  system_admin_required: { status: 403, title: 'The role system_admin is required' },
+  admin_app_not_allowed: { status: 403, title: 'Tokens of this app cannot administer the service' },
+  service_caller_required: { status: 403, title: 'Only a service account or a system_admin may do this' },
+  scope_required: { status: 403, title: 'The service account lacks the scope for this' },
+  app_inactive: { status: 403, title: 'The app is inactive' },
+  app_access_denied: { status: 403, title: 'The user has no access to this app' },
+  account_suspended: { status: 403, title: 'The account is suspended' },
+  organization_membership_required: { status: 403, title: 'The user is not a member of this organization' },
+  sign_up_closed: { status: 403, title: 'This app does not take registrations' },
+  email_domain_not_allowed: { status: 403, title: 'This app does not take registrations from this e-mail domain' },
+  auth_method_not_allowed: { status: 403, title: 'This app does not take registrations by this method' },
+  not_found: { status: 404, title: 'Not found' },
+  app_not_found: { status: 404, title: 'No app has this code' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  user_exists: { status: 409, title: 'A user with this e-mail exists' },
+  app_code_taken: { status: 409, title: 'Another app has this code' },
+  app_in_use: { status: 409, title: 'Users still have access to this app' },
+  built_in: { status: 409, title: 'This is built in and cannot be changed so' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be application/json' },
+  account_locked: { status: 423, title: 'The account is locked after too many failed logins' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  unavailable: { status: 503, title: 'The service cannot do this right now' },
+} as const satisfies Record<string, ErrorDefinition>
+
+export type ErrorCode = keyof typeof errorCodes
+
+/** Why one field of a request is refused; only with `validation_failed`. */
+export type FieldErrorCode = 'required' | 'invalid_type' | 'invalid_value' | 'unknown_field' | 'too_short' | 'too_long' | 'too_common'
+
+export interface FieldError {
+  /** Where: member names and list positions joined by dots, `webhooks.0.url`. */
+  path: string
+  code: FieldErrorCode
+  message: string
+}
+
+export interface ApiErrorOptions {
+  /** One sentence for the caller. Never the internal reason. */
+  detail?: string
+  errors?: FieldError[]
+  /** Seconds; sent as `Retry-After`. */
+  retryAfter?: number
+  headers?: Record<string, string>
+  /** For the log alone. */
+  cause?: unknown
+}
+
+/** An outcome that the caller is told as a status and a code. Becomes HTTP in one place, `http/error-handler.ts`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly detail: string | undefined
+  readonly errors: FieldError[] | undefined
+  readonly retryAfter: number | undefined
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    super(options.detail ?? errorCodes[code].title, { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = errorCodes[code].status
+    this.detail = options.detail
+    this.errors = options.errors
+    this.retryAfter = options.retryAfter
+    this.headers = options.headers ?? {}
+  }
+}
+
+/** A `validation_failed` about one field, for rules that need more than the body to judge. */
+export function fieldError(path: string, code: FieldErrorCode, message: string): ApiError {
+  return new ApiError('validation_failed', { detail: `${path}: ${message}`, errors: [{ path, code, message }] })
+}

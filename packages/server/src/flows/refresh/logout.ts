@@ -1,0 +1,14 @@
+import { type Deps, transaction } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { endSession } from '../../resources/revocations/end-sessions.ts'
+
+/** Ends the session of a refresh token. Whoever comes with an unknown or dead one has what they wanted, so it never fails. */
+export async function logout(deps: Deps, refreshToken: string, actor: Actor): Promise<void> {
+  const token = await deps
+    .db('refresh_tokens')
+    .where({ token_hash: hashOpaqueToken(refreshToken) })
+    .first('session_id')
+  if (!token) return
+  await transaction(deps, (deps) => endSession(deps, { sessionId: token.session_id, event: 'logout' }, actor))
+}

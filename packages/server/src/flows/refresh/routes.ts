@@ -1,0 +1,36 @@
+import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { tokenAnswer } from '../../resources/sessions/schema.ts'
+import { logout } from './logout.ts'
+import { refresh } from './refresh.ts'
+import { logoutBody, refreshBody } from './schema.ts'
+
+const tag = 'Authentication'
+
+export const refreshRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/auth/refresh',
+    tag,
+    summary: 'Exchange a refresh token for new tokens',
+    auth: 'public',
+    noStore: true,
+    body: refreshBody,
+    responses: { 200: tokenAnswer },
+    errors: ['app_access_denied', 'app_inactive', 'invalid_refresh_token', 'organization_membership_required', 'refresh_token_reused'],
+    handle: async (deps, { body, origin }) => ok(await refresh(deps, body, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/logout',
+    tag,
+    summary: 'End the session of a refresh token',
+    auth: 'public',
+    body: logoutBody,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { body, origin }) => {
+      await logout(deps, body.refresh_token, { caller: undefined, origin })
+      return noContent()
+    },
+  }),
+]

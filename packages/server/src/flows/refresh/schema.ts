@@ -1,0 +1,11 @@
+import { z } from 'zod'
+import { id } from '../../lib/fields.ts'
+
+const refreshToken = z.string().min(1).max(500)
+
+export const refreshBody = z
+  .object({ refresh_token: refreshToken, organization_id: id.nullish().transform((value) => value ?? undefined) })
+  .meta({ id: 'Refresh' })
+export type RefreshInput = z.output<typeof refreshBody>
+
+export const logoutBody = z.object({ refresh_token: refreshToken }).meta({ id: 'Logout' })

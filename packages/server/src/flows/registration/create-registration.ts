@@ -1,0 +1,57 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { App } from '../../models/app.ts'
+import { findAccess } from '../../resources/app-access/find-access.ts'
+import { provisionAccess } from '../../resources/app-access/provision-access.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { foundOrganization } from '../../resources/organizations/found-organization.ts'
+import { listMemberships, type Membership } from '../../resources/organizations/list-memberships.ts'
+import { openSession } from '../../resources/sessions/open-session.ts'
+import { insertUser } from '../../resources/users/insert-user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { acceptInvitation } from './accept-invitation.ts'
+import { presentRegistration } from './present.ts'
+import type { RegisterInput, RegistrationAnswer } from './schema.ts'
+
+export interface NewRegistration {
+  input: RegisterInput
+  app: App
+  pools: readonly string[]
+  passwordHash: string
+}
+
+/**
+ * Creates the user with everything that belongs to it (contract 4.4 step 5), in the transaction of the caller, who holds the lock
+ * on the e-mail and has checked for a collision.
+ */
+export async function createRegistration(deps: Deps, { input, app, pools, passwordHash }: NewRegistration, actor: Actor): Promise<RegistrationAnswer> {
+  const user = await insertUser(deps, {
+    email: input.email,
+    passwordHash,
+    firstName: input.first_name ?? null,
+    lastName: input.last_name ?? null,
+    namespace: app.registration_namespace,
+    tags: pools.filter((pool) => pool !== app.registration_namespace),
+    emailVerified: false,
+    roles: ['base_user'],
+  })
+  await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id })
+  const organization = await associateOrganization(deps, input, app, user, actor)
+  const access = await findAccess(deps, user.id, app.id)
+  const opensSession = access.isActive && input.mode !== 'register_or_return'
+  const tokens = opensSession ? await openSession(deps, { user, app, overrides: {}, authMethod: 'password' }, actor) : undefined
+  return presentRegistration({ created: true, user, app, granted: access.isActive, organization, tokens })
+}
+
+/** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case (decisions 4). */
+async function associateOrganization(deps: Deps, input: RegisterInput, app: App, user: PooledUser, actor: Actor): Promise<Membership | null> {
+  const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
+  const invitation = input.invite_token ?? input.invite_code
+  let organization: Membership | null = null
+  if (invitation) organization = await acceptInvitation(deps, invitation, user, actor)
+  else if (input.organization_name) organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
+  if (app.auto_grant_on_signup) {
+    await provisionAccess(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
+  }
+  return organization ?? (await listMemberships(deps, user.id))[0] ?? null
+}

@@ -1,0 +1,31 @@
+import { presentAppRef } from '../../resources/apps/present.ts'
+import type { Membership } from '../../resources/organizations/list-memberships.ts'
+import type { TokenAnswer } from '../../resources/sessions/present.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import type { RegistrationAnswer } from './schema.ts'
+
+/** The answer of a registration, for a new user and an existing one (decisions 4). */
+export function presentRegistration(input: {
+  created: boolean
+  user: PooledUser
+  app: { id: string; code: string }
+  granted: boolean
+  organization: Membership | null
+  tokens: TokenAnswer | undefined
+}): RegistrationAnswer {
+  const { tokens } = input
+  return {
+    created: input.created,
+    user: presentUser(input.user),
+    app: presentAppRef(input.app),
+    access: input.granted ? 'granted' : 'pending',
+    organization: input.organization,
+    ...(tokens && {
+      token_type: tokens.token_type,
+      access_token: tokens.access_token,
+      expires_in: tokens.expires_in,
+      refresh_token: tokens.refresh_token,
+      refresh_expires_in: tokens.refresh_expires_in,
+    }),
+  }
+}

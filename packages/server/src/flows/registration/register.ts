@@ -1,0 +1,67 @@
+import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { passwordFault } from '../../lib/password-policy.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { App } from '../../models/app.ts'
+import { findAccess } from '../../resources/app-access/find-access.ts'
+import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { login } from '../login/login.ts'
+import { checkPolicy } from './check-policy.ts'
+import { createRegistration } from './create-registration.ts'
+import { presentRegistration } from './present.ts'
+import type { RegisterInput, RegistrationAnswer } from './schema.ts'
+
+/**
+ * Registration: contract 4.4, step by step. Who may use `register_or_return` was checked by the route.
+ * Of any number of callers who register one e-mail over overlapping pool sets, on any number of servers, one creates the user.
+ * Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes, `validation_failed`, `user_exists`,
+ * `invalid_invitation`, and for `register_or_login` what a login throws.
+ */
+export async function register(deps: Deps, input: RegisterInput, actor: Actor): Promise<RegistrationAnswer> {
+  const app = await resolveApp(deps, input) // step 1
+  checkPolicy(app, { email: input.email, method: 'password', isInvited: Boolean(input.invite_token ?? input.invite_code) }) // step 2
+  const pools = poolSet(app) // step 3
+
+  // step 4, first without the lock: a collision that stands needs no hash
+  const existing = await findUserInPools(deps, input.email, pools)
+  if (existing) return meetExisting(deps, input, app, existing, actor)
+
+  const fault = passwordFault(input.password, input.email)
+  if (fault) throw fieldError('password', fault.code, fault.message)
+  const passwordHash = await deps.passwords.hash(input.password)
+
+  const outcome = await transaction(deps, async (deps) => {
+    // An index on one pool cannot see two apps whose sets overlap, so everybody with this address waits here.
+    await lockUntilCommit(deps, 'email', input.email)
+    const rival = await findUserInPools(deps, input.email, pools) // step 4 again, now for good
+    if (rival) return { rival }
+    return { answer: await createRegistration(deps, { input, app, pools, passwordHash }, actor) } // step 5
+  })
+  return outcome.rival ? meetExisting(deps, input, app, outcome.rival, actor) : outcome.answer
+}
+
+async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
+  const code = input.app_code ?? deps.config.defaultAppCode
+  if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
+  return getActiveApp(deps, code)
+}
+
+/** contract 4.4 step 4, by mode. */
+async function meetExisting(deps: Deps, input: RegisterInput, app: App, user: PooledUser, actor: Actor): Promise<RegistrationAnswer> {
+  switch (input.mode) {
+    case 'register':
+      throw new ApiError('user_exists')
+    case 'register_or_return': {
+      const access = await findAccess(deps, user.id, app.id)
+      return presentRegistration({ created: false, user, app, granted: access.isActive, organization: null, tokens: undefined })
+    }
+    case 'register_or_login': {
+      // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.
+      const tokens = await login(deps, { ...input, app_code: app.code, organization_id: undefined }, actor)
+      return presentRegistration({ created: false, user, app, granted: true, organization: tokens.organization, tokens })
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { type Route, route } from '../../http/route.ts'
+import { authorizeMode } from './authorize-mode.ts'
+import { register } from './register.ts'
+import { registerBody, registrationAnswer } from './schema.ts'
+
+export const registrationRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/auth/register',
+    tag: 'Authentication',
+    summary: 'Register a user through an app',
+    description:
+      '201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when ' +
+      'access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with ' +
+      'the scope `users:register_or_return`, or of a system_admin.',
+    auth: 'public',
+    noStore: true,
+    body: registerBody,
+    responses: { 200: registrationAnswer, 201: registrationAnswer },
+    errors: [
+      'account_suspended',
+      'app_access_denied',
+      'app_code_required',
+      'app_inactive',
+      'app_not_found',
+      'auth_method_not_allowed',
+      'email_domain_not_allowed',
+      'invalid_credentials',
+      'invalid_invitation',
+      'service_caller_required',
+      'sign_up_closed',
+      'token_expired',
+      'token_invalid',
+      'token_missing',
+      'token_revoked',
+      'user_exists',
+    ],
+    handle: async (deps, { body, bearer, origin }) => {
+      const caller = await authorizeMode(deps, body.mode, bearer)
+      const answer = await register(deps, body, { caller, origin })
+      return { status: answer.created ? 201 : 200, body: answer }
+    },
+  }),
+]

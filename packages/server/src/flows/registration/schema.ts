@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { email, MAX_NAME, text } from '../../lib/fields.ts'
+import { appRefRecord, tokenMembers } from '../../resources/sessions/schema.ts'
+import { organizationRef, userRecord } from '../../resources/users/schema.ts'
+import { optionalAppCode, overrideFields, password } from '../login/schema.ts'
+
+const optionalName = z
+  .string()
+  .trim()
+  .max(MAX_NAME)
+  .nullish()
+  .transform((value) => value || undefined)
+const optionalText = text.nullish().transform((value) => value || undefined)
+
+/** Unknown members are let through: they ride along to the webhooks (contract 4.4). */
+export const registerBody = z
+  .looseObject({
+    email,
+    password: password.meta({ description: '8 characters to 1,024 bytes' }),
+    first_name: optionalName,
+    last_name: optionalName,
+    app_code: optionalAppCode,
+    mode: z.enum(['register', 'register_or_login', 'register_or_return']).default('register'),
+    invite_code: optionalText,
+    invite_token: optionalText,
+    organization_name: optionalName,
+    two_factor_code: optionalText.meta({ description: 'Only with `register_or_login` of an existing user' }),
+    ...overrideFields,
+  })
+  .meta({ id: 'Register' })
+export type RegisterInput = z.output<typeof registerBody>
+
+/** The answer of a registration (decisions 4); the token members only with `access: "granted"`, and never for `register_or_return`. */
+export const registrationAnswer = z
+  .object({
+    created: z.boolean(),
+    user: userRecord,
+    app: appRefRecord,
+    access: z.enum(['granted', 'pending']),
+    organization: organizationRef.nullable(),
+    ...z.object(tokenMembers).partial().shape,
+  })
+  .meta({ id: 'Registration' })
+export type RegistrationAnswer = z.output<typeof registrationAnswer>

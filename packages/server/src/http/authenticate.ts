@@ -1,0 +1,36 @@
+import type { Context } from 'koa'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../errors.ts'
+import type { Caller } from '../lib/caller.ts'
+import type { RouteAuth } from './route.ts'
+
+/** Looks up who a bearer token stands for; handed in by `app.ts`. Throws the `token_*` errors. */
+export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
+
+/** The token of `Authorization: Bearer …`, or undefined when there is none. */
+export function bearerOf(ctx: Context): string | undefined {
+  return /^Bearer +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
+}
+
+/** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */
+export async function authorize(deps: Deps, auth: RouteAuth, bearer: string | undefined, authenticate: AuthenticateCaller): Promise<Caller | undefined> {
+  if (auth === 'public') return undefined
+  if (bearer === undefined) throw new ApiError('token_missing')
+  const caller = await authenticate(deps, bearer)
+  if (auth === 'user') {
+    if (caller.kind !== 'user') throw new ApiError('token_invalid', { detail: 'An access token of a user is required' })
+    return caller
+  }
+  if (auth === 'service' && caller.kind === 'service_account') return caller
+  if (caller.kind !== 'user' || !caller.isSystemAdmin) {
+    throw new ApiError(auth === 'service' ? 'service_caller_required' : 'system_admin_required')
+  }
+  assertAdminApp(deps, caller.appCode)
+  return caller
+}
+
+/** The admin API takes tokens of the apps in AUTH_ADMIN_APP_CODES only: an app that leaks its tokens then leaks no admin. */
+function assertAdminApp(deps: Deps, appCode: string | null): void {
+  const allowed = deps.config.adminAppCodes
+  if (!allowed.includes('*') && (appCode === null || !allowed.includes(appCode))) throw new ApiError('admin_app_not_allowed')
+}

@@ -1,0 +1,70 @@
+import type { Context, Middleware, Next } from 'koa'
+import type { Deps } from '../deps.ts'
+import { ApiError, type ErrorCode, errorCodes } from '../errors.ts'
+import { HashQueueFullError } from '../lib/password-hasher.ts'
+
+const retryAfterSeconds = 2
+
+/** What pg, knex and SQLite report when the database cannot be reached, is shutting down, or gave no connection in time. */
+const unreachableCodes = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH'],
+  ...['57P01', '57P02', '57P03', '53300', '53400', '08000', '08001', '08003', '08006'],
+  ...['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN'],
+])
+const unreachableMessages = /^(Connection terminated|timeout exceeded when trying to connect|Unable to acquire a connection|aborted)/
+
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof HashQueueFullError) return true
+  if (!(error instanceof Error)) return false
+  const native = 'nativeError' in error && error.nativeError instanceof Error ? error.nativeError : error
+  // knex and pg give these four no code; everything else is told by its code.
+  return unreachableCodes.has(String((native as { code?: unknown }).code)) || native.name === 'KnexTimeoutError' || unreachableMessages.test(native.message)
+}
+
+/** Any thrown value as the error that the caller is told. What is not understood is a 500 that says nothing. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (isUnavailable(error)) return new ApiError('unavailable', { retryAfter: retryAfterSeconds, cause: error })
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  if (status === 413) return new ApiError('payload_too_large', { cause: error })
+  if (status === 415) return new ApiError('unsupported_media_type', { cause: error })
+  if (status === 400) return new ApiError('invalid_json', { cause: error })
+  return new ApiError('internal_error', { cause: error })
+}
+
+function writeError(ctx: Context, error: ApiError, requestId: string): void {
+  const challenge = error.status === 401 && error.code.startsWith('token_') ? bearerChallenge(error.code) : {}
+  ctx.status = error.status
+  ctx.set({ ...challenge, ...error.headers })
+  if (error.retryAfter !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))))
+  ctx.body = {
+    status: error.status,
+    code: error.code,
+    title: errorCodes[error.code].title,
+    detail: error.detail ?? null,
+    ...(error.errors ? { errors: error.errors } : {}),
+    request_id: requestId,
+  }
+}
+
+/** RFC 6750: a request that brought no token is told the scheme alone. */
+function bearerChallenge(code: ErrorCode): Record<string, string> {
+  const reason = code === 'token_missing' ? '' : `, error="invalid_token", error_description="${errorCodes[code].title}"`
+  return { 'WWW-Authenticate': `Bearer realm="gatehouse"${reason}` }
+}
+
+/** The one place where errors become HTTP (decisions 1). Internal reasons go to the log only. */
+export function errorHandler(deps: Deps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    try {
+      await next()
+    } catch (thrown) {
+      const error = toApiError(thrown)
+      ctx.state.errorCode = error.code
+      if (error.status >= 500) {
+        deps.logger.error({ request_id: ctx.state.origin.requestId, code: error.code, err: error.cause ?? error }, 'request failed')
+      }
+      writeError(ctx, error, ctx.state.origin.requestId)
+    }
+  }
+}

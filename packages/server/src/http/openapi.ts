@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi'
+import { type ErrorCode, errorCodes } from '../errors.ts'
+import { impliedErrors, type Route } from './route.ts'
+
+const fieldErrorRecord = z.object({
+  path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
+  code: z.enum(['required', 'invalid_type', 'invalid_value', 'unknown_field', 'too_short', 'too_long', 'too_common']),
+  message: z.string(),
+})
+
+/** The members of RFC 9457, in the shape that every error has. */
+const errorRecord = z
+  .object({
+    status: z.int(),
+    code: z.string().meta({ description: 'A stable word to switch on' }),
+    title: z.string(),
+    detail: z.string().nullable(),
+    errors: z.array(fieldErrorRecord).optional().meta({ description: 'Only with `validation_failed`' }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'Error' })
+
+/** The OpenAPI 3.1 document of the routes, built from the very schemas that validate their requests. */
+export function buildOpenApi(routes: readonly Route[], options: { prefix: string; version: string }) {
+  const paths: ZodOpenApiPathsObject = {}
+  for (const route of routes) {
+    const path = options.prefix + route.path
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Gatehouse',
+      version: options.version,
+      description: 'One login service for all of an organization’s apps: registration, login, tokens and their administration.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token, or the token of a service account' },
+      },
+    },
+  })
+}
+
+function operationOf(route: Route): ZodOpenApiOperationObject {
+  return {
+    operationId: operationId(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
+    security: route.auth === 'public' ? [] : [{ bearer: [] }],
+    ...(route.params || route.query
+      ? { requestParams: { ...(route.params ? { path: route.params } : {}), ...(route.query ? { query: route.query } : {}) } }
+      : {}),
+    ...(route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}),
+    responses: { ...successResponses(route), ...errorResponses(route) },
+  }
+}
+
+/** `POST /admin/apps/{appId}` → `postAdminAppsByAppId`. */
+function operationId(route: Route): string {
+  const words = route.path.split('/').filter(Boolean)
+  const names = words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1, -1))}` : word.split(/[-_.]/).map(capital).join('')))
+  return route.method.toLowerCase() + names.join('')
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+function successResponses(route: Route): ZodOpenApiResponsesObject {
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([status, schema]) => [
+      status,
+      schema ? { description: route.summary, content: { 'application/json': { schema } } } : { description: 'Done' },
+    ]),
+  )
+}
+
+/** The codes of a route, by status: its own and those that its kind implies. */
+export function errorsOf(route: Route): Map<number, ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of [...new Set([...route.errors, ...impliedErrors(route)])].sort()) {
+    const { status } = errorCodes[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return byStatus
+}
+
+function errorResponses(route: Route): ZodOpenApiResponsesObject {
+  return Object.fromEntries(
+    [...errorsOf(route)].map(([status, codes]) => [
+      String(status),
+      { description: codes.map((code) => `\`${code}\``).join(', '), content: { 'application/json': { schema: errorRecord } } },
+    ]),
+  )
+}

@@ -1,0 +1,69 @@
+import type { Context } from 'koa'
+import { koaBody } from 'koa-body'
+import { ApiError } from '../errors.ts'
+
+const limitBytes = 64 * 1024
+const maxDepth = 32
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
+// koa-body collects the bytes and keeps the bounds. It is asked for latin1 text, one character per byte, so that UTF-8 is judged
+// strictly here (it would put replacement characters into passwords), and so that a `__proto__` stays the plain member it is.
+const collect = koaBody({
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
+  textTypes: ['application/json'],
+  encoding: 'latin1',
+  textLimit: limitBytes,
+  onError(error) {
+    throw error
+  },
+})
+
+/** The JSON object in the body; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
+export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
+  const { headers } = ctx.req
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody) return {}
+  const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  if (!ctx.is('application/json') || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
+  await collect(ctx, async () => {})
+  const bytes = (ctx.request as { body?: unknown }).body
+  return typeof bytes === 'string' && bytes !== '' ? parseObject(Buffer.from(bytes, 'latin1')) : {}
+}
+
+function parseObject(bytes: Buffer): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(utf8.decode(bytes))
+  } catch (cause) {
+    throw new ApiError('invalid_json', { detail: 'The body is not JSON in UTF-8', cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
+  }
+  assertSound(value, 1)
+  return value as Record<string, unknown>
+}
+
+/** Refuses what JSON can say and a database or another program cannot: NUL, lone surrogates, overflown numbers, deep nesting. */
+function assertSound(value: unknown, depth: number): void {
+  if (typeof value === 'string') {
+    if (unsoundString.test(value)) throw new ApiError('invalid_json', { detail: 'A string holds a NUL or half a surrogate pair' })
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new ApiError('invalid_json', { detail: 'A number is out of range' })
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth > maxDepth) throw new ApiError('invalid_json', { detail: `The body is nested deeper than ${maxDepth}` })
+    for (const [key, member] of Object.entries(value)) {
+      assertSound(key, depth)
+      assertSound(member, depth + 1)
+    }
+  }
+}
+
+/** Whether a path segment or query value could be stored and compared as text. */
+export function isSoundText(text: string): boolean {
+  return !unsoundString.test(text)
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import type { Context, Middleware, Next } from 'koa'
+import type { Deps } from '../deps.ts'
+import type { RequestOrigin } from '../lib/caller.ts'
+import { clientAddress } from '../lib/client-address.ts'
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
+const maxUserAgentLength = 500
+
+/** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */
+export function requestLog(deps: Deps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const started = performance.now()
+    const incoming = ctx.get('X-Request-Id')
+    const origin: RequestOrigin = {
+      ip: clientAddress(ctx.req.socket.remoteAddress, ctx.get('X-Forwarded-For'), deps.config.trustedProxies),
+      userAgent: ctx.get('User-Agent').slice(0, maxUserAgentLength) || null,
+      requestId: requestIdForm.test(incoming) ? incoming : randomUUID(),
+    }
+    ctx.state.origin = origin
+    ctx.set('X-Request-Id', origin.requestId)
+    ctx.set('X-Content-Type-Options', 'nosniff')
+    try {
+      await next()
+    } finally {
+      deps.logger.info(
+        {
+          request_id: origin.requestId,
+          method: ctx.method,
+          // Without the query: links in mails carry tokens there.
+          path: ctx.path,
+          status: ctx.status,
+          code: ctx.state.errorCode,
+          ip: origin.ip,
+          ms: Math.round((performance.now() - started) * 10) / 10,
+        },
+        'request',
+      )
+    }
+  }
+}

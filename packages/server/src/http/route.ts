@@ -1,0 +1,100 @@
+import type { z } from 'zod'
+import type { Deps } from '../deps.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { Caller, RequestOrigin, UserCaller } from '../lib/caller.ts'
+
+/**
+ * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
+ * has that role now, through an app that may administer. `service`: a service account or a system_admin.
+ */
+export type RouteAuth = 'public' | 'user' | 'system_admin' | 'service'
+
+type CallerOf<A extends RouteAuth> = A extends 'public' ? undefined : A extends 'service' ? Caller : UserCaller
+
+export interface RouteRequest<A extends RouteAuth, P, Q, B> {
+  caller: CallerOf<A>
+  /** The token of the `Authorization` header, for public routes that may have a use for it. */
+  bearer: string | undefined
+  params: P
+  query: Q
+  body: B
+  /** The body as it was parsed, unknown members and all. */
+  rawBody: Record<string, unknown>
+  origin: RequestOrigin
+}
+
+export interface Reply {
+  status: number
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document all read this. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below `/api/v1`, with parameters in braces: `/admin/apps/{appId}`. */
+  path: string
+  tag: string
+  summary: string
+  description?: string
+  auth: RouteAuth
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** The schema of each success status; null for one without a body. */
+  responses: Record<number, z.ZodType | null>
+  /** The codes beyond those that `impliedErrors` gives every route of its kind. */
+  errors: readonly ErrorCode[]
+  /** Token answers, which no cache may keep. */
+  noStore?: boolean
+  handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
+}
+
+type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
+
+interface RouteDeclaration<
+  A extends RouteAuth,
+  P extends z.ZodObject | undefined,
+  Q extends z.ZodObject | undefined,
+  B extends z.ZodType | undefined,
+> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'handle'> {
+  auth: A
+  params?: P
+  query?: Q
+  body?: B
+  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>): Promise<Reply>
+}
+
+/** Declares a route; the request that `handle` gets is typed by its schemas. */
+export function route<
+  A extends RouteAuth,
+  P extends z.ZodObject | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(declaration: RouteDeclaration<A, P, Q, B>): Route {
+  return declaration as unknown as Route
+}
+
+export function ok(body: unknown): Reply {
+  return { status: 200, body }
+}
+
+export function created(body: unknown): Reply {
+  return { status: 201, body }
+}
+
+export function noContent(): Reply {
+  return { status: 204 }
+}
+
+/** The codes that any route of this kind may answer with, besides its own. */
+export function impliedErrors(declared: Pick<Route, 'auth' | 'params' | 'query' | 'body'>): ErrorCode[] {
+  const codes: ErrorCode[] = ['internal_error', 'unavailable']
+  if (declared.params) codes.push('not_found')
+  if (declared.query || declared.body || declared.auth === 'system_admin') codes.push('validation_failed')
+  if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
+  if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired', 'token_revoked')
+  if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
+  if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
+  return codes
+}

@@ -1,0 +1,104 @@
+import Router from '@koa/router'
+import type { Context, Middleware } from 'koa'
+import { z } from 'zod'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../errors.ts'
+import { type AuthenticateCaller, authorize, bearerOf } from './authenticate.ts'
+import { toApiError } from './error-handler.ts'
+import { isSoundText, readBody } from './request-body.ts'
+import type { Route } from './route.ts'
+import { validate } from './validate.ts'
+
+/** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
+export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: string | undefined) => void
+
+export interface RouterOptions {
+  authenticate: AuthenticateCaller
+  onReply?: ReplyObserver
+}
+
+export interface Routing {
+  middleware: Middleware
+  /** The methods that a path answers to; empty for an unknown path. */
+  methodsOf(path: string): string[]
+}
+
+const noQuery = z.strictObject({})
+
+/** Mounts routes below a prefix: authenticate, read the body, validate, handle, in that order. */
+export function createRouting(deps: Deps, prefix: string, routes: readonly Route[], options: RouterOptions): Routing {
+  const router = new Router({ prefix, strict: true, sensitive: true })
+  for (const route of routes) {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1')
+    router.register(path, [route.method], (ctx: Context) => answer(deps, route, ctx, options))
+  }
+
+  const methodsOf = (path: string): string[] => {
+    const methods = new Set(safeMatch(router, path).flatMap((layer) => layer.methods))
+    return [...methods]
+  }
+  const dispatch = router.routes() as unknown as Middleware
+  return {
+    methodsOf,
+    async middleware(ctx, next) {
+      const methods = methodsOf(ctx.path)
+      if (methods.length === 0) throw new ApiError('not_found', { detail: `Nothing is at ${ctx.path.slice(0, 200)}` })
+      if (!methods.includes(ctx.method)) throw new ApiError('method_not_allowed', { headers: { Allow: methods.join(', ') } })
+      await dispatch(ctx, next)
+    },
+  }
+}
+
+function safeMatch(router: Router, path: string): Router.Layer[] {
+  return isSoundPath(path) ? (router.match(path, 'GET').path as Router.Layer[]) : []
+}
+
+function isSoundPath(path: string): boolean {
+  try {
+    return isSoundText(decodeURIComponent(path))
+  } catch {
+    return false
+  }
+}
+
+async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
+  if (route.noStore) ctx.set('Cache-Control', 'no-store')
+  try {
+    const bearer = bearerOf(ctx)
+    const caller = await authorize(deps, route.auth, bearer, options.authenticate)
+    const params = parseParams(route, ctx.params)
+    const query = validate(route.query ?? (route.auth === 'system_admin' ? noQuery : z.object({})), soundQuery(ctx.query))
+    const rawBody = route.body ? await readBody(ctx) : {}
+    const body = route.body ? validate(route.body, rawBody) : {}
+    const reply = await route.handle(deps, { caller, bearer, params, query, body, rawBody, origin: ctx.state.origin } as never)
+    ctx.status = reply.status
+    if (reply.headers) ctx.set(reply.headers)
+    ctx.body = reply.body ?? null
+    // Koa turns a null body into 204; a status that was declared without a body keeps its own.
+    ctx.status = reply.status
+    options.onReply?.(route, reply.status, reply.body, undefined)
+  } catch (error) {
+    const { status, code } = toApiError(error)
+    options.onReply?.(route, status, undefined, code)
+    throw error
+  }
+}
+
+/** A malformed id names nothing, so it is answered like an unknown one. */
+function parseParams(route: Route, params: unknown): unknown {
+  if (!route.params) return {}
+  const parsed = route.params.safeParse(params)
+  if (!parsed.success) throw new ApiError('not_found')
+  return parsed.data
+}
+
+function soundQuery(query: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(query)) {
+    for (const text of [name, ...(Array.isArray(value) ? value : [value])]) {
+      if (!isSoundText(String(text))) {
+        throw new ApiError('validation_failed', { errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'holds a NUL or half a surrogate pair' }] })
+      }
+    }
+  }
+  return { ...query }
+}

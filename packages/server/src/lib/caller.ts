@@ -1,0 +1,36 @@
+import type { AccessTokenClaims } from './access-token.ts'
+
+/** Where a request came from, for logs and the audit. */
+export interface RequestOrigin {
+  ip: string
+  userAgent: string | null
+  requestId: string
+}
+
+/** A user whose access token lives: signature, session, account and token version were all looked at. */
+export interface UserCaller {
+  kind: 'user'
+  userId: string
+  sessionId: string
+  /** Of the session's row; a claim could have been minted by anyone who holds the shared secret. */
+  appId: string | null
+  appCode: string | null
+  isSystemAdmin: boolean
+  claims: AccessTokenClaims
+}
+
+export interface ServiceCaller {
+  kind: 'service_account'
+  id: string
+  service: string
+  scopes: readonly string[]
+  appCodes: readonly string[]
+}
+
+export type Caller = UserCaller | ServiceCaller
+
+/** Who did something and from where: what an audit event needs besides the event. */
+export interface Actor {
+  caller: Caller | undefined
+  origin: RequestOrigin
+}

@@ -1,0 +1,40 @@
+import { domainToASCII } from 'node:url'
+
+const maxBytes = 254
+const maxLocalBytes = 64
+/** Control characters, white space, zero-width and bidirectional marks: none may hide in an address. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u
+const localForm = /^[^@"(),:;<>[\]\\.]+(?:\.[^@"(),:;<>[\]\\.]+)*$/u
+const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/**
+ * The one form in which an e-mail address is stored, compared and limited (decisions 4): trimmed, NFKC, lower case, the domain in
+ * punycode. No plus- or dot-folding: whether those reach one mailbox is the mail server's affair. Undefined when it is no address.
+ */
+export function normalizeEmail(raw: string): string | undefined {
+  // The bound comes first: normalizing a text of megabytes is work that nobody should be able to order.
+  if (raw.length > 4 * maxBytes) return undefined
+  const text = raw.trim().normalize('NFKC').toLowerCase()
+  const at = text.indexOf('@')
+  if (at < 1 || at !== text.lastIndexOf('@') || invisible.test(text)) return undefined
+  const local = text.slice(0, at)
+  const domain = domainToASCII(text.slice(at + 1))
+  if (!localForm.test(local) || Buffer.byteLength(local) > maxLocalBytes || !domainForm.test(domain)) return undefined
+  const email = `${local}@${domain}`
+  return Buffer.byteLength(email) <= maxBytes ? email : undefined
+}
+
+/** An entry of `allowed_email_domains` (`corp.com`, `*.corp.com`) in the form that addresses are compared in, or undefined. */
+export function normalizeDomainRule(raw: string): string | undefined {
+  const text = raw.trim().normalize('NFKC').toLowerCase()
+  const wildcard = text.startsWith('*.')
+  const domain = domainToASCII(wildcard ? text.slice(2) : text)
+  if (!domainForm.test(domain)) return undefined
+  return wildcard ? `*.${domain}` : domain
+}
+
+/** Whether a normalized address falls under one of the rules; `*.corp.com` takes every subdomain but not `corp.com` itself. */
+export function isEmailDomainAllowed(email: string, rules: readonly string[]): boolean {
+  const domain = email.slice(email.indexOf('@') + 1)
+  return rules.some((rule) => (rule.startsWith('*.') ? domain.endsWith(rule.slice(1)) : domain === rule))
+}

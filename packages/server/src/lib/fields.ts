@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { normalizeDomainRule, normalizeEmail } from './email.ts'
+import { decodeCursor } from './keyset.ts'
+import { redirectRuleFault } from './redirect-url.ts'
+import { isUuid } from './uuid.ts'
+
+// The fields that more than one schema has, with the bounds of decisions 1: names 200 characters, other strings 2,000, lists 200.
+
+export const MAX_NAME = 200
+export const MAX_TEXT = 2_000
+export const MAX_LIST = 200
+const maxCode = 100
+
+const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const poolForm = /^[a-z0-9_-]+$/
+const stableForm = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
+
+export const id = z.string().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
+export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })
+export const name = z.string().trim().min(1).max(MAX_NAME)
+export const text = z.string().max(MAX_TEXT)
+
+/** A new app's code: kebab-case, and no UUID, since `{appId}` takes either. */
+export const newAppCode = z
+  .string()
+  .min(1)
+  .max(maxCode)
+  .regex(kebabCase, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
+  .refine((code) => !isUuid(code), 'must not look like a UUID')
+
+/** An app named in a request: whatever no app has is answered as unknown, not as malformed. */
+export const appCode = z.string().max(MAX_TEXT)
+
+/** `{appId}` of a path: UUID or code. */
+export const appRef = z.string().max(maxCode).regex(kebabCase)
+
+export const pool = z.string().min(1).max(maxCode).regex(poolForm, 'must be of a-z, 0-9, _ and -')
+export const roleCode = z.string().min(1).max(maxCode).regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+export const serviceCode = z.string().min(1).max(maxCode).regex(stableForm, 'must be of letters, digits, . _ : and -')
+
+export const email = z.string().transform((raw, context) => {
+  const normalized = normalizeEmail(raw)
+  if (normalized !== undefined) return normalized
+  context.addIssue({ code: 'custom', message: 'must be an e-mail address' })
+  return z.NEVER
+})
+
+export const emailDomainRule = z.string().transform((raw, context) => {
+  const rule = normalizeDomainRule(raw)
+  if (rule !== undefined) return rule
+  context.addIssue({ code: 'custom', message: 'must be a domain (corp.com) or its subdomains (*.corp.com)' })
+  return z.NEVER
+})
+
+export const redirectRule = z.string().max(MAX_TEXT).superRefine((rule, context) => {
+  const fault = redirectRuleFault(rule)
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+})
+
+export const webUrl = z.string().max(MAX_TEXT).superRefine((raw, context) => {
+  const url = URL.parse(raw)
+  if (!url || !/^https?:$/.test(url.protocol) || /[\s\\]/.test(raw)) context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' })
+  else if (url.username !== '' || url.password !== '') context.addIssue({ code: 'custom', message: 'must not hold user info' })
+})
+
+export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST): z.ZodArray<T> {
+  return z.array(entry).max(most)
+}
+
+/** `null` and the empty string both clear an optional field of an admin body. */
+export function clearable<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === '' ? null : value), schema.nullable()).optional()
+}
+
+/** `?limit=&cursor=` of every list. The cursor is opaque to clients. */
+export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'must be a whole number from 1 to 200')
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 200, 'must be a whole number from 1 to 200')
+    .optional()
+    .meta({ description: 'Entries per page, 1 to 200; 50 unless told' }),
+  cursor: z
+    .string()
+    .max(500)
+    .transform((cursor, context) => {
+      const key = decodeCursor(cursor, isUuid)
+      if (key !== undefined) return key
+      context.addIssue({ code: 'custom', message: 'is no cursor of this list' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({ description: '`next_cursor` of the page before' }),
+}
+
+/** The search text of a list. */
+export const searchQuery = z.string().max(MAX_NAME).optional().meta({ description: 'Literal substring, without ASCII case' })
+
+export function page<T extends z.ZodType>(item: T) {
+  return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
+}

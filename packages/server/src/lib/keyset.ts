@@ -1,0 +1,31 @@
+export interface PageRequest {
+  limit?: number | undefined
+  /** The key after which the page starts, as `decodeCursor` gave it. */
+  cursor?: string | undefined
+}
+
+export interface Page<T> {
+  items: T[]
+  nextCursor: string | null
+}
+
+const defaultLimit = 50
+
+/** How many rows to read for a page: one more than it shows, which tells whether another follows. */
+export function rowsToRead(request: PageRequest): number {
+  return (request.limit ?? defaultLimit) + 1
+}
+
+/** Cuts the rows read by `rowsToRead` into the page. */
+export function pageOf<T>(rows: readonly T[], request: PageRequest, key: (row: T) => string): Page<T> {
+  const limit = request.limit ?? defaultLimit
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return { items, nextCursor: rows.length > limit && last !== undefined ? Buffer.from(key(last)).toString('base64url') : null }
+}
+
+/** The key in a `next_cursor`, or undefined when the text is none of ours. */
+export function decodeCursor(cursor: string, isKey: (text: string) => boolean): string | undefined {
+  const key = Buffer.from(cursor, 'base64url').toString('utf8')
+  return isKey(key) && Buffer.from(key).toString('base64url') === cursor ? key : undefined
+}

@@ -1,0 +1,11 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/** 256 random bits, in the URL-safe alphabet, behind a prefix that tells a leaked one what it was. */
+export function newOpaqueToken(prefix: string): string {
+  return `${prefix}${randomBytes(32).toString('base64url')}`
+}
+
+/** What is stored of an opaque token. It holds 256 random bits, so a plain SHA-256 cannot be guessed back. */
+export function hashOpaqueToken(token: string): string {
+  return createHash('sha256').update(token).digest('base64url')
+}

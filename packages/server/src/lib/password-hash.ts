@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto'
+
+/** bcrypt reads no more of a password than this. */
+const bcryptMaxBytes = 72
+const longPasswordKey = 'gatehouse-long-password'
+/** Hashes above this cost would hold a worker thread for minutes; they are refused at import and never verified. */
+const maxVerifiableCost = 15
+
+/**
+ * What bcrypt is given for a password (decisions 4): the password itself, or for one that bcrypt would cut, a digest of all of it.
+ * Both servers and imports of plain bcrypt hashes agree on short passwords.
+ */
+export function bcryptInput(password: string): string {
+  if (Buffer.byteLength(password) <= bcryptMaxBytes) return password
+  return createHmac('sha384', longPasswordKey).update(password).digest('base64')
+}
+
+/** The cost of a bcrypt hash, or undefined when the text is none that may be verified. */
+export function bcryptCost(hash: string): number | undefined {
+  const match = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash)
+  const cost = Number(match?.[1])
+  return match && cost >= 4 && cost <= maxVerifiableCost ? cost : undefined
+}

@@ -1,0 +1,82 @@
+import { Piscina } from 'piscina'
+import type { HashJob } from './hash-worker.ts'
+import { bcryptCost, bcryptInput } from './password-hash.ts'
+
+/** Thrown when more hashes wait than about two seconds of work; callers answer 503. */
+export class HashQueueFullError extends Error {
+  constructor() {
+    super('the password hash queue is full')
+    this.name = 'HashQueueFullError'
+  }
+}
+
+/** Seconds that one core of a common server takes for a hash of this cost, to size the queue; cost 10 is about 70 ms. */
+function estimatedSeconds(cost: number): number {
+  return 0.07 * 2 ** (cost - 10)
+}
+
+/**
+ * bcrypt in worker threads behind a bounded queue, so that no number of logins stops the event loop.
+ * Every verification costs one bcrypt at the configured cost, also for users that do not exist.
+ */
+export class PasswordHasher {
+  readonly cost: number
+  readonly #pool: Piscina
+  #dummy: Promise<string> | undefined
+
+  constructor(options: { cost: number; threads: number }) {
+    this.cost = options.cost
+    const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
+    this.#pool = new Piscina({
+      filename: new URL(file, import.meta.url).href,
+      minThreads: 0,
+      maxThreads: options.threads,
+      // A thread is kept for a while: starting one costs more than a cheap hash.
+      idleTimeout: 30_000,
+      maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * options.threads) / estimatedSeconds(options.cost)))),
+    })
+  }
+
+  /** Hashes a password at the configured cost. Throws HashQueueFullError. */
+  async hash(password: string): Promise<string> {
+    return (await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost })) as string
+  }
+
+  /**
+   * Whether the password belongs to the hash. Without a hash (an unknown user, one without a password) it takes as long and is
+   * false. Throws HashQueueFullError.
+   */
+  async verify(password: string, hash: string | null | undefined): Promise<boolean> {
+    const usable = hash && bcryptCost(hash) !== undefined ? hash : undefined
+    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: usable ?? (await this.#dummyHash()) })
+    return matches === true && usable !== undefined
+  }
+
+  /** Whether a hash was made at another cost than the configured one and is due for an upgrade at the next login. */
+  needsUpgrade(hash: string): boolean {
+    return bcryptCost(hash) !== this.cost
+  }
+
+  /** Makes the hash that unknown users are compared with, so that the first of them takes no longer than the next. */
+  async warmUp(): Promise<void> {
+    await this.#dummyHash()
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy()
+  }
+
+  #dummyHash(): Promise<string> {
+    this.#dummy ??= this.hash('no user has this password').catch((error) => {
+      this.#dummy = undefined
+      throw error
+    })
+    return this.#dummy
+  }
+
+  async #run(job: HashJob): Promise<string | boolean> {
+    // Piscina reports a full queue by message only, so the bound is looked at first.
+    if (this.#pool.queueSize >= this.#pool.options.maxQueue) throw new HashQueueFullError()
+    return this.#pool.run(job)
+  }
+}

@@ -1,0 +1,23 @@
+/** The pool of users whose app names none (contract 2.4). */
+export const DEFAULT_POOL = 'default'
+
+/** The pools an app sees, in order of precedence: its registration pool, then those it reads (contract 4.4 step 3). */
+export function poolSet(app: { registration_namespace: string; read_namespaces: readonly string[] } | null): string[] {
+  return app ? [...new Set([app.registration_namespace, ...app.read_namespaces])] : [DEFAULT_POOL]
+}
+
+/**
+ * Of several users who share one e-mail and all intersect the pool set, the first by precedence (decisions 4): home pools in the
+ * order of the set, then pool tags in that order.
+ */
+export function firstInPools<U extends { namespace: string; tags: readonly string[] }>(users: readonly U[], pools: readonly string[]): U | undefined {
+  for (const pool of pools) {
+    const found = users.find((user) => user.namespace === pool)
+    if (found) return found
+  }
+  for (const pool of pools) {
+    const found = users.find((user) => user.tags.includes(pool))
+    if (found) return found
+  }
+  return undefined
+}

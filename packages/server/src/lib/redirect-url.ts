@@ -1,0 +1,35 @@
+const controlOrSpace = /[\u0000-\u0020\u007f-\u009f\\]/
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
+const webOrigin = /^https?:\/\/[^/?#]+\//i
+const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
+
+function isWellFormed(url: string): boolean {
+  if (controlOrSpace.test(url) || url.includes('#')) return false
+  const parsed = URL.parse(url)
+  if (!parsed || parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
+  const path = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')[0]!
+  return !dotSegment.test(path)
+}
+
+/** Why an entry of `allowed_redirect_urls` is refused, or undefined when it is fine (decisions 3, "Redirect URLs"). */
+export function redirectRuleFault(rule: string): string | undefined {
+  const stars = rule.split('*').length - 1
+  const url = stars > 0 ? rule.slice(0, -1) : rule
+  if (/^https?:/i.test(rule)) {
+    if (stars > 1 || (stars === 1 && !rule.endsWith('*'))) return 'only one * is allowed, as the last character'
+    if (stars === 1 && !webOrigin.test(url)) return 'a * must come after the slash that ends the origin'
+  } else {
+    if (!privateScheme.test(rule)) return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
+    if (stars > 0) return 'a private scheme cannot have a *'
+  }
+  return isWellFormed(url) ? undefined : 'must be an absolute URL without user info, fragment, backslash, white space or dot segments'
+}
+
+/**
+ * Whether a client's redirect URL is allowed (contract 8.2): raw strings are compared, so a trailing slash makes a difference; a
+ * rule that ends in `*` allows its prefix. A URL that two parsers could read in two ways never matches.
+ */
+export function matchesRedirectUrl(candidate: string, rules: readonly string[]): boolean {
+  if (!isWellFormed(candidate)) return false
+  return rules.some((rule) => (rule.endsWith('*') ? candidate.startsWith(rule.slice(0, -1)) : candidate === rule))
+}

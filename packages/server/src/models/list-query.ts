@@ -1,0 +1,21 @@
+import type { Model, QueryBuilder } from 'objection'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
+
+/** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
+export async function withPage<M extends Model & { id: string }>(query: QueryBuilder<M, M[]>, request: PageRequest, idColumn: string): Promise<Page<M>> {
+  if (request.cursor !== undefined) query.where(idColumn, '<', request.cursor)
+  const rows = await query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
+  return pageOf(rows as M[], request, (row) => row.id)
+}
+
+/** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */
+export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
+  const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
+  const postgres = query.knex().client.config.client === 'pg'
+  // Both fold ASCII alone, so the databases agree; Postgres's lower() would fold by locale.
+  const folded = (column: string) =>
+    postgres ? `translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')` : `lower(${column})`
+  query.where((any) => {
+    for (const column of columns) any.orWhereRaw(`${folded(column)} like ? escape '\\'`, [pattern])
+  })
+}

@@ -1,0 +1,45 @@
+import type { z } from 'zod'
+import { type Deps, transaction } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+import { getApp } from '../apps/get-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { lockUser } from '../users/get-user.ts'
+import { type GrantRow, presentGrant } from './present.ts'
+import type { GrantInput, grantRecord } from './schema.ts'
+
+/**
+ * Lets a user enter an app (contract 4.7). On an active grant it only changes what was given; a revoked or expired one starts
+ * anew, and its old tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
+ */
+export async function grantAccess(
+  deps: Deps,
+  input: { userId: string; appRef: string } & GrantInput,
+  actor: Actor,
+): Promise<{ created: boolean; grant: z.output<typeof grantRecord> }> {
+  const now = deps.clock()
+  if (input.expires_at != null && input.expires_at <= now) throw fieldError('expires_at', 'invalid_value', 'must be in the future')
+  return transaction(deps, async (deps) => {
+    const user = await lockUser(deps, input.userId)
+    const app = await getApp(deps, input.appRef)
+    const key = { user_id: user.id, app_id: app.id }
+    const current: GrantRow | undefined = await deps.db('user_apps').where(key).first()
+    const isActive = current?.status === 'active' && (current.expires_at === null || current.expires_at > now)
+    const settings = {
+      ...(input.expires_at === undefined && isActive ? {} : { expires_at: input.expires_at ?? null }),
+      ...(input.reason === undefined && isActive ? {} : { reason: input.reason ?? null }),
+    }
+    const fresh = { status: 'active', granted_via: 'admin', granted_at: now, revoked_at: null }
+    const changes = { ...settings, ...(isActive ? {} : fresh) }
+    if (current && Object.keys(changes).length > 0) await deps.db('user_apps').where(key).update(changes)
+    if (!current) await deps.db('user_apps').insert({ id: newId(now), ...key, ...fresh, ...settings })
+    const grant: GrantRow = await deps.db('user_apps').where(key).first()
+    const presented = presentGrant(grant, app.code)
+    if (Object.keys(changes).length > 0) {
+      const before = current ? presentGrant(current, app.code) : null
+      await recordEvent(deps, { event: 'grant.created', actor, userId: user.id, appId: app.id, details: { before, after: presented } })
+    }
+    return { created: !isActive, grant: presented }
+  })
+}

@@ -1,0 +1,93 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
+import type { GrantedVia } from '../../models/user-app.ts'
+import { membershipRoleOf } from '../apps/present.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { addMember } from '../organizations/add-member.ts'
+
+const fallbackRole = 'org_member'
+
+/** What a login or register body may ask for in place of the app's own settings (contract 4.3). */
+export interface Overrides {
+  roleCode?: string | undefined
+  linkedAppCodes?: readonly string[] | undefined
+}
+
+export interface ProvisionInput {
+  userId: string
+  app: App
+  overrides: Overrides
+  /** Whether the default organization is joined; not when an invitation or a new organization went before (decisions 4). */
+  joinOrganization: boolean
+}
+
+/**
+ * Gives a user the entitlement set of an auto-granting app at the first touch (contract 4.3): access to the app and its linked
+ * apps, and membership of its default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
+ * Needs the transaction of the login or registration, so that a failed one leaves nothing of it.
+ */
+export async function provisionAccess(deps: Deps, input: ProvisionInput, actor: Actor): Promise<void> {
+  const { userId, app, overrides } = input
+  await insertGrant(deps, userId, app.id, 'auto', actor)
+  await linkApps(deps, input, actor)
+  if (input.joinOrganization && app.default_organization_id !== null) {
+    const roleCode = await settleRole(deps, app, overrides.roleCode, actor, userId)
+    await addMember(deps, { organizationId: app.default_organization_id, userId, roleCodes: [roleCode] })
+  }
+}
+
+/** Inserts an active grant where there is no row yet, and audits it. */
+export async function insertGrant(deps: Deps, userId: string, appId: string, via: GrantedVia, actor: Actor): Promise<void> {
+  const now = deps.clock()
+  const inserted = await deps
+    .db('user_apps')
+    .insert({ id: newId(now), user_id: userId, app_id: appId, status: 'active', granted_via: via, granted_at: now })
+    .onConflict(['user_id', 'app_id'])
+    .ignore()
+    .returning('id')
+  if (inserted.length > 0) await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
+}
+
+async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
+  const wanted = [...new Set(overrides.linkedAppCodes ?? app.linked_app_codes)].filter((code) => code !== app.code)
+  if (wanted.length === 0) return
+  const found: Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>[] = await deps
+    .db('apps')
+    .whereIn('code', wanted)
+    .orderBy('id')
+    .select('id', 'code', 'auto_grant_on_signup', 'built_in')
+  const isDeclared = (target: (typeof found)[number]) =>
+    deps.config.clientOverrides === 'open' ||
+    overrides.linkedAppCodes === undefined ||
+    Boolean(target.auto_grant_on_signup) ||
+    app.linked_app_codes.includes(target.code)
+  const linked = found.filter((target) => !target.built_in && isDeclared(target))
+  for (const target of linked) await insertGrant(deps, userId, target.id, 'link', actor)
+
+  const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
+  if (refused.length > 0) {
+    deps.logger.warn({ request_id: actor.origin.requestId, app: app.code, linked_app_codes: refused }, 'linked apps skipped: unknown or not allowed')
+    await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { linked_app_codes: refused } })
+  }
+  if (overrides.linkedAppCodes !== undefined && linked.length > 0) {
+    const applied = linked.map((target) => target.code)
+    await recordEvent(deps, { event: 'override.applied', actor, userId, appId: app.id, details: { linked_app_codes: applied } })
+  }
+}
+
+/** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates (contract 4.3). */
+async function settleRole(deps: Deps, app: App, override: string | undefined, actor: Actor, userId: string): Promise<string> {
+  const configured = membershipRoleOf(app) ?? fallbackRole
+  if (override === undefined) return configured
+  const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
+  if (deps.config.clientOverrides === 'declared' && !declared) {
+    await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
+    return configured
+  }
+  const role = await deps.db('roles').where({ code: override, scope: 'org' }).first('code')
+  const event = role ? 'override.applied' : 'override.refused'
+  await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: override } })
+  return role ? override : fallbackRole
+}

@@ -1,0 +1,30 @@
+import type { z } from 'zod'
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { getApp } from '../apps/get-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { raiseFloor } from '../revocations/end-sessions.ts'
+import { lockUser } from '../users/get-user.ts'
+import { presentGrant } from './present.ts'
+import type { grantRecord } from './schema.ts'
+
+/**
+ * Takes a user's access to an app away (contract 3 and 4.8): the row stays as `revoked`, the token version rises, and every token
+ * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
+ */
+export async function revokeAccess(deps: Deps, input: { userId: string; appRef: string }, actor: Actor): Promise<z.output<typeof grantRecord>> {
+  return transaction(deps, async (deps) => {
+    const user = await lockUser(deps, input.userId)
+    const app = await getApp(deps, input.appRef)
+    const [revoked] = await deps
+      .db('user_apps')
+      .where({ user_id: user.id, app_id: app.id, status: 'active' })
+      .update({ status: 'revoked', revoked_at: deps.clock() })
+      .returning('*')
+    if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
+    await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
+    await raiseFloor(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
+    return presentGrant(revoked, app.code)
+  })
+}

@@ -1,0 +1,70 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { appParams } from '../apps/schema.ts'
+import { userParams } from '../users/schema.ts'
+import { grantAccess } from './grant-access.ts'
+import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
+import { revokeAccess } from './revoke-access.ts'
+import { appUserPage, grantBody, grantPage, grantParams, grantRecord, listGrantsQuery } from './schema.ts'
+
+const tag = 'App access'
+
+export const appAccessRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/users/{userId}/apps/{appId}',
+    tag,
+    summary: 'Grant a user access to an app',
+    description: '201 when the grant was made, 200 when it was active already.',
+    auth: 'system_admin',
+    params: grantParams,
+    body: grantBody,
+    responses: { 200: grantRecord, 201: grantRecord },
+    errors: [],
+    handle: async (deps, { params, body, ...actor }) => {
+      const { created, grant } = await grantAccess(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
+      return { status: created ? 201 : 200, body: grant }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}/apps/{appId}',
+    tag,
+    summary: "Revoke a user's access to an app",
+    description: 'Kills the tokens and sessions of this user for this app; other apps are unaffected. 404 when no grant is active.',
+    auth: 'system_admin',
+    params: grantParams,
+    responses: { 200: grantRecord },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => ok(await revokeAccess(deps, { userId: params.userId, appRef: params.appId }, actor)),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/users/{userId}/apps',
+    tag,
+    summary: 'List the grants of a user, newest first',
+    auth: 'system_admin',
+    params: userParams,
+    query: listGrantsQuery,
+    responses: { 200: grantPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listGrantsOfUser(deps, params.userId, query)
+      return ok({ items, next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/users',
+    tag,
+    summary: 'List the grants of an app with their users, newest first',
+    auth: 'system_admin',
+    params: appParams,
+    query: listGrantsQuery,
+    responses: { 200: appUserPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listGrantsOfApp(deps, params.appId, query)
+      return ok({ items, next_cursor: nextCursor })
+    },
+  }),
+]

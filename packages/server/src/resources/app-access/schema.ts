@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { appRef, clearable, id, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
+import { userRecord } from '../users/schema.ts'
+
+export const grantParams = z.object({ userId: id, appId: appRef.meta({ description: 'UUID or code of the app' }) })
+
+export const grantBody = z
+  .strictObject({
+    expires_at: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
+      description: 'When the access ends; no token outlives it',
+    }),
+    reason: clearable(text),
+  })
+  .meta({ id: 'GrantAccess' })
+export type GrantInput = z.output<typeof grantBody>
+
+/** A row of `user_apps` (contract 2.5, decisions 3). */
+export const grantRecord = z
+  .object({
+    user_id: id,
+    app_id: id,
+    app_code: z.string(),
+    status: z.enum(['active', 'revoked']),
+    granted_via: z.enum(['admin', 'auto', 'link', 'invitation', 'import']),
+    reason: z.string().nullable(),
+    granted_at: timestamp,
+    expires_at: timestamp.nullable(),
+    revoked_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Grant' })
+
+export const grantPage = page(grantRecord)
+export const appUserPage = page(grantRecord.extend({ user: userRecord }))
+export const listGrantsQuery = z.strictObject(pageQuery)

@@ -1,0 +1,27 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { isUniqueViolation } from '../../lib/unique-violation.ts'
+import { newId } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { presentApp } from './present.ts'
+import type { CreateAppInput } from './schema.ts'
+import { blankApp, settleApp } from './settle-app.ts'
+
+/** Creates an app (contract 4.1). Throws `app_code_taken` and the errors of `settleApp`. */
+export async function createApp(deps: Deps, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
+  const now = deps.clock()
+  const blank = blankApp(newId(now), code)
+  try {
+    return await transaction(deps, async (deps) => {
+      const changes = await settleApp(deps, blank, input)
+      const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
+      await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
+      return app
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new ApiError('app_code_taken', { detail: `Another app has the code ${code}`, cause: error })
+    throw error
+  }
+}

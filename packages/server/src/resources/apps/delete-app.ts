@@ -1,0 +1,22 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { App } from '../../models/app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getAppForUpdate } from './get-app.ts'
+import { presentApp } from './present.ts'
+
+/**
+ * Deletes an app with its grants and sessions. While users still have access it needs `force`.
+ * Throws `not_found`, `built_in`, `app_in_use`.
+ */
+export async function deleteApp(deps: Deps, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const app = await getAppForUpdate(deps, ref)
+    if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} cannot be deleted` })
+    const grants = await deps.db('user_apps').where({ app_id: app.id, status: 'active' }).first('id')
+    if (grants && !options.force) throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
+    await App.query(deps.db).deleteById(app.id)
+    await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
+  })
+}

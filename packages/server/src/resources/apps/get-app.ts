@@ -1,0 +1,30 @@
+import { type Deps, forUpdate } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+
+/** The app that `{appId}` of a path names, by UUID or code. Throws `not_found`. */
+export async function getApp(deps: Deps, ref: string): Promise<App> {
+  const app = await App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
+  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
+  return app
+}
+
+/** The same, locked until the transaction ends. */
+export async function getAppForUpdate(deps: Deps, ref: string): Promise<App> {
+  const app = await forUpdate(deps, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }) as never)
+  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
+  return app as App
+}
+
+/** The app that a login or registration names by code (contract 4.5 step 2). Throws `app_not_found`, `app_inactive`. */
+export async function getActiveApp(deps: Deps, code: string): Promise<App> {
+  const app = await App.query(deps.db).findOne({ code })
+  if (!app) throw new ApiError('app_not_found', { detail: 'No app has this code' })
+  assertAppActive(app)
+  return app
+}
+
+export function assertAppActive(app: Pick<App, 'status'>): void {
+  if (app.status !== 'active') throw new ApiError('app_inactive')
+}

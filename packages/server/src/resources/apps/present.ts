@@ -1,0 +1,51 @@
+import type { z } from 'zod'
+import { iso } from '../../lib/timestamps.ts'
+import type { App } from '../../models/app.ts'
+import type { appRecord } from './schema.ts'
+
+const defaultMembershipRole = 'org_member'
+
+/** The role that auto-provisioning gives in the default organization; null without one (decisions 3). */
+export function membershipRoleOf(app: Pick<App, 'default_organization_id' | 'default_role_code'>): string | null {
+  return app.default_organization_id === null ? null : (app.default_role_code ?? defaultMembershipRole)
+}
+
+/** The whole record of an app, as every admin answer holds it. */
+export function presentApp(app: App): z.output<typeof appRecord> {
+  return {
+    id: app.id,
+    code: app.code,
+    name: app.name,
+    description: app.description,
+    status: app.status,
+    allowed_redirect_urls: app.allowed_redirect_urls,
+    service_codes: app.service_codes,
+    auto_grant_on_signup: app.auto_grant_on_signup,
+    registration_namespace: app.registration_namespace,
+    read_namespaces: app.read_namespaces,
+    default_organization_id: app.default_organization_id,
+    default_role_code: membershipRoleOf(app),
+    linked_app_codes: app.linked_app_codes,
+    override_role_codes: app.override_role_codes,
+    frontend_url: app.frontend_url,
+    allowed_email_domains: app.allowed_email_domains,
+    allowed_auth_methods: app.allowed_auth_methods,
+    webhooks: app.webhooks.map(({ name, url, events, enabled, secret_box }) => ({
+      name,
+      url,
+      events: events as ['user.registered'],
+      enabled,
+      has_secret: secret_box !== null,
+    })),
+    permission_scope: app.permission_scope,
+    sign_up: app.sign_up,
+    built_in: app.built_in,
+    created_at: iso(app.created_at),
+    updated_at: iso(app.updated_at),
+  }
+}
+
+/** The app as answers to users name it. */
+export function presentAppRef(app: Pick<App, 'id' | 'code'>): { id: string; code: string } {
+  return { id: app.id, code: app.code }
+}

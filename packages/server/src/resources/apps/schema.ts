@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import {
+  appRef,
+  clearable,
+  emailDomainRule,
+  id,
+  list,
+  MAX_LIST,
+  name,
+  newAppCode,
+  page,
+  pageQuery,
+  pool,
+  redirectRule,
+  roleCode,
+  searchQuery,
+  serviceCode,
+  text,
+  timestamp,
+  webUrl,
+} from '../../lib/fields.ts'
+
+export const authMethods = ['password', 'magic_link', 'google'] as const
+const appStatus = z.enum(['active', 'inactive'])
+const permissionScope = z.enum(['services', 'roles'])
+const signUp = z.enum(['open', 'invitation', 'closed'])
+const webhookEvent = z.enum(['user.registered'])
+const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
+
+const webhookInput = z.strictObject({
+  name,
+  url: webUrl,
+  events: z.array(webhookEvent).min(1).max(10).default(['user.registered']),
+  enabled: z.boolean().default(true),
+  secret: clearable(webhookSecret).meta({ description: 'Signs deliveries; write-only. Left out, the secret of that name is kept' }),
+  has_secret: z.unknown().optional().meta({ description: 'Ignored, so that what was read can be written back' }),
+})
+
+const webhooksInput = list(webhookInput, 20).superRefine((webhooks, context) => {
+  const names = new Set<string>()
+  webhooks.forEach((webhook, index) => {
+    if (names.has(webhook.name)) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another webhook of this app' })
+    names.add(webhook.name)
+  })
+})
+
+function clearableList<T extends z.ZodType>(entry: T) {
+  return clearable(list(entry))
+}
+
+const settings = {
+  description: clearable(text),
+  status: appStatus.optional(),
+  allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
+  service_codes: clearableList(serviceCode).meta({ description: 'Services whose permissions the tokens carry; the app code unless told' }),
+  auto_grant_on_signup: clearable(z.boolean()),
+  registration_namespace: clearable(pool).meta({ description: 'Home pool of new users; `default` unless told' }),
+  read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
+  default_organization_id: clearable(id),
+  default_role_code: clearable(roleCode),
+  linked_app_codes: clearableList(newAppCode),
+  override_role_codes: clearableList(roleCode),
+  frontend_url: clearable(webUrl),
+  allowed_email_domains: clearableList(emailDomainRule),
+  allowed_auth_methods: clearableList(z.enum(authMethods)),
+  webhooks: clearable(webhooksInput),
+  permission_scope: clearable(permissionScope),
+  sign_up: clearable(signUp),
+}
+
+export const createAppBody = z.strictObject({ code: newAppCode, name, ...settings }).meta({ id: 'CreateApp' })
+
+export const updateAppBody = z
+  .strictObject({ name: name.optional(), ...settings, code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }) })
+  .meta({ id: 'UpdateApp' })
+
+export type AppInput = Omit<z.output<typeof updateAppBody>, 'code'>
+export type CreateAppInput = z.output<typeof createAppBody>
+export type UpdateAppInput = z.output<typeof updateAppBody>
+
+export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
+
+export const listAppsQuery = z.strictObject({ ...pageQuery, status: appStatus.optional(), q: searchQuery })
+
+export const deleteAppQuery = z.strictObject({ force: z.enum(['true', 'false']).optional() })
+
+export const appRecord = z
+  .object({
+    id,
+    code: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    status: appStatus,
+    allowed_redirect_urls: z.array(z.string()).max(MAX_LIST),
+    service_codes: z.array(z.string()),
+    auto_grant_on_signup: z.boolean(),
+    registration_namespace: z.string(),
+    read_namespaces: z.array(z.string()),
+    default_organization_id: id.nullable(),
+    default_role_code: z.string().nullable(),
+    linked_app_codes: z.array(z.string()),
+    override_role_codes: z.array(z.string()),
+    frontend_url: z.string().nullable(),
+    allowed_email_domains: z.array(z.string()),
+    allowed_auth_methods: z.array(z.string()),
+    webhooks: z.array(
+      z.object({ name: z.string(), url: z.string(), events: z.array(webhookEvent), enabled: z.boolean(), has_secret: z.boolean() }),
+    ),
+    permission_scope: permissionScope,
+    sign_up: signUp,
+    built_in: z.boolean(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'App' })
+
+export const appPage = page(appRecord)

@@ -1,0 +1,109 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import type { App, StoredWebhook } from '../../models/app.ts'
+import { Organization } from '../../models/organization.ts'
+import { Role } from '../../models/role.ts'
+import { membershipRoleOf } from './present.ts'
+import type { AppInput } from './schema.ts'
+
+type AppColumns = Omit<App, keyof import('objection').Model | 'created_at' | 'updated_at'>
+
+/** A new app before any setting is given (contract 2.1). */
+export function blankApp(id: string, code: string): AppColumns {
+  return {
+    id,
+    code,
+    name: code,
+    description: null,
+    status: 'active',
+    built_in: false,
+    allowed_redirect_urls: [],
+    service_codes: [code],
+    auto_grant_on_signup: false,
+    registration_namespace: DEFAULT_POOL,
+    read_namespaces: [],
+    default_organization_id: null,
+    default_role_code: null,
+    linked_app_codes: [],
+    override_role_codes: [],
+    frontend_url: null,
+    allowed_email_domains: [],
+    allowed_auth_methods: [],
+    webhooks: [],
+    permission_scope: 'services',
+    sign_up: 'open',
+  }
+}
+
+/**
+ * The columns that an input changes in an app. The rules are judged on the merged record, so a PATCH cannot bring about what a
+ * POST would be refused. Throws `validation_failed` (contract 2.1), `built_in`.
+ */
+export async function settleApp(deps: Deps, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
+  const blank = blankApp(current.id, current.code)
+  const changes: Partial<AppColumns> = {}
+  for (const [field, value] of Object.entries(input) as [keyof AppInput, unknown][]) {
+    if (value === undefined || field === 'webhooks') continue
+    // Clearing a setting brings back what it is in a new app.
+    Object.assign(changes, { [field]: value ?? blank[field] })
+  }
+  for (const field of ['service_codes', 'read_namespaces', 'linked_app_codes', 'override_role_codes', 'allowed_email_domains', 'allowed_auth_methods'] as const) {
+    if (changes[field]) changes[field] = [...new Set(changes[field])]
+  }
+  if (changes.frontend_url) changes.frontend_url = changes.frontend_url.replace(/\/+$/, '')
+  if (input.webhooks !== undefined) changes.webhooks = settleWebhooks(deps, current, input.webhooks ?? [])
+  if (input.default_organization_id === null && input.default_role_code == null) changes.default_role_code = null
+
+  const merged = { ...current, ...changes }
+  assertBuiltInUnharmed(current, merged)
+  if (deps.config.production && merged.allowed_redirect_urls.length === 0 && !current.built_in) {
+    throw fieldError('allowed_redirect_urls', 'required', 'must not be empty in production')
+  }
+  if (changes.default_organization_id) await assertOrganizationExists(deps, changes.default_organization_id)
+  await assertDefaultRole(deps, merged)
+  if (changes.override_role_codes) await assertOrganizationRoles(deps, changes.override_role_codes)
+  return changes
+}
+
+function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
+  if (merged.linked_app_codes.includes('authctl')) throw new ApiError('built_in', { detail: 'authctl cannot be linked' })
+  if (!current.built_in) return
+  if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
+  if (merged.auto_grant_on_signup || merged.sign_up !== 'closed') throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
+}
+
+async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
+  const found = await Organization.query(deps.db).findById(id).select('id')
+  if (!found) throw fieldError('default_organization_id', 'invalid_value', 'names no organization')
+}
+
+/** The three rules of contract 2.1 for `default_role_code`. */
+async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> {
+  if (merged.default_role_code === null) return
+  if (membershipRoleOf(merged) === null) throw fieldError('default_role_code', 'invalid_value', 'needs default_organization_id')
+  const role = await Role.query(deps.db).findById(merged.default_role_code)
+  if (!role) throw fieldError('default_role_code', 'invalid_value', 'names no role')
+  if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
+}
+
+async function assertOrganizationRoles(deps: Deps, codes: readonly string[]): Promise<void> {
+  const known: string[] = await deps.db('roles').whereIn('code', codes).andWhere('scope', 'org').pluck('code')
+  codes.forEach((code, index) => {
+    if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')
+  })
+}
+
+/** An element without `secret` keeps the secret of the element of its name; null clears it (decisions 3). */
+function settleWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
+  return webhooks.map(({ name, url, events, enabled, secret }) => {
+    const kept = current.webhooks.find((webhook) => webhook.name === name)?.secret_box ?? null
+    const sealed = secret ? deps.secretBox.seal(secret, webhookSecretContext(current.id, name)) : null
+    return { name, url, events, enabled, secret_box: secret === undefined ? kept : sealed }
+  })
+}
+
+/** What the sealed secret of a webhook is bound to. */
+function webhookSecretContext(appId: string, webhookName: string): string {
+  return `apps/${appId}/webhooks/${webhookName}`
+}

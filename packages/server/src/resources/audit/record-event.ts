@@ -1,0 +1,57 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+
+/** The kinds of audit events (contract 6.2, decisions 3). */
+export type AuditEventName =
+  | 'app.created'
+  | 'app.deleted'
+  | 'app.updated'
+  | 'grant.created'
+  | 'grant.revoked'
+  | 'login.failed'
+  | 'login.success'
+  | 'logout'
+  | 'organization.created'
+  | 'override.applied'
+  | 'override.refused'
+  | 'role.assigned'
+  | 'token.reuse_detected'
+  | 'token.refreshed'
+  | 'user.created'
+  | 'user.registered'
+
+export interface AuditEvent {
+  event: AuditEventName
+  actor: Actor
+  /** Whom it is about. */
+  userId?: string | null
+  appId?: string | null
+  /** Why something failed: for the audit alone, the caller may be told less. */
+  reason?: string
+  /** Before and after of a change, and the like. Never a secret. */
+  details?: Record<string, unknown>
+}
+
+/** What the service does by itself, at start or from the command line. */
+export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
+
+/** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
+export async function recordEvent(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent): Promise<void> {
+  const now = deps.clock()
+  const { caller, origin } = actor
+  await deps.db('audit_events').insert({
+    id: newId(now),
+    event,
+    reason: reason ?? null,
+    actor_type: caller?.kind ?? (actor === systemActor ? 'system' : 'anonymous'),
+    actor_id: caller === undefined ? null : caller.kind === 'user' ? caller.userId : caller.id,
+    user_id: userId ?? null,
+    app_id: appId ?? null,
+    ip: origin.ip || null,
+    user_agent: origin.userAgent,
+    request_id: origin.requestId,
+    details: details ? JSON.stringify(details) : null,
+    at: now,
+  })
+}

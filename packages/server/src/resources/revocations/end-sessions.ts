@@ -1,0 +1,60 @@
+import { type Deps, lockUntilCommit } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+
+/** What local validators have to learn (decisions 6): a floor under `tv`, or the end of one session. */
+interface Revocation {
+  userId: string
+  appId: string | null
+  sessionId: string | null
+  minTokenVersion: number | null
+}
+
+/**
+ * Kills a user's tokens of one app, or of all apps without `appId`: raises the token version, sets the floor that old tokens fall
+ * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
+ * Needs a transaction, and comes last in it.
+ */
+export async function raiseFloor(deps: Deps, input: { userId: string; appId: string | null; reason: string }): Promise<void> {
+  const { userId, appId, reason } = input
+  const floor = appId === null ? { min_token_version: deps.db.raw('token_version + 1') } : {}
+  const [bumped] = await deps
+    .db('users')
+    .where({ id: userId })
+    .update({ token_version: deps.db.raw('token_version + 1'), ...floor })
+    .returning('token_version')
+  const minTokenVersion: number = bumped.token_version
+  if (appId !== null) await deps.db('user_apps').where({ user_id: userId, app_id: appId }).update({ min_token_version: minTokenVersion })
+  await deps
+    .db('sessions')
+    .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
+    .whereNull('ended_at')
+    .update({ ended_at: deps.clock(), ended_reason: reason })
+  await recordRevocation(deps, { userId, appId, sessionId: null, minTokenVersion })
+}
+
+/** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
+export async function endSession(deps: Deps, input: { sessionId: string; event: 'logout' | 'token.reuse_detected' }, actor: Actor): Promise<void> {
+  const [ended] = await deps
+    .db('sessions')
+    .where({ id: input.sessionId })
+    .whereNull('ended_at')
+    .update({ ended_at: deps.clock(), ended_reason: input.event })
+    .returning(['user_id', 'app_id'])
+  if (!ended) return
+  const about = { userId: ended.user_id, appId: ended.app_id }
+  await recordEvent(deps, { event: input.event, actor, ...about, details: { session_id: input.sessionId } })
+  await recordRevocation(deps, { ...about, sessionId: input.sessionId, minTokenVersion: null })
+}
+
+/** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
+async function recordRevocation(deps: Deps, revocation: Revocation): Promise<void> {
+  await lockUntilCommit(deps, 'revocations')
+  await deps.db('revocations').insert({
+    user_id: revocation.userId,
+    app_id: revocation.appId,
+    session_id: revocation.sessionId,
+    min_tv: revocation.minTokenVersion,
+    at: deps.clock(),
+  })
+}

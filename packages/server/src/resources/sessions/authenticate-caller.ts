@@ -1,0 +1,78 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Caller, UserCaller } from '../../lib/caller.ts'
+import { isUuid } from '../../lib/uuid.ts'
+
+interface LiveSession {
+  user_id: string
+  app_id: string | null
+  app_code: string | null
+  session_version: number
+  ended_at: number | null
+  expires_at: number
+  status: string
+  user_floor: number
+  app_floor: number | null
+  is_system_admin: number | boolean
+}
+
+/**
+ * Who a bearer token stands for, looked up at each call (decisions 3 and 6): signature and times, then the session, the account
+ * and both floors of the token version as they are now. Roles are read here and never from the token: every consumer holds the
+ * secret that signs it. Throws `token_invalid`, `token_expired`, `token_revoked`.
+ */
+export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
+  const verified = deps.accessTokens.verify(bearer, deps.clock())
+  if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
+  const { claims } = verified
+  if (!isUuid(claims.sid) || !isUuid(claims.uid)) throw new ApiError('token_invalid')
+
+  const session = await findSession(deps, claims.sid)
+  if (!session) throw new ApiError('token_revoked')
+  const isOfSession =
+    session.user_id === claims.uid && session.app_id === (claims.app_id ?? null) && claims.aud === (session.app_code ?? deps.config.issuer)
+  if (!isOfSession) throw new ApiError('token_invalid')
+  const floor = Math.max(session.user_floor, session.app_floor ?? 0)
+  const isAlive =
+    session.ended_at === null &&
+    session.expires_at > deps.clock() &&
+    session.status === 'active' &&
+    claims.tv >= floor &&
+    session.session_version >= floor
+  if (!isAlive) throw new ApiError('token_revoked')
+  return callerOf(session, claims)
+}
+
+function callerOf(session: LiveSession, claims: UserCaller['claims']): UserCaller {
+  return {
+    kind: 'user',
+    userId: session.user_id,
+    sessionId: claims.sid,
+    appId: session.app_id,
+    appCode: session.app_code,
+    isSystemAdmin: Boolean(session.is_system_admin),
+    claims,
+  }
+}
+
+async function findSession(deps: Deps, sessionId: string): Promise<LiveSession | undefined> {
+  return deps
+    .db('sessions as s')
+    .join('users as u', 'u.id', 's.user_id')
+    .leftJoin('apps as a', 'a.id', 's.app_id')
+    .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
+    .leftJoin('user_roles as r', (on) => on.on('r.user_id', 's.user_id').andOnVal('r.role_code', 'system_admin'))
+    .where('s.id', sessionId)
+    .first(
+      's.user_id',
+      's.app_id',
+      'a.code as app_code',
+      's.token_version as session_version',
+      's.ended_at',
+      's.expires_at',
+      'u.status',
+      'u.min_token_version as user_floor',
+      'g.min_token_version as app_floor',
+      deps.db.raw('case when r.user_id is null then 0 else 1 end as is_system_admin'),
+    )
+}

@@ -1,0 +1,156 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
+import { type Access, findAccess } from '../app-access/find-access.ts'
+import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
+import { assertAppActive } from '../apps/get-app.ts'
+import { listMemberships, type Membership } from '../organizations/list-memberships.ts'
+import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
+import { listGlobalRoles } from '../roles/list-user-roles.ts'
+import type { PooledUser } from '../users/present.ts'
+import { presentTokens, type TokenAnswer } from './present.ts'
+
+export const REFRESH_TOKEN_PREFIX = 'grt_'
+
+/** Somebody who has proven who they are and wants in. */
+export interface Entry {
+  user: PooledUser
+  /** Null for a login without an app, where the settings allow one. */
+  app: App | null
+  organizationId?: string | undefined
+  overrides: Overrides
+}
+
+/** What the gate found; what a token is made of. */
+export interface Admission {
+  user: PooledUser
+  app: App | null
+  membership: Membership | null
+  roles: string[]
+  permissions: string[]
+  /** Milliseconds; no token outlives the grant it stands on. */
+  accessExpiresAt: number | null
+}
+
+/**
+ * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login.
+ * State of the account and the app, then contract 4.5 steps 7 and 8. The password or its like was checked by the door; provisioning
+ * that is due happens here, in the door's transaction.
+ * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
+ */
+export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Admission> {
+  const { user, app } = entry
+  if (user.status !== 'active') throw new ApiError('account_suspended')
+  if (app) assertAppActive(app)
+
+  const globalRoles = await listGlobalRoles(deps, user.id)
+  const access = app ? await accessOf(deps, { ...entry, app }, globalRoles, actor) : null
+
+  // contract 4.5 step 7
+  const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
+  const isBaseLogin = app === null && deps.config.allowBaseUserLogin
+  const roles = isBaseLogin ? ['base_user'] : (membership?.role_codes ?? globalRoles)
+  const permissions = await listTokenPermissions(deps, app, isBaseLogin ? [] : roles)
+
+  // contract 4.5 step 8
+  if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
+  return { user, app, membership, roles, permissions, accessExpiresAt: access?.expiresAt ?? null }
+}
+
+async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: readonly string[], actor: Actor): Promise<Access> {
+  // decisions 3: whoever administers the service enters any app without a grant.
+  if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
+  const access = await findAccess(deps, entry.user.id, entry.app.id)
+  if (access.exists || !entry.app.auto_grant_on_signup) return access
+  await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization: true }, actor)
+  return findAccess(deps, entry.user.id, entry.app.id)
+}
+
+async function getMembership(deps: Deps, userId: string, organizationId: string): Promise<Membership> {
+  const [membership] = await listMemberships(deps, userId, organizationId)
+  if (!membership) throw new ApiError('organization_membership_required')
+  return membership
+}
+
+/** Opens a session for an entry that the gate admits, and gives its first tokens (contract 4.5 step 9). */
+export async function openSession(deps: Deps, entry: Entry & { authMethod: string }, actor: Actor): Promise<TokenAnswer> {
+  return transaction(deps, async (deps) => {
+    const admission = await admit(deps, entry, actor)
+    const now = deps.clock()
+    const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
+    const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
+    await deps.db('sessions').insert({
+      id: session.id,
+      user_id: entry.user.id,
+      app_id: entry.app?.id ?? null,
+      organization_id: admission.membership?.id ?? null,
+      auth_method: entry.authMethod,
+      // What the user's version was when the account was read: a floor that rose since then ends this session.
+      token_version: entry.user.token_version,
+      ip: actor.origin.ip || null,
+      user_agent: actor.origin.userAgent,
+      created_at: now,
+      last_used_at: now,
+      expires_at: session.expiresAt,
+    })
+    const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
+    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
+  })
+}
+
+/** Stores a refresh token of a session; returns when it expires, in milliseconds. */
+export async function insertRefreshToken(deps: Deps, token: string, session: { id: string; expiresAt: number }): Promise<number> {
+  const now = deps.clock()
+  const expiresAt = Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)
+  await deps.db('refresh_tokens').insert({ token_hash: hashOpaqueToken(token), session_id: session.id, created_at: now, expires_at: expiresAt })
+  return expiresAt
+}
+
+/** Signs an access token for an admission and puts the answer together. */
+export function issueTokens(
+  deps: Deps,
+  admission: Admission,
+  session: { id: string; expiresAt: number },
+  refresh: { token: string; expiresAt: number },
+): TokenAnswer {
+  const now = deps.clock()
+  const issuedAt = Math.floor(now / 1000)
+  const expiresAtMs = Math.min(now + deps.config.accessTtlSeconds * 1000, session.expiresAt, admission.accessExpiresAt ?? Number.POSITIVE_INFINITY)
+  const expiresAt = Math.floor(expiresAtMs / 1000)
+  return presentTokens({
+    admission,
+    accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session.id, issuedAt, expiresAt)),
+    expiresIn: expiresAt - issuedAt,
+    refreshToken: refresh.token,
+    refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),
+  })
+}
+
+/** The claims of contract 2.8. The lists come last, where a verifier finds them without parsing the rest. */
+function claimsOf(deps: Deps, admission: Admission, sessionId: string, issuedAt: number, expiresAt: number): AccessTokenClaims {
+  const { user, app, membership } = admission
+  return {
+    ...(app ? { app_id: app.id, app_code: app.code } : {}),
+    uid: user.id,
+    email: user.email,
+    first_name: user.first_name,
+    last_name: user.last_name,
+    ...(membership ? { org_id: membership.id, org_slug: membership.slug } : {}),
+    ...(user.namespace === DEFAULT_POOL ? {} : { namespace: user.namespace }),
+    tv: user.token_version,
+    sid: sessionId,
+    iss: deps.config.issuer,
+    aud: app?.code ?? deps.config.issuer,
+    exp: expiresAt,
+    nbf: issuedAt,
+    iat: issuedAt,
+    jti: newId(),
+    roles: admission.roles,
+    permissions: admission.permissions,
+  }
+}

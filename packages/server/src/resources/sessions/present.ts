@@ -1,0 +1,28 @@
+import type { z } from 'zod'
+import { presentAppRef } from '../apps/present.ts'
+import type { PooledUser } from '../users/present.ts'
+import { presentUser } from '../users/present.ts'
+import type { tokenAnswer } from './schema.ts'
+
+export type TokenAnswer = z.output<typeof tokenAnswer>
+
+/** The answer of every door to a token (decisions 5). Lifetimes in seconds. */
+export function presentTokens(input: {
+  admission: { user: PooledUser; app: { id: string; code: string } | null; membership: TokenAnswer['organization'] }
+  accessToken: string
+  expiresIn: number
+  refreshToken: string
+  refreshExpiresIn: number
+}): TokenAnswer {
+  const { user, app, membership } = input.admission
+  return {
+    token_type: 'Bearer',
+    access_token: input.accessToken,
+    expires_in: input.expiresIn,
+    refresh_token: input.refreshToken,
+    refresh_expires_in: input.refreshExpiresIn,
+    user: presentUser(user),
+    app: app ? presentAppRef(app) : null,
+    organization: membership,
+  }
+}

@@ -1,0 +1,23 @@
+import { pendingMigrations } from '../../db/migrate.ts'
+import type { Deps } from '../../deps.ts'
+import type { Readiness } from './schema.ts'
+
+const fine = { ok: true, detail: null }
+
+/** Whether a balancer should send requests here: not shutting down, the database answers, its schema is the one we know. */
+export async function checkReadiness(deps: Deps, lifecycle: { isStopping: boolean }): Promise<Readiness> {
+  const accepting = lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
+  let database = fine as Readiness['checks']['database']
+  let migrations = fine as Readiness['checks']['migrations']
+  try {
+    const pending = await pendingMigrations(deps.db)
+    if (pending.length > 0) migrations = { ok: false, detail: `pending: ${pending.join(', ')}` }
+  } catch (error) {
+    deps.logger.warn({ err: error }, 'not ready')
+    // The reason is for the log: it may name hosts.
+    database = { ok: false, detail: 'not reachable, or migrated by a newer server' }
+    migrations = { ok: false, detail: 'unknown' }
+  }
+  const checks = { accepting, database, migrations }
+  return { status: Object.values(checks).every((check) => check.ok) ? 'ready' : 'not_ready', checks }
+}

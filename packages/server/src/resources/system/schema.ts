@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+export const healthRecord = z.object({ status: z.literal('ok'), version: z.string() }).meta({ id: 'Health' })
+
+const check = z.object({ ok: z.boolean(), detail: z.string().nullable() })
+
+export const readyRecord = z
+  .object({ status: z.enum(['ready', 'not_ready']), checks: z.object({ accepting: check, database: check, migrations: check }) })
+  .meta({ id: 'Ready' })
+export type Readiness = z.output<typeof readyRecord>

@@ -1,0 +1,75 @@
+import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { normalizeEmail } from '../../lib/email.ts'
+import { passwordFault } from '../../lib/password-policy.ts'
+import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { findUserInPools } from './find-user-in-pools.ts'
+import { insertUser } from './insert-user.ts'
+
+const ROLE = 'system_admin'
+
+/** Whether anybody can administer the service. */
+export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
+  const found = await deps.db('user_roles').join('users', 'users.id', 'user_roles.user_id').where({ role_code: ROLE, status: 'active' }).first('user_id')
+  return found !== undefined
+}
+
+/**
+ * Makes a system_admin in pool `default`. With `unlessOneExists` nothing happens when there is one, also when servers start at
+ * once. A user of that address is only promoted with `promote`, and then keeps the own password.
+ * Throws `validation_failed`, `user_exists`, and `not_found` when there is nobody to promote and no password.
+ */
+export async function createSystemAdmin(
+  deps: Deps,
+  input: { email: string; password: string | undefined; promote: boolean; unlessOneExists: boolean },
+  actor: Actor,
+): Promise<'created' | 'promoted' | 'unchanged'> {
+  const email = normalizeEmail(input.email)
+  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
+  if (input.unlessOneExists && (await hasSystemAdmin(deps))) return 'unchanged'
+  const passwordHash = input.password === undefined ? undefined : await hashNewPassword(deps, input.password, email)
+
+  return transaction(deps, async (deps) => {
+    await lockUntilCommit(deps, 'bootstrap')
+    if (input.unlessOneExists && (await hasSystemAdmin(deps))) return 'unchanged'
+    await lockUntilCommit(deps, 'email', email)
+    const existing = await findUserInPools(deps, email, [DEFAULT_POOL])
+    if (existing) {
+      if (!input.promote) throw new ApiError('user_exists', { detail: `A user with the address ${email} exists; promote it with --promote` })
+      return promote(deps, existing.id, actor)
+    }
+    if (passwordHash === undefined) throw new ApiError('not_found', { detail: `No user has the address ${email}` })
+    const user = await insertUser(deps, {
+      email,
+      passwordHash,
+      firstName: null,
+      lastName: null,
+      namespace: DEFAULT_POOL,
+      tags: [],
+      emailVerified: false,
+      roles: ['base_user', ROLE],
+    })
+    await recordEvent(deps, { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } })
+    return 'created'
+  })
+}
+
+async function hashNewPassword(deps: Deps, password: string, email: string): Promise<string> {
+  const fault = passwordFault(password, email)
+  if (fault) throw fieldError('password', fault.code, fault.message)
+  return deps.passwords.hash(password)
+}
+
+async function promote(deps: Deps, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
+  const assigned = await deps
+    .db('user_roles')
+    .insert({ user_id: userId, role_code: ROLE, created_at: deps.clock() })
+    .onConflict(['user_id', 'role_code'])
+    .ignore()
+    .returning('user_id')
+  if (assigned.length === 0) return 'unchanged'
+  await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: ROLE } })
+  return 'promoted'
+}

@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.ts'
+import { firstInPools } from '../../lib/pool-set.ts'
+import type { PooledUser } from './present.ts'
+
+/**
+ * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (contract 4.5 step 3).
+ * Few users share an address, so they are all read by the one index and judged here. Deleted users are not found.
+ */
+export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<PooledUser | undefined> {
+  return firstInPools(await listUsersOfEmail(deps, email), pools)
+}
+
+async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
+  const rows: (PooledUser & { tag: string | null })[] = await deps
+    .db('users')
+    .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
+    .where('users.email', email)
+    .whereRaw("users.status <> 'deleted'")
+    .orderBy('users.id')
+    .select('users.*', 'user_namespaces.namespace as tag')
+  const users = new Map<string, PooledUser>()
+  for (const { tag, ...row } of rows) {
+    const user = users.get(row.id) ?? { ...row, tags: [] }
+    if (tag !== null) user.tags.push(tag)
+    users.set(row.id, user)
+  }
+  return [...users.values()]
+}

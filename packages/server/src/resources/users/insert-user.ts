@@ -1,0 +1,44 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { PooledUser } from './present.ts'
+
+export interface NewUser {
+  email: string
+  passwordHash: string | null
+  firstName: string | null
+  lastName: string | null
+  /** Home pool. */
+  namespace: string
+  tags: readonly string[]
+  emailVerified: boolean
+  roles: readonly string[]
+}
+
+/**
+ * Inserts a user with its pool tags and global roles. The caller holds the lock on the e-mail and has looked whether it is free in
+ * the pools; the unique index is the last line of defence.
+ */
+export async function insertUser(deps: Deps, input: NewUser): Promise<PooledUser> {
+  return transaction(deps, async (deps) => {
+    const now = deps.clock()
+    const row = {
+      id: newId(now),
+      email: input.email,
+      email_verified_at: input.emailVerified ? now : null,
+      password_hash: input.passwordHash,
+      first_name: input.firstName,
+      last_name: input.lastName,
+      namespace: input.namespace,
+      status: 'active' as const,
+      token_version: 0,
+      min_token_version: 0,
+      created_at: now,
+      updated_at: now,
+    }
+    await deps.db('users').insert(row)
+    const tags = input.tags.filter((tag) => tag !== input.namespace)
+    if (tags.length > 0) await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
+    await deps.db('user_roles').insert(input.roles.map((role_code) => ({ user_id: row.id, role_code, created_at: now })))
+    return { ...row, tags }
+  })
+}

@@ -1,0 +1,66 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createApp } from './app.ts'
+import { isPostgres } from './db/knex.ts'
+import { migrate, pendingMigrations } from './db/migrate.ts'
+import { closeDeps, type Deps } from './deps.ts'
+import { systemActor } from './resources/audit/record-event.ts'
+import { createSystemAdmin } from './resources/users/create-system-admin.ts'
+
+const graceMs = 25_000
+const idleSweepMs = 50
+
+/** A start that cannot be; the message is for the operator. */
+export class StartError extends Error {}
+
+export interface RunningServer {
+  url: string
+  /** Not ready, no new connections, requests in flight finished (25 s at most), everything closed. */
+  stop(): Promise<void>
+}
+
+/** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
+export async function serve(deps: Deps): Promise<RunningServer> {
+  await prepareDatabase(deps)
+  // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
+  await deps.passwords.warmUp()
+  const lifecycle = { isStopping: false }
+  const server = createServer(createApp(deps, { lifecycle }).callback())
+  server.headersTimeout = 10_000
+  server.requestTimeout = 30_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(deps.config.port, deps.config.host, resolve)
+  })
+  const { address, port, family } = server.address() as AddressInfo
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  deps.logger.info({ url }, 'listening')
+  return {
+    url,
+    async stop() {
+      lifecycle.isStopping = true
+      // close() waits for every keep-alive connection; idle ones are swept until none is left.
+      const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
+      const force = setTimeout(() => server.closeAllConnections(), graceMs)
+      await new Promise((resolve) => server.close(resolve))
+      clearInterval(sweep)
+      clearTimeout(force)
+      await closeDeps(deps)
+      deps.logger.info('stopped')
+    },
+  }
+}
+
+async function prepareDatabase(deps: Deps): Promise<void> {
+  const pending = await pendingMigrations(deps.db)
+  if (pending.length > 0 && isPostgres(deps.db) && !deps.config.autoMigrate) {
+    throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
+  }
+  const applied = await migrate(deps.db, deps.clock())
+  if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
+
+  const bootstrap = deps.config.bootstrapAdmin
+  if (!bootstrap) return
+  const outcome = await createSystemAdmin(deps, { ...bootstrap, promote: false, unlessOneExists: true }, systemActor)
+  if (outcome === 'created') deps.logger.info({ email: bootstrap.email }, 'first system_admin created')
+}
