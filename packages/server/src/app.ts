@@ -6,29 +6,26 @@ import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
 import { cors } from './http/cors.ts'
 import { errorHandler } from './http/error-handler.ts'
-import { buildOpenApi } from './http/openapi.ts'
+import { buildOpenApi, openApiRoute } from './http/openapi.ts'
 import { requestLog } from './http/request-log.ts'
-import { ok, type Route, route } from './http/route.ts'
+import type { Route } from './http/route.ts'
 import { createRouting, type ReplyObserver } from './http/router.ts'
 import { appAccessRoutes } from './resources/app-access/routes.ts'
 import { appRoutes } from './resources/apps/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { systemRoutes } from './resources/system/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
-import { version } from './version.ts'
 
 export const BASE_PATH = '/api/v1'
 
 export interface AppOptions {
-  /** Set to true when the server begins to stop: `/ready` says so. */
-  lifecycle?: { isStopping: boolean }
   onReply?: ReplyObserver
 }
 
 /** Every route of the service. */
-export function listRoutes(lifecycle: { isStopping: boolean } = { isStopping: false }): Route[] {
+export function listRoutes(): Route[] {
   return [
-    ...systemRoutes({ version, lifecycle }),
+    ...systemRoutes,
     ...registrationRoutes,
     ...loginRoutes,
     ...refreshRoutes,
@@ -36,19 +33,18 @@ export function listRoutes(lifecycle: { isStopping: boolean } = { isStopping: fa
     ...appRoutes,
     ...appAccessRoutes,
     ...userRoutes,
+    openApiRoute(openApiDocument),
   ]
 }
 
 /** The OpenAPI document of the service; docs/openapi.json is this. */
-export function openApiDocument(routes: readonly Route[] = listRoutes()) {
-  return buildOpenApi(routes, { prefix: BASE_PATH, version })
+export function openApiDocument() {
+  return buildOpenApi(listRoutes(), BASE_PATH)
 }
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
 export function createApp(deps: Deps, options: AppOptions = {}): Koa {
-  const routes = listRoutes(options.lifecycle)
-  const document = openApiDocument(routes)
-  const routing = createRouting(deps, BASE_PATH, [...routes, documentRoute(document)], { authenticate: authenticateCaller, onReply: options.onReply })
+  const routing = createRouting(deps, BASE_PATH, listRoutes(), { authenticate: authenticateCaller, onReply: options.onReply })
   const app = new Koa()
   app.use(requestLog(deps))
   app.use(cors(deps, routing.methodsOf))
@@ -57,17 +53,4 @@ export function createApp(deps: Deps, options: AppOptions = {}): Koa {
   // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
   app.on('error', (error: unknown) => deps.logger.warn({ err: error }, 'response failed'))
   return app
-}
-
-function documentRoute(document: unknown): Route {
-  return route({
-    method: 'GET',
-    path: '/openapi.json',
-    tag: 'System',
-    summary: 'This document',
-    auth: 'public',
-    responses: { 200: null },
-    errors: [],
-    handle: async () => ok(document),
-  })
 }

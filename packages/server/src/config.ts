@@ -80,8 +80,12 @@ export const settings = z.object({
   JWT_ISSUER: setting(z.string().max(200), 'Claim `iss`', { default: 'gatehouse' }),
   JWT_ACCESS_TTL_SECONDS: setting(whole(1, 3_600), 'Life of an access token', { default: '900' }),
   JWT_REFRESH_TTL_SECONDS: setting(whole(1, 315_360_000), 'Life of a refresh token that is not used', { default: '2592000' }),
-  JWT_SESSION_MAX_SECONDS: setting(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', { default: '7776000' }),
-  AUTH_REFRESH_LEEWAY_SECONDS: setting(whole(0, 300), 'How long a spent refresh token still gives its unused successor', { default: '10' }),
+  JWT_SESSION_MAX_SECONDS: setting(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', {
+    default: '7776000',
+  }),
+  AUTH_REFRESH_LEEWAY_SECONDS: setting(whole(0, 300), 'How long a spent refresh token still gives its unused successor', {
+    default: '10',
+  }),
   AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App of registrations that name none'),
   AUTH_ALLOW_BASE_USER_LOGIN: setting(flag, 'Whether a login without an app gives a base-user token', { default: 'false' }),
   AUTH_REQUIRE_APP_CODE: setting(flag, 'Whether a login must name an app', {
@@ -95,11 +99,19 @@ export const settings = z.object({
     default: '*',
     inProduction: 'authctl',
   }),
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: setting(z.string().max(254), 'At start, when no system_admin exists, one is made with this address'),
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: setting(
+    z.string().max(254),
+    'At start, when no system_admin exists, one is made with this address',
+  ),
   AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password'),
-  AUTH_BCRYPT_COST: setting(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', { default: '12' }),
+  AUTH_BCRYPT_COST: setting(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', {
+    default: '12',
+  }),
   AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'cores − 1, from 1 to 4' }),
-  AUTH_PASSWORD_BLOCKLIST: setting(z.enum(['on', 'off']), 'Refuse the commonest passwords', { default: 'off', inProduction: 'on' }),
+  AUTH_PASSWORD_BLOCKLIST: setting(z.enum(['on', 'off']), 'Refuse the commonest passwords', {
+    default: 'off',
+    inProduction: 'on',
+  }),
   AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
   AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
   AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
@@ -123,9 +135,13 @@ export const settings = z.object({
     inProduction: 'false',
   }),
   AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
-  AUTH_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that delivered payloads, ended sessions and spent tokens are kept', { default: '90' }),
+  AUTH_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that delivered payloads, ended sessions and spent tokens are kept', {
+    default: '90',
+  }),
   AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that audit events are kept', { default: 'for ever' }),
-  LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', { default: 'info' }),
+  LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', {
+    default: 'info',
+  }),
 })
 
 export interface RateLimit {
@@ -260,7 +276,9 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
 type Environment = z.output<typeof settings>
 
 function parseSingly(given: Record<string, unknown>): Environment {
-  const parsed = Object.entries(given).map(([name, value]) => [name, settings.shape[name as keyof typeof settings.shape].safeParse(value)] as const)
+  const parsed = Object.entries(given).map(
+    ([name, value]) => [name, settings.shape[name as keyof typeof settings.shape].safeParse(value)] as const,
+  )
   return Object.fromEntries(parsed.filter(([, result]) => result.success).map(([name, result]) => [name, result.data]))
 }
 

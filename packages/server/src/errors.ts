@@ -49,7 +49,14 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 /** Why one field of a request is refused; only with `validation_failed`. */
-export type FieldErrorCode = 'required' | 'invalid_type' | 'invalid_value' | 'unknown_field' | 'too_short' | 'too_long' | 'too_common'
+export type FieldErrorCode =
+  | 'required'
+  | 'invalid_type'
+  | 'invalid_value'
+  | 'unknown_field'
+  | 'too_short'
+  | 'too_long'
+  | 'too_common'
 
 export interface FieldError {
   /** Where: member names and list positions joined by dots, `webhooks.0.url`. */

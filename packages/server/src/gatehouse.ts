@@ -95,12 +95,20 @@ async function runMigrate(deps: Deps): Promise<void> {
   process.stdout.write(applied.length > 0 ? `applied ${applied.join(', ')}\n` : 'up to date\n')
 }
 
-async function runCreateAdmin(deps: Deps, options: { email?: string; 'password-stdin': boolean; promote: boolean }): Promise<void> {
+async function runCreateAdmin(
+  deps: Deps,
+  options: { email?: string; 'password-stdin': boolean; promote: boolean },
+): Promise<void> {
   if (options.email === undefined) throw new UsageError('--email is required')
-  if (!options['password-stdin'] && !options.promote) throw new UsageError('--password-stdin is required: the password is read from standard input')
+  if (!options['password-stdin'] && !options.promote)
+    throw new UsageError('--password-stdin is required: the password is read from standard input')
   const password = options['password-stdin'] ? (await text(process.stdin)).replace(/\r?\n$/, '') : undefined
   await migrate(deps.db, deps.clock())
-  const outcome = await createSystemAdmin(deps, { email: options.email, password, promote: options.promote, unlessOneExists: false }, systemActor)
+  const outcome = await createSystemAdmin(
+    deps,
+    { email: options.email, password, promote: options.promote, unlessOneExists: false },
+    systemActor,
+  )
   process.stdout.write(`${outcome} ${options.email}\n`)
 }
 
@@ -112,7 +120,8 @@ async function runCheck(deps: Deps): Promise<void> {
 function fail(error: unknown): never {
   if (error instanceof ConfigError) process.stderr.write(error.faults.map((fault) => `gatehouse: ${fault}\n`).join(''))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
-  else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError) process.stderr.write(`gatehouse: ${error.message}\n`)
+  else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError)
+    process.stderr.write(`gatehouse: ${error.message}\n`)
   else if (error instanceof Error && 'code' in error) process.stderr.write(`gatehouse: ${error.message || String(error.code)}\n`)
   else process.stderr.write(`gatehouse: ${error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(error instanceof UsageError || isParseArgsError(error) ? 2 : 1)

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
 import { isPostgres } from './db/knex.ts'
-import { migrate, pendingMigrations } from './db/migrate.ts'
+import { migrate } from './db/migrate.ts'
 import { closeDeps, type Deps } from './deps.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { createSystemAdmin } from './resources/users/create-system-admin.ts'
@@ -24,8 +24,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   await prepareDatabase(deps)
   // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
   await deps.passwords.warmUp()
-  const lifecycle = { isStopping: false }
-  const server = createServer(createApp(deps, { lifecycle }).callback())
+  const server = createServer(createApp(deps).callback())
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
   await new Promise<void>((resolve, reject) => {
@@ -38,7 +37,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   return {
     url,
     async stop() {
-      lifecycle.isStopping = true
+      deps.lifecycle.isStopping = true
       // close() waits for every keep-alive connection; idle ones are swept until none is left.
       const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
       const force = setTimeout(() => server.closeAllConnections(), graceMs)
@@ -52,7 +51,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
 }
 
 async function prepareDatabase(deps: Deps): Promise<void> {
-  const pending = await pendingMigrations(deps.db)
+  const pending = await deps.lifecycle.pendingMigrations()
   if (pending.length > 0 && isPostgres(deps.db) && !deps.config.autoMigrate) {
     throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
   }

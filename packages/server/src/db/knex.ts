@@ -16,7 +16,9 @@ interface SqliteQuery {
 interface SqliteClient {
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
 }
-const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js') as new (config: Knex.Config) => SqliteClient
+const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js') as new (
+  config: Knex.Config,
+) => SqliteClient
 
 /**
  * knex opens transactions with a plain BEGIN, which SQLite upgrades to a write lock only at the first write: two writers that
@@ -31,7 +33,9 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
 
 /** Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. */
 export function createKnex(config: { databaseUrl: string; dbPoolMax: number }): Knex {
-  return config.databaseUrl.startsWith('sqlite:') ? createSqlite(config.databaseUrl.slice('sqlite:'.length)) : createPostgres(config)
+  return config.databaseUrl.startsWith('sqlite:')
+    ? createSqlite(config.databaseUrl.slice('sqlite:'.length))
+    : createPostgres(config)
 }
 
 export function isPostgres(db: Knex): boolean {

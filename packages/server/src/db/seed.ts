@@ -3,7 +3,12 @@ import { newId } from '../lib/uuid.ts'
 
 const roles = [
   { code: 'base_user', name: 'Base user', scope: 'global', description: 'Every registered user' },
-  { code: 'super_admin', name: 'Super admin', scope: 'global', description: 'Holds every permission, without being a system admin' },
+  {
+    code: 'super_admin',
+    name: 'Super admin',
+    scope: 'global',
+    description: 'Holds every permission, without being a system admin',
+  },
   { code: 'system_admin', name: 'System admin', scope: 'global', description: 'Administers this service' },
   { code: 'org_member', name: 'Organization member', scope: 'org', description: 'Member of an organization' },
   { code: 'org_admin', name: 'Organization admin', scope: 'org', description: 'Administers the members of an organization' },
@@ -24,7 +29,15 @@ export async function seed(db: Knex, now: number): Promise<void> {
     .ignore()
   await db('permission_services').insert({ service: 'core', registered_at: now }).onConflict('service').ignore()
   await db('permissions')
-    .insert(corePermissions.map((core) => ({ id: newId(now), service: 'core', code: `${core.resource}:${core.action}`, ...core, ...stamps })))
+    .insert(
+      corePermissions.map((core) => ({
+        id: newId(now),
+        service: 'core',
+        code: `${core.resource}:${core.action}`,
+        ...core,
+        ...stamps,
+      })),
+    )
     .onConflict(['service', 'code'])
     .ignore()
   await db('apps')

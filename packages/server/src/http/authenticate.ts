@@ -13,7 +13,12 @@ export function bearerOf(ctx: Context): string | undefined {
 }
 
 /** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */
-export async function authorize(deps: Deps, auth: RouteAuth, bearer: string | undefined, authenticate: AuthenticateCaller): Promise<Caller | undefined> {
+export async function authorize(
+  deps: Deps,
+  auth: RouteAuth,
+  bearer: string | undefined,
+  authenticate: AuthenticateCaller,
+): Promise<Caller | undefined> {
   if (auth === 'public') return undefined
   if (bearer === undefined) throw new ApiError('token_missing')
   const caller = await authenticate(deps, bearer)

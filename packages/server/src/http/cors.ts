@@ -20,7 +20,10 @@ export function cors(deps: Deps, methodsOf: (path: string) => string[]): Middlew
       ctx.set('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate')
       if (ctx.method === 'OPTIONS' && ctx.get('Access-Control-Request-Method') !== '') {
         const methods = methodsOf(ctx.path)
-        ctx.set('Access-Control-Allow-Methods', (methods.length > 0 ? methods : ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).join(', '))
+        ctx.set(
+          'Access-Control-Allow-Methods',
+          (methods.length > 0 ? methods : ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).join(', '),
+        )
         ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id')
         ctx.set('Access-Control-Max-Age', String(maxAgeSeconds))
         ctx.status = 204

@@ -5,20 +5,25 @@ import { HashQueueFullError } from '../lib/password-hasher.ts'
 
 const retryAfterSeconds = 2
 
-/** What pg, knex and SQLite report when the database cannot be reached, is shutting down, or gave no connection in time. */
+/** What pg, knex and SQLite report when the database cannot be reached, is shutting down or gone, or gave no connection in time. */
 const unreachableCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['57P01', '57P02', '57P03', '53300', '53400', '08000', '08001', '08003', '08006'],
+  ...['57P01', '57P02', '57P03', '57P04', '3D000', '53300', '53400', '08000', '08001', '08003', '08006'],
   ...['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN'],
 ])
-const unreachableMessages = /^(Connection terminated|timeout exceeded when trying to connect|Unable to acquire a connection|aborted)/
+const unreachableMessages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Unable to acquire a connection|aborted)/
 
 function isUnavailable(error: unknown): boolean {
   if (error instanceof HashQueueFullError) return true
   if (!(error instanceof Error)) return false
   const native = 'nativeError' in error && error.nativeError instanceof Error ? error.nativeError : error
   // knex and pg give these four no code; everything else is told by its code.
-  return unreachableCodes.has(String((native as { code?: unknown }).code)) || native.name === 'KnexTimeoutError' || unreachableMessages.test(native.message)
+  return (
+    unreachableCodes.has(String((native as { code?: unknown }).code)) ||
+    native.name === 'KnexTimeoutError' ||
+    unreachableMessages.test(native.message)
+  )
 }
 
 /** Any thrown value as the error that the caller is told. What is not understood is a 500 that says nothing. */
@@ -62,7 +67,10 @@ export function errorHandler(deps: Deps): Middleware {
       const error = toApiError(thrown)
       ctx.state.errorCode = error.code
       if (error.status >= 500) {
-        deps.logger.error({ request_id: ctx.state.origin.requestId, code: error.code, err: error.cause ?? error }, 'request failed')
+        deps.logger.error(
+          { request_id: ctx.state.origin.requestId, code: error.code, err: error.cause ?? error },
+          'request failed',
+        )
       }
       writeError(ctx, error, ctx.state.origin.requestId)
     }

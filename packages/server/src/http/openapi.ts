@@ -1,7 +1,13 @@
 import { z } from 'zod'
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi'
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi'
 import { type ErrorCode, errorCodes } from '../errors.ts'
-import { impliedErrors, type Route } from './route.ts'
+import { version } from '../lib/version.ts'
+import { impliedErrors, ok, type Route, route } from './route.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
@@ -22,17 +28,17 @@ const errorRecord = z
   .meta({ id: 'Error' })
 
 /** The OpenAPI 3.1 document of the routes, built from the very schemas that validate their requests. */
-export function buildOpenApi(routes: readonly Route[], options: { prefix: string; version: string }) {
+export function buildOpenApi(routes: readonly Route[], prefix: string) {
   const paths: ZodOpenApiPathsObject = {}
   for (const route of routes) {
-    const path = options.prefix + route.path
+    const path = prefix + route.path
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
   }
   return createDocument({
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse',
-      version: options.version,
+      version,
       description: 'One login service for all of an organization’s apps: registration, login, tokens and their administration.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -41,8 +47,32 @@ export function buildOpenApi(routes: readonly Route[], options: { prefix: string
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token, or the token of a service account' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'An access token, or the token of a service account',
+        },
       },
+    },
+  })
+}
+
+/** The route that serves the document of all routes, itself among them; built when first asked for. */
+export function openApiRoute(build: () => unknown): Route {
+  let document: unknown
+  return route({
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'System',
+    summary: 'This document',
+    auth: 'public',
+    offline: true,
+    responses: { 200: z.looseObject({}) },
+    errors: [],
+    handle: async () => {
+      document ??= build()
+      return ok(document)
     },
   })
 }
@@ -65,7 +95,9 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
 /** `POST /admin/apps/{appId}` → `postAdminAppsByAppId`. */
 function operationId(route: Route): string {
   const words = route.path.split('/').filter(Boolean)
-  const names = words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1, -1))}` : word.split(/[-_.]/).map(capital).join('')))
+  const names = words.map((word) =>
+    word.startsWith('{') ? `By${capital(word.slice(1, -1))}` : word.split(/[-_.]/).map(capital).join(''),
+  )
   return route.method.toLowerCase() + names.join('')
 }
 

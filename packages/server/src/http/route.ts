@@ -47,6 +47,8 @@ export interface Route {
   errors: readonly ErrorCode[]
   /** Token answers, which no cache may keep. */
   noStore?: boolean
+  /** Answered without the database, and so never with `unavailable`. */
+  offline?: boolean
   handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
 }
 
@@ -88,8 +90,8 @@ export function noContent(): Reply {
 }
 
 /** The codes that any route of this kind may answer with, besides its own. */
-export function impliedErrors(declared: Pick<Route, 'auth' | 'params' | 'query' | 'body'>): ErrorCode[] {
-  const codes: ErrorCode[] = ['internal_error', 'unavailable']
+export function impliedErrors(declared: Pick<Route, 'auth' | 'params' | 'query' | 'body' | 'offline'>): ErrorCode[] {
+  const codes: ErrorCode[] = declared.offline ? [] : ['unavailable']
   if (declared.params) codes.push('not_found')
   if (declared.query || declared.body || declared.auth === 'system_admin') codes.push('validation_failed')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')

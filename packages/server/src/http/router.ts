@@ -2,7 +2,7 @@ import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateCaller, authorize, bearerOf } from './authenticate.ts'
 import { toApiError } from './error-handler.ts'
 import { isSoundText, readBody } from './request-body.ts'
@@ -10,7 +10,7 @@ import type { Route } from './route.ts'
 import { validate } from './validate.ts'
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
-export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: string | undefined) => void
+export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: ErrorCode | undefined) => void
 
 export interface RouterOptions {
   authenticate: AuthenticateCaller
@@ -34,8 +34,8 @@ export function createRouting(deps: Deps, prefix: string, routes: readonly Route
   }
 
   const methodsOf = (path: string): string[] => {
-    const methods = new Set(safeMatch(router, path).flatMap((layer) => layer.methods))
-    return [...methods]
+    const layers = isSoundPath(path) ? router.match(path, 'GET').path : []
+    return [...new Set(layers.flatMap((layer) => layer.methods))]
   }
   const dispatch = router.routes() as unknown as Middleware
   return {
@@ -47,10 +47,6 @@ export function createRouting(deps: Deps, prefix: string, routes: readonly Route
       await dispatch(ctx, next)
     },
   }
-}
-
-function safeMatch(router: Router, path: string): Router.Layer[] {
-  return isSoundPath(path) ? (router.match(path, 'GET').path as Router.Layer[]) : []
 }
 
 function isSoundPath(path: string): boolean {
@@ -67,7 +63,8 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
     const bearer = bearerOf(ctx)
     const caller = await authorize(deps, route.auth, bearer, options.authenticate)
     const params = parseParams(route, ctx.params)
-    const query = validate(route.query ?? (route.auth === 'system_admin' ? noQuery : z.object({})), soundQuery(ctx.query))
+    const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
+    const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
     const rawBody = route.body ? await readBody(ctx) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
     const reply = await route.handle(deps, { caller, bearer, params, query, body, rawBody, origin: ctx.state.origin } as never)
@@ -96,7 +93,9 @@ function soundQuery(query: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(query)) {
     for (const text of [name, ...(Array.isArray(value) ? value : [value])]) {
       if (!isSoundText(String(text))) {
-        throw new ApiError('validation_failed', { errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'holds a NUL or half a surrogate pair' }] })
+        throw new ApiError('validation_failed', {
+          errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'holds a NUL or half a surrogate pair' }],
+        })
       }
     }
   }

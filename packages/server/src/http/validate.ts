@@ -1,11 +1,15 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ApiError, type FieldError, type FieldErrorCode } from '../errors.ts'
 
 /** An issue as zod reports it, in the words of the API (decisions 1). `input` is what was judged. */
 function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly PropertyKey[] = []): FieldError[] {
   const path = [...prefix, ...issue.path]
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key].map(String).join('.'), code: 'unknown_field', message: 'is not a field of this request' }))
+    return issue.keys.map((key) => ({
+      path: [...path, key].map(String).join('.'),
+      code: 'unknown_field',
+      message: 'is not a field of this request',
+    }))
   }
   return [{ path: path.map(String).join('.'), ...judge(issue, valueAt(input, path)) }]
 }
@@ -13,11 +17,17 @@ function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly
 function judge(issue: z.core.$ZodIssue, value: unknown): { code: FieldErrorCode; message: string } {
   switch (issue.code) {
     case 'invalid_type':
-      return value === undefined ? { code: 'required', message: 'is required' } : { code: 'invalid_type', message: `must be ${issue.expected === 'array' ? 'an' : 'a'} ${issue.expected}` }
+      return value === undefined
+        ? { code: 'required', message: 'is required' }
+        : { code: 'invalid_type', message: `must be ${issue.expected === 'array' ? 'an' : 'a'} ${issue.expected}` }
     case 'invalid_union':
       return { code: 'invalid_type', message: 'is not of an accepted type' }
     case 'too_small':
-      return { code: 'too_short', message: issue.origin === 'string' ? `must have at least ${issue.minimum} characters` : `must be at least ${issue.minimum}` }
+      return {
+        code: 'too_short',
+        message:
+          issue.origin === 'string' ? `must have at least ${issue.minimum} characters` : `must be at least ${issue.minimum}`,
+      }
     case 'too_big':
       return {
         code: 'too_long',
@@ -32,7 +42,10 @@ function judge(issue: z.core.$ZodIssue, value: unknown): { code: FieldErrorCode;
       return { code: (issue.params?.code as FieldErrorCode | undefined) ?? 'invalid_value', message: issue.message }
     case 'invalid_value':
       if (value === undefined) return { code: 'required', message: 'is required' }
-      return { code: typeof value === 'string' ? 'invalid_value' : 'invalid_type', message: `must be one of ${issue.values.map(String).join(', ')}` }
+      return {
+        code: typeof value === 'string' ? 'invalid_value' : 'invalid_type',
+        message: `must be one of ${issue.values.map(String).join(', ')}`,
+      }
     default:
       return { code: 'invalid_value', message: issue.message }
   }
@@ -52,5 +65,11 @@ export function validate<T extends z.ZodType>(schema: T, input: unknown): z.outp
   const result = schema.safeParse(input)
   if (result.success) return result.data
   const errors = result.error.issues.flatMap((issue) => fieldErrorsOf(issue, input))
-  throw new ApiError('validation_failed', { detail: errors.map((error) => `${error.path}: ${error.message}`).join('; ').slice(0, 500), errors })
+  throw new ApiError('validation_failed', {
+    detail: errors
+      .map((error) => `${error.path}: ${error.message}`)
+      .join('; ')
+      .slice(0, 500),
+    errors,
+  })
 }

@@ -27,6 +27,9 @@ export interface AccessTokenClaims {
 
 export type TokenFault = 'expired' | 'invalid'
 
+/** How far the clock of another server, which began a token, may be ahead of ours. */
+const clockToleranceSeconds = 5
+
 interface SigningKey {
   id: string
   key: KeyObject
@@ -58,10 +61,13 @@ export class AccessTokens {
   verify(token: string, nowMs: number): { claims: AccessTokenClaims } | { fault: TokenFault } {
     try {
       const header = jwt.decode(token, { complete: true })?.header as (jwt.JwtHeader & { b64?: unknown }) | undefined
-      if (!header || (header.typ !== undefined && header.typ !== 'JWT') || 'crit' in header || 'b64' in header) return { fault: 'invalid' }
+      if (!header || (header.typ !== undefined && header.typ !== 'JWT') || 'crit' in header || 'b64' in header)
+        return { fault: 'invalid' }
       const { key } = this.#keys.find((candidate) => candidate.id === header.kid) ?? this.#keys[0]
-      const claims = jwt.verify(token, key, { algorithms: ['HS256'], issuer: this.issuer, clockTimestamp: Math.floor(nowMs / 1000) })
-      return isAccessTokenClaims(claims) ? { claims } : { fault: 'invalid' }
+      const now = Math.floor(nowMs / 1000)
+      const options = { issuer: this.issuer, clockTimestamp: now, ignoreNotBefore: true }
+      const claims = jwt.verify(token, key, { ...options, algorithms: ['HS256'] })
+      return isAccessTokenClaims(claims) && hasBegun(claims, now + clockToleranceSeconds) ? { claims } : { fault: 'invalid' }
     } catch (error) {
       return { fault: error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid' }
     }
@@ -71,5 +77,11 @@ export class AccessTokens {
 function isAccessTokenClaims(claims: unknown): claims is AccessTokenClaims {
   if (typeof claims !== 'object' || claims === null) return false
   const { uid, sid, tv, exp, iat } = claims as Record<string, unknown>
-  return typeof uid === 'string' && typeof sid === 'string' && Number.isInteger(tv) && Number.isInteger(exp) && Number.isInteger(iat)
+  return (
+    typeof uid === 'string' && typeof sid === 'string' && Number.isInteger(tv) && Number.isInteger(exp) && Number.isInteger(iat)
+  )
+}
+
+function hasBegun({ nbf, iat }: AccessTokenClaims, latest: number): boolean {
+  return iat <= latest && (nbf === undefined || (Number.isInteger(nbf) && nbf <= latest))
 }

@@ -1,16 +1,23 @@
 import { isIP, isIPv6 } from 'node:net'
 
 function plain(address: string): string {
-  // A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1.
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  return mapped ? mapped[1]! : address
+  // A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1; a proxy may write the same as ::ffff:c000:201.
+  const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(address)
+  if (!mapped) return address
+  const [, dotted, high = '', low = ''] = mapped
+  if (dotted !== undefined) return dotted
+  return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]).join('.')
 }
 
 /**
  * The address of the client. Of `X-Forwarded-For` only the entries that our own proxies wrote count: the last `trustedProxies`
  * ones; whatever the client wrote before them is hearsay.
  */
-export function clientAddress(socketAddress: string | undefined, forwardedFor: string | undefined, trustedProxies: number): string {
+export function clientAddress(
+  socketAddress: string | undefined,
+  forwardedFor: string | undefined,
+  trustedProxies: number,
+): string {
   const socket = plain(socketAddress ?? '')
   if (trustedProxies === 0 || !forwardedFor) return socket
   const entries = forwardedFor.split(',').map((entry) => plain(entry.trim()))

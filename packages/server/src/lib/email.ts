@@ -3,8 +3,10 @@ import { domainToASCII } from 'node:url'
 const maxBytes = 254
 const maxLocalBytes = 64
 /** Control characters, white space, zero-width and bidirectional marks: none may hide in an address. */
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const localForm = /^[^@"(),:;<>[\]\\.]+(?:\.[^@"(),:;<>[\]\\.]+)*$/u
+/** The ASCII that a domain may hold. `domainToASCII` reads its input as the host of a URL and would cut it at the first `/`, `?`, `#` or `\`. */
+const foreignToDomains = /[^a-z0-9.\u0080-\u{10ffff}-]/u
 const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
@@ -18,17 +20,24 @@ export function normalizeEmail(raw: string): string | undefined {
   const at = text.indexOf('@')
   if (at < 1 || at !== text.lastIndexOf('@') || invisible.test(text)) return undefined
   const local = text.slice(0, at)
-  const domain = domainToASCII(text.slice(at + 1))
+  const domain = asciiDomain(text.slice(at + 1))
   if (!localForm.test(local) || Buffer.byteLength(local) > maxLocalBytes || !domainForm.test(domain)) return undefined
   const email = `${local}@${domain}`
   return Buffer.byteLength(email) <= maxBytes ? email : undefined
+}
+
+/** A lower-case domain in punycode; empty when it is none. */
+function asciiDomain(domain: string): string {
+  if (foreignToDomains.test(domain)) return ''
+  // What is ASCII stays as it is: of a number the URL parser would make an IPv4 address.
+  return /[^\x20-\x7e]/.test(domain) ? domainToASCII(domain) : domain
 }
 
 /** An entry of `allowed_email_domains` (`corp.com`, `*.corp.com`) in the form that addresses are compared in, or undefined. */
 export function normalizeDomainRule(raw: string): string | undefined {
   const text = raw.trim().normalize('NFKC').toLowerCase()
   const wildcard = text.startsWith('*.')
-  const domain = domainToASCII(wildcard ? text.slice(2) : text)
+  const domain = asciiDomain(wildcard ? text.slice(2) : text)
   if (!domainForm.test(domain)) return undefined
   return wildcard ? `*.${domain}` : domain
 }

@@ -15,7 +15,8 @@ const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const poolForm = /^[a-z0-9_-]+$/
 const stableForm = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
 
-export const id = z.string().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
+/** In any case; stored and compared in lower case, since SQLite knows UUIDs as text. */
+export const id = z.string().toLowerCase().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })
 export const name = z.string().trim().min(1).max(MAX_NAME)
 export const text = z.string().max(MAX_TEXT)
@@ -34,8 +35,15 @@ export const appCode = z.string().max(MAX_TEXT)
 /** `{appId}` of a path: UUID or code. */
 export const appRef = z.string().max(maxCode).regex(kebabCase)
 
+export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
+export const userParams = z.object({ userId: id })
+
 export const pool = z.string().min(1).max(maxCode).regex(poolForm, 'must be of a-z, 0-9, _ and -')
-export const roleCode = z.string().min(1).max(maxCode).regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+export const roleCode = z
+  .string()
+  .min(1)
+  .max(maxCode)
+  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
 export const serviceCode = z.string().min(1).max(maxCode).regex(stableForm, 'must be of letters, digits, . _ : and -')
 
 export const email = z.string().transform((raw, context) => {
@@ -52,16 +60,26 @@ export const emailDomainRule = z.string().transform((raw, context) => {
   return z.NEVER
 })
 
-export const redirectRule = z.string().max(MAX_TEXT).superRefine((rule, context) => {
-  const fault = redirectRuleFault(rule)
-  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
-})
+export const redirectRule = z
+  .string()
+  .max(MAX_TEXT)
+  .superRefine((rule, context) => {
+    const fault = redirectRuleFault(rule)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
 
-export const webUrl = z.string().max(MAX_TEXT).superRefine((raw, context) => {
-  const url = URL.parse(raw)
-  if (!url || !/^https?:$/.test(url.protocol) || /[\s\\]/.test(raw)) context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' })
-  else if (url.username !== '' || url.password !== '') context.addIssue({ code: 'custom', message: 'must not hold user info' })
-})
+const foreignToUrls = /[\s\\\p{Cc}]/u
+
+export const webUrl = z
+  .string()
+  .max(MAX_TEXT)
+  .superRefine((raw, context) => {
+    const url = URL.parse(raw)
+    // URL parsers mend `https:host`; the raw string is what is stored and dialled.
+    if (!url || !/^https?:\/\/[^/]/i.test(raw) || foreignToUrls.test(raw))
+      context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' })
+    else if (url.username !== '' || url.password !== '') context.addIssue({ code: 'custom', message: 'must not hold user info' })
+  })
 
 export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST): z.ZodArray<T> {
   return z.array(entry).max(most)

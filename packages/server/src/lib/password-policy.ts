@@ -10,8 +10,10 @@ export interface PasswordFault {
 
 /** Why a new password is refused (decisions 4), or undefined. The message never holds the password. */
 export function passwordFault(password: string, email: string): PasswordFault | undefined {
-  if ([...password].length < MIN_PASSWORD_CHARACTERS) return { code: 'too_short', message: `must have at least ${MIN_PASSWORD_CHARACTERS} characters` }
-  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return { code: 'too_long', message: `must have at most ${MAX_PASSWORD_BYTES} bytes` }
+  if ([...password].length < MIN_PASSWORD_CHARACTERS)
+    return { code: 'too_short', message: `must have at least ${MIN_PASSWORD_CHARACTERS} characters` }
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
+    return { code: 'too_long', message: `must have at most ${MAX_PASSWORD_BYTES} bytes` }
   if (normalizeEmail(password) === email) return { code: 'invalid_value', message: 'must not be the e-mail address' }
   return undefined
 }

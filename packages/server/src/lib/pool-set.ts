@@ -10,7 +10,10 @@ export function poolSet(app: { registration_namespace: string; read_namespaces: 
  * Of several users who share one e-mail and all intersect the pool set, the first by precedence (decisions 4): home pools in the
  * order of the set, then pool tags in that order.
  */
-export function firstInPools<U extends { namespace: string; tags: readonly string[] }>(users: readonly U[], pools: readonly string[]): U | undefined {
+export function firstInPools<U extends { namespace: string; tags: readonly string[] }>(
+  users: readonly U[],
+  pools: readonly string[],
+): U | undefined {
   for (const pool of pools) {
     const found = users.find((user) => user.namespace === pool)
     if (found) return found

@@ -1,10 +1,13 @@
-const controlOrSpace = /[\u0000-\u0020\u007f-\u009f\\]/
-const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
+const controlOrSpace = /[\p{Cc}\p{Z}\\]/u
+/** `.` and `..`, also with the dots or the slashes beside them in percent-encoding: a server behind may decode before it resolves. */
+const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i
+/** URL parsers mend `https:host` and `https:///host`; what they would have to mend is no URL here. */
+const incompleteWebUrl = /^https?:(?!\/\/[^/?#])/i
 const webOrigin = /^https?:\/\/[^/?#]+\//i
 const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
 
 function isWellFormed(url: string): boolean {
-  if (controlOrSpace.test(url) || url.includes('#')) return false
+  if (controlOrSpace.test(url) || url.includes('#') || incompleteWebUrl.test(url)) return false
   const parsed = URL.parse(url)
   if (!parsed || parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
   const path = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')[0]!
@@ -19,10 +22,13 @@ export function redirectRuleFault(rule: string): string | undefined {
     if (stars > 1 || (stars === 1 && !rule.endsWith('*'))) return 'only one * is allowed, as the last character'
     if (stars === 1 && !webOrigin.test(url)) return 'a * must come after the slash that ends the origin'
   } else {
-    if (!privateScheme.test(rule)) return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
+    if (!privateScheme.test(rule))
+      return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
     if (stars > 0) return 'a private scheme cannot have a *'
   }
-  return isWellFormed(url) ? undefined : 'must be an absolute URL without user info, fragment, backslash, white space or dot segments'
+  return isWellFormed(url)
+    ? undefined
+    : 'must be an absolute URL without user info, fragment, backslash, white space or dot segments'
 }
 
 /**

@@ -34,7 +34,8 @@ export class SecretBox {
     const key = this.#keys.get(id)
     if (!key) throw new Error('sealed under a key that is not configured')
     const sealed = Buffer.from(body, 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes)).setAAD(Buffer.from(context))
+    const options = { authTagLength: tagBytes }
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), options).setAAD(Buffer.from(context))
     decipher.setAuthTag(sealed.subarray(-tagBytes))
     return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8')
   }

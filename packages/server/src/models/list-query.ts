@@ -2,7 +2,11 @@ import type { Model, QueryBuilder } from 'objection'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
 /** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
-export async function withPage<M extends Model & { id: string }>(query: QueryBuilder<M, M[]>, request: PageRequest, idColumn: string): Promise<Page<M>> {
+export async function withPage<M extends Model & { id: string }>(
+  query: QueryBuilder<M, M[]>,
+  request: PageRequest,
+  idColumn: string,
+): Promise<Page<M>> {
   if (request.cursor !== undefined) query.where(idColumn, '<', request.cursor)
   const rows = await query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
   return pageOf(rows as M[], request, (row) => row.id)

@@ -2,11 +2,11 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
-import type { TokenAnswer } from '../../resources/sessions/present.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { LoginInput } from './schema.ts'
@@ -63,5 +63,12 @@ async function recordFailure(
   actor: Actor,
 ): Promise<void> {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
-  await recordEvent(deps, { event: 'login.failed', actor, reason, userId: user?.id ?? null, appId: app?.id ?? null, details: { email: input.email } })
+  await recordEvent(deps, {
+    event: 'login.failed',
+    actor,
+    reason,
+    userId: user?.id ?? null,
+    appId: app?.id ?? null,
+    details: { email: input.email },
+  })
 }

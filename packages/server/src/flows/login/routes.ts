@@ -1,7 +1,6 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { tokenAnswer } from '../../resources/sessions/schema.ts'
 import { login } from './login.ts'
-import { loginBody } from './schema.ts'
+import { loginBody, tokenAnswer } from './schema.ts'
 
 export const loginRoutes: Route[] = [
   route({

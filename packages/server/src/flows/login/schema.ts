@@ -1,27 +1,8 @@
 import { z } from 'zod'
-import { appCode, email, id, text } from '../../lib/fields.ts'
-import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
+import { optionalAppCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { email, id, text } from '../../lib/fields.ts'
 
-const maxOverrideEntries = 50
-
-/** A login through no app may leave `app_code` out, null or blank. */
-export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
-
-/** The per-request overrides of contract 4.3. What they name is judged when provisioning runs. */
-export const overrideFields = {
-  role_code: text.nullish().transform((code) => code || undefined),
-  linked_app_codes: z
-    .array(text)
-    .max(maxOverrideEntries)
-    .nullish()
-    .transform((codes) => codes ?? undefined),
-}
-
-export const password = z
-  .string()
-  .min(1)
-  .refine((value) => Buffer.byteLength(value) <= MAX_PASSWORD_BYTES, { error: `must have at most ${MAX_PASSWORD_BYTES} bytes`, params: { code: 'too_long' } })
-  .meta({ format: 'password' })
+export { tokenAnswer } from '../../lib/records.ts'
 
 /** Unknown members are let through and ignored: clients share one form between register and login. */
 export const loginBody = z
@@ -34,4 +15,7 @@ export const loginBody = z
     ...overrideFields,
   })
   .meta({ id: 'Login' })
-export type LoginInput = Pick<z.output<typeof loginBody>, 'email' | 'password' | 'app_code' | 'organization_id' | 'role_code' | 'linked_app_codes'>
+export type LoginInput = Pick<
+  z.output<typeof loginBody>,
+  'email' | 'password' | 'app_code' | 'organization_id' | 'role_code' | 'linked_app_codes'
+>

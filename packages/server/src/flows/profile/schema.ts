@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { appRefRecord } from '../../resources/sessions/schema.ts'
-import { organizationRef, userRecord } from '../../resources/users/schema.ts'
+import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
 /** What a user is told about the own account (decisions 5). */
 export const profile = z
@@ -9,7 +8,7 @@ export const profile = z
     app: appRefRecord.nullable(),
     roles: z.array(z.string()),
     permissions: z.array(z.string()),
-    organizations: z.array(organizationRef),
+    organizations: z.array(organizationRecord),
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
   })
   .meta({ id: 'Profile' })

@@ -3,11 +3,11 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
 import { SecretBox } from '../../lib/secret-box.ts'
 import { App } from '../../models/app.ts'
 import { endSession } from '../../resources/revocations/end-sessions.ts'
 import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
-import type { TokenAnswer } from '../../resources/sessions/present.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { RefreshInput } from './schema.ts'
 
@@ -90,7 +90,11 @@ async function rotate(deps: Deps, input: RefreshInput, presented: PresentedToken
     .db('refresh_tokens')
     .where({ token_hash: hashOpaqueToken(input.refresh_token) })
     .whereNull('used_at')
-    .update({ used_at: now, successor_hash: hashOpaqueToken(successor), successor_box: successorBox(input.refresh_token).seal(successor, presented.session_id) })
+    .update({
+      used_at: now,
+      successor_hash: hashOpaqueToken(successor),
+      successor_box: successorBox(input.refresh_token).seal(successor, presented.session_id),
+    })
   // Somebody else spent it between the look and the update; what they left says what we are.
   if (spent === 0) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
 

@@ -1,8 +1,7 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { tokenAnswer } from '../../resources/sessions/schema.ts'
 import { logout } from './logout.ts'
 import { refresh } from './refresh.ts'
-import { logoutBody, refreshBody } from './schema.ts'
+import { logoutBody, refreshBody, tokenAnswer } from './schema.ts'
 
 const tag = 'Authentication'
 
@@ -16,7 +15,13 @@ export const refreshRoutes: Route[] = [
     noStore: true,
     body: refreshBody,
     responses: { 200: tokenAnswer },
-    errors: ['app_access_denied', 'app_inactive', 'invalid_refresh_token', 'organization_membership_required', 'refresh_token_reused'],
+    errors: [
+      'app_access_denied',
+      'app_inactive',
+      'invalid_refresh_token',
+      'organization_membership_required',
+      'refresh_token_reused',
+    ],
     handle: async (deps, { body, origin }) => ok(await refresh(deps, body, { caller: undefined, origin })),
   }),
   route({

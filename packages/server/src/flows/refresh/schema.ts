@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { id } from '../../lib/fields.ts'
 
+export { tokenAnswer } from '../../lib/records.ts'
+
 const refreshToken = z.string().min(1).max(500)
 
 export const refreshBody = z

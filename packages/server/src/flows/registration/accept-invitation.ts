@@ -1,9 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import { addMember } from '../../resources/organizations/add-member.ts'
-import { listMemberships, type Membership } from '../../resources/organizations/list-memberships.ts'
-import { spendInvitation } from '../../resources/organizations/spend-invitation.ts'
-import { insertGrant } from '../../resources/app-access/provision-access.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
+import { insertGrant } from '../../resources/app-access/provision-access.ts'
+import { addMember } from '../../resources/organizations/add-member.ts'
+import { listMemberships } from '../../resources/organizations/list-memberships.ts'
+import { spendInvitation } from '../../resources/organizations/spend-invitation.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /** Joins the inviting organization with the invitation's roles (contract 4.4 step 5). Throws `invalid_invitation`. */

@@ -10,9 +10,11 @@ type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_meth
  */
 export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean }): void {
   if (app.sign_up === 'closed') throw new ApiError('sign_up_closed')
-  if (app.sign_up === 'invitation' && !input.isInvited) throw new ApiError('sign_up_closed', { detail: 'This app takes registrations by invitation only' })
+  if (app.sign_up === 'invitation' && !input.isInvited)
+    throw new ApiError('sign_up_closed', { detail: 'This app takes registrations by invitation only' })
   if (app.allowed_email_domains.length > 0 && !isEmailDomainAllowed(input.email, app.allowed_email_domains)) {
     throw new ApiError('email_domain_not_allowed')
   }
-  if (app.allowed_auth_methods.length > 0 && !app.allowed_auth_methods.includes(input.method)) throw new ApiError('auth_method_not_allowed')
+  if (app.allowed_auth_methods.length > 0 && !app.allowed_auth_methods.includes(input.method))
+    throw new ApiError('auth_method_not_allowed')
 }

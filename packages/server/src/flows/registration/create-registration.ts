@@ -1,11 +1,12 @@
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findAccess } from '../../resources/app-access/find-access.ts'
 import { provisionAccess } from '../../resources/app-access/provision-access.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
-import { listMemberships, type Membership } from '../../resources/organizations/list-memberships.ts'
+import { listMemberships } from '../../resources/organizations/list-memberships.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
 import { insertUser } from '../../resources/users/insert-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
@@ -24,7 +25,11 @@ export interface NewRegistration {
  * Creates the user with everything that belongs to it (contract 4.4 step 5), in the transaction of the caller, who holds the lock
  * on the e-mail and has checked for a collision.
  */
-export async function createRegistration(deps: Deps, { input, app, pools, passwordHash }: NewRegistration, actor: Actor): Promise<RegistrationAnswer> {
+export async function createRegistration(
+  deps: Deps,
+  { input, app, pools, passwordHash }: NewRegistration,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
   const user = await insertUser(deps, {
     email: input.email,
     passwordHash,
@@ -44,12 +49,19 @@ export async function createRegistration(deps: Deps, { input, app, pools, passwo
 }
 
 /** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case (decisions 4). */
-async function associateOrganization(deps: Deps, input: RegisterInput, app: App, user: PooledUser, actor: Actor): Promise<Membership | null> {
+async function associateOrganization(
+  deps: Deps,
+  input: RegisterInput,
+  app: App,
+  user: PooledUser,
+  actor: Actor,
+): Promise<Membership | null> {
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const invitation = input.invite_token ?? input.invite_code
   let organization: Membership | null = null
   if (invitation) organization = await acceptInvitation(deps, invitation, user, actor)
-  else if (input.organization_name) organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
+  else if (input.organization_name)
+    organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
   if (app.auto_grant_on_signup) {
     await provisionAccess(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }

@@ -1,6 +1,5 @@
+import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
-import type { Membership } from '../../resources/organizations/list-memberships.ts'
-import type { TokenAnswer } from '../../resources/sessions/present.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import type { RegistrationAnswer } from './schema.ts'
 

@@ -50,7 +50,13 @@ async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
 }
 
 /** contract 4.4 step 4, by mode. */
-async function meetExisting(deps: Deps, input: RegisterInput, app: App, user: PooledUser, actor: Actor): Promise<RegistrationAnswer> {
+async function meetExisting(
+  deps: Deps,
+  input: RegisterInput,
+  app: App,
+  user: PooledUser,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
   switch (input.mode) {
     case 'register':
       throw new ApiError('user_exists')

@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import { optionalAppCode, overrideFields, password } from '../../lib/entry-fields.ts'
 import { email, MAX_NAME, text } from '../../lib/fields.ts'
-import { appRefRecord, tokenMembers } from '../../resources/sessions/schema.ts'
-import { organizationRef, userRecord } from '../../resources/users/schema.ts'
-import { optionalAppCode, overrideFields, password } from '../login/schema.ts'
+import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../../lib/records.ts'
 
 const optionalName = z
   .string()
@@ -37,7 +36,7 @@ export const registrationAnswer = z
     user: userRecord,
     app: appRefRecord,
     access: z.enum(['granted', 'pending']),
-    organization: organizationRef.nullable(),
+    organization: organizationRecord.nullable(),
     ...z.object(tokenMembers).partial().shape,
   })
   .meta({ id: 'Registration' })

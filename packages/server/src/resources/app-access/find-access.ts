@@ -12,5 +12,9 @@ export interface Access {
 export async function findAccess(deps: Deps, userId: string, appId: string): Promise<Access> {
   const row = await deps.db('user_apps').where({ user_id: userId, app_id: appId }).first('status', 'expires_at')
   if (!row) return { exists: false, isActive: false, expiresAt: null }
-  return { exists: true, isActive: row.status === 'active' && (row.expires_at === null || row.expires_at > deps.clock()), expiresAt: row.expires_at }
+  return {
+    exists: true,
+    isActive: row.status === 'active' && (row.expires_at === null || row.expires_at > deps.clock()),
+    expiresAt: row.expires_at,
+  }
 }

@@ -19,7 +19,8 @@ export async function grantAccess(
   actor: Actor,
 ): Promise<{ created: boolean; grant: z.output<typeof grantRecord> }> {
   const now = deps.clock()
-  if (input.expires_at != null && input.expires_at <= now) throw fieldError('expires_at', 'invalid_value', 'must be in the future')
+  if (input.expires_at != null && input.expires_at <= now)
+    throw fieldError('expires_at', 'invalid_value', 'must be in the future')
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
     const app = await getApp(deps, input.appRef)
@@ -38,7 +39,13 @@ export async function grantAccess(
     const presented = presentGrant(grant, app.code)
     if (Object.keys(changes).length > 0) {
       const before = current ? presentGrant(current, app.code) : null
-      await recordEvent(deps, { event: 'grant.created', actor, userId: user.id, appId: app.id, details: { before, after: presented } })
+      await recordEvent(deps, {
+        event: 'grant.created',
+        actor,
+        userId: user.id,
+        appId: app.id,
+        details: { before, after: presented },
+      })
     }
     return { created: !isActive, grant: presented }
   })

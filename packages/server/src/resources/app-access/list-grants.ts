@@ -10,7 +10,11 @@ import { presentGrant } from './present.ts'
 import type { appUserPage, grantRecord } from './schema.ts'
 
 /** The grants of a user, newest first, revoked ones too. Throws `not_found`. */
-export async function listGrantsOfUser(deps: Deps, userId: string, request: PageRequest): Promise<Page<z.output<typeof grantRecord>>> {
+export async function listGrantsOfUser(
+  deps: Deps,
+  userId: string,
+  request: PageRequest,
+): Promise<Page<z.output<typeof grantRecord>>> {
   await getUser(deps, userId)
   const query = UserApp.query(deps.db).where('user_apps.user_id', userId).withGraphFetched('app')
   const { items, nextCursor } = await withPage(query, request, 'user_apps.id')
@@ -18,9 +22,16 @@ export async function listGrantsOfUser(deps: Deps, userId: string, request: Page
 }
 
 /** The grants of an app with their users, newest first, revoked ones too. Throws `not_found`. */
-export async function listGrantsOfApp(deps: Deps, appRef: string, request: PageRequest): Promise<Page<z.output<typeof appUserPage>['items'][number]>> {
+export async function listGrantsOfApp(
+  deps: Deps,
+  appRef: string,
+  request: PageRequest,
+): Promise<Page<z.output<typeof appUserPage>['items'][number]>> {
   const app = await getApp(deps, appRef)
   const query = UserApp.query(deps.db).where('user_apps.app_id', app.id).withGraphFetched('user.tags')
   const { items, nextCursor } = await withPage(query, request, 'user_apps.id')
-  return { items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user!)) })), nextCursor }
+  return {
+    items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user!)) })),
+    nextCursor,
+  }
 }

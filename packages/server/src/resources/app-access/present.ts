@@ -3,7 +3,10 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { UserApp } from '../../models/user-app.ts'
 import type { grantRecord } from './schema.ts'
 
-export type GrantRow = Pick<UserApp, 'user_id' | 'app_id' | 'status' | 'granted_via' | 'reason' | 'granted_at' | 'expires_at' | 'revoked_at'>
+export type GrantRow = Pick<
+  UserApp,
+  'user_id' | 'app_id' | 'status' | 'granted_via' | 'reason' | 'granted_at' | 'expires_at' | 'revoked_at'
+>
 
 export function presentGrant(grant: GrantRow, appCode: string): z.output<typeof grantRecord> {
   return {

@@ -47,7 +47,8 @@ export async function insertGrant(deps: Deps, userId: string, appId: string, via
     .onConflict(['user_id', 'app_id'])
     .ignore()
     .returning('id')
-  if (inserted.length > 0) await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
+  if (inserted.length > 0)
+    await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
 }
 
 async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
@@ -68,7 +69,10 @@ async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, 
 
   const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
   if (refused.length > 0) {
-    deps.logger.warn({ request_id: actor.origin.requestId, app: app.code, linked_app_codes: refused }, 'linked apps skipped: unknown or not allowed')
+    deps.logger.warn(
+      { request_id: actor.origin.requestId, app: app.code, linked_app_codes: refused },
+      'linked apps skipped: unknown or not allowed',
+    )
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { linked_app_codes: refused } })
   }
   if (overrides.linkedAppCodes !== undefined && linked.length > 0) {

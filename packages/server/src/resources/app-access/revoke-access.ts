@@ -13,7 +13,11 @@ import type { grantRecord } from './schema.ts'
  * Takes a user's access to an app away (contract 3 and 4.8): the row stays as `revoked`, the token version rises, and every token
  * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
  */
-export async function revokeAccess(deps: Deps, input: { userId: string; appRef: string }, actor: Actor): Promise<z.output<typeof grantRecord>> {
+export async function revokeAccess(
+  deps: Deps,
+  input: { userId: string; appRef: string },
+  actor: Actor,
+): Promise<z.output<typeof grantRecord>> {
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
     const app = await getApp(deps, input.appRef)

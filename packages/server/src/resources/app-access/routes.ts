@@ -1,10 +1,8 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { appParams } from '../apps/schema.ts'
-import { userParams } from '../users/schema.ts'
 import { grantAccess } from './grant-access.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
 import { revokeAccess } from './revoke-access.ts'
-import { appUserPage, grantBody, grantPage, grantParams, grantRecord, listGrantsQuery } from './schema.ts'
+import { appParams, appUserPage, grantBody, grantPage, grantParams, grantRecord, listGrantsQuery, userParams } from './schema.ts'
 
 const tag = 'App access'
 
@@ -30,12 +28,14 @@ export const appAccessRoutes: Route[] = [
     path: '/admin/users/{userId}/apps/{appId}',
     tag,
     summary: "Revoke a user's access to an app",
-    description: 'Kills the tokens and sessions of this user for this app; other apps are unaffected. 404 when no grant is active.',
+    description:
+      'Kills the tokens and sessions of this user for this app; other apps are unaffected. 404 when no grant is active.',
     auth: 'system_admin',
     params: grantParams,
     responses: { 200: grantRecord },
     errors: [],
-    handle: async (deps, { params, ...actor }) => ok(await revokeAccess(deps, { userId: params.userId, appRef: params.appId }, actor)),
+    handle: async (deps, { params, ...actor }) =>
+      ok(await revokeAccess(deps, { userId: params.userId, appRef: params.appId }, actor)),
   }),
   route({
     method: 'GET',

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { appRef, clearable, id, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
-import { userRecord } from '../users/schema.ts'
+import { userRecord } from '../../lib/records.ts'
+
+export { appParams, userParams } from '../../lib/fields.ts'
 
 export const grantParams = z.object({ userId: id, appId: appRef.meta({ description: 'UUID or code of the app' }) })
 

@@ -21,7 +21,8 @@ export async function createApp(deps: Deps, { code, ...input }: CreateAppInput, 
       return app
     })
   } catch (error) {
-    if (isUniqueViolation(error)) throw new ApiError('app_code_taken', { detail: `Another app has the code ${code}`, cause: error })
+    if (isUniqueViolation(error))
+      throw new ApiError('app_code_taken', { detail: `Another app has the code ${code}`, cause: error })
     throw error
   }
 }

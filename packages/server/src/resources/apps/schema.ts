@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  appRef,
   clearable,
   emailDomainRule,
   id,
@@ -20,6 +19,8 @@ import {
   webUrl,
 } from '../../lib/fields.ts'
 
+export { appParams } from '../../lib/fields.ts'
+
 export const authMethods = ['password', 'magic_link', 'google'] as const
 const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])
@@ -32,14 +33,17 @@ const webhookInput = z.strictObject({
   url: webUrl,
   events: z.array(webhookEvent).min(1).max(10).default(['user.registered']),
   enabled: z.boolean().default(true),
-  secret: clearable(webhookSecret).meta({ description: 'Signs deliveries; write-only. Left out, the secret of that name is kept' }),
+  secret: clearable(webhookSecret).meta({
+    description: 'Signs deliveries; write-only. Left out, the secret of that name is kept',
+  }),
   has_secret: z.unknown().optional().meta({ description: 'Ignored, so that what was read can be written back' }),
 })
 
 const webhooksInput = list(webhookInput, 20).superRefine((webhooks, context) => {
   const names = new Set<string>()
   webhooks.forEach((webhook, index) => {
-    if (names.has(webhook.name)) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another webhook of this app' })
+    if (names.has(webhook.name))
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another webhook of this app' })
     names.add(webhook.name)
   })
 })
@@ -52,7 +56,9 @@ const settings = {
   description: clearable(text),
   status: appStatus.optional(),
   allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
-  service_codes: clearableList(serviceCode).meta({ description: 'Services whose permissions the tokens carry; the app code unless told' }),
+  service_codes: clearableList(serviceCode).meta({
+    description: 'Services whose permissions the tokens carry; the app code unless told',
+  }),
   auto_grant_on_signup: clearable(z.boolean()),
   registration_namespace: clearable(pool).meta({ description: 'Home pool of new users; `default` unless told' }),
   read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
@@ -71,14 +77,16 @@ const settings = {
 export const createAppBody = z.strictObject({ code: newAppCode, name, ...settings }).meta({ id: 'CreateApp' })
 
 export const updateAppBody = z
-  .strictObject({ name: name.optional(), ...settings, code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }) })
+  .strictObject({
+    name: name.optional(),
+    ...settings,
+    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
+  })
   .meta({ id: 'UpdateApp' })
 
 export type AppInput = Omit<z.output<typeof updateAppBody>, 'code'>
 export type CreateAppInput = z.output<typeof createAppBody>
 export type UpdateAppInput = z.output<typeof updateAppBody>
-
-export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
 
 export const listAppsQuery = z.strictObject({ ...pageQuery, status: appStatus.optional(), q: searchQuery })
 
@@ -104,7 +112,13 @@ export const appRecord = z
     allowed_email_domains: z.array(z.string()),
     allowed_auth_methods: z.array(z.string()),
     webhooks: z.array(
-      z.object({ name: z.string(), url: z.string(), events: z.array(webhookEvent), enabled: z.boolean(), has_secret: z.boolean() }),
+      z.object({
+        name: z.string(),
+        url: z.string(),
+        events: z.array(webhookEvent),
+        enabled: z.boolean(),
+        has_secret: z.boolean(),
+      }),
     ),
     permission_scope: permissionScope,
     sign_up: signUp,

@@ -48,7 +48,14 @@ export async function settleApp(deps: Deps, current: AppColumns, input: AppInput
     // Clearing a setting brings back what it is in a new app.
     Object.assign(changes, { [field]: value ?? blank[field] })
   }
-  for (const field of ['service_codes', 'read_namespaces', 'linked_app_codes', 'override_role_codes', 'allowed_email_domains', 'allowed_auth_methods'] as const) {
+  for (const field of [
+    'service_codes',
+    'read_namespaces',
+    'linked_app_codes',
+    'override_role_codes',
+    'allowed_email_domains',
+    'allowed_auth_methods',
+  ] as const) {
     if (changes[field]) changes[field] = [...new Set(changes[field])]
   }
   if (changes.frontend_url) changes.frontend_url = changes.frontend_url.replace(/\/+$/, '')
@@ -70,7 +77,8 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.linked_app_codes.includes('authctl')) throw new ApiError('built_in', { detail: 'authctl cannot be linked' })
   if (!current.built_in) return
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
-  if (merged.auto_grant_on_signup || merged.sign_up !== 'closed') throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
+  if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
+    throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
 }
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {

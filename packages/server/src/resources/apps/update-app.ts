@@ -20,7 +20,12 @@ export async function updateApp(deps: Deps, ref: string, { code, ...input }: Upd
     const changes = await settleApp(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     const updated = await App.query(deps.db).patchAndFetchById(current.id, { ...changes, updated_at: deps.clock() })
-    await recordEvent(deps, { event: 'app.updated', actor, appId: current.id, details: difference(presentApp(current), presentApp(updated)) })
+    await recordEvent(deps, {
+      event: 'app.updated',
+      actor,
+      appId: current.id,
+      details: difference(presentApp(current), presentApp(updated)),
+    })
     return updated
   })
 }

@@ -5,7 +5,10 @@ import { newId } from '../../lib/uuid.ts'
  * Makes a user a member with these roles. An existing membership is never changed (decisions 5). Returns whether it was made.
  * Called at once by many, one of them makes it.
  */
-export async function addMember(deps: Deps, input: { organizationId: string; userId: string; roleCodes: readonly string[] }): Promise<boolean> {
+export async function addMember(
+  deps: Deps,
+  input: { organizationId: string; userId: string; roleCodes: readonly string[] },
+): Promise<boolean> {
   const now = deps.clock()
   const [membership] = await deps
     .db('organization_memberships')

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMember } from './add-member.ts'
-import type { Membership } from './list-memberships.ts'
 
 const maxSlug = 80
 const founderRole = 'org_admin'
@@ -23,7 +23,11 @@ export function slugOf(name: string): string {
 }
 
 /** Founds an organization with the user as its admin (contract 4.4 step 5); a suffix is added to a slug that is taken. */
-export async function foundOrganization(deps: Deps, input: { name: string; userId: string; appId: string | null }, actor: Actor): Promise<Membership> {
+export async function foundOrganization(
+  deps: Deps,
+  input: { name: string; userId: string; appId: string | null },
+  actor: Actor,
+): Promise<Membership> {
   const now = deps.clock()
   const id = newId(now)
   const wanted = slugOf(input.name)
@@ -33,11 +37,20 @@ export async function foundOrganization(deps: Deps, input: { name: string; userI
     slug = `${wanted}-${randomBytes(3).toString('hex')}`
   }
   await addMember(deps, { organizationId: id, userId: input.userId, roleCodes: [founderRole] })
-  await recordEvent(deps, { event: 'organization.created', actor, userId: input.userId, appId: input.appId, details: { id, slug, name: input.name } })
+  await recordEvent(deps, {
+    event: 'organization.created',
+    actor,
+    userId: input.userId,
+    appId: input.appId,
+    details: { id, slug, name: input.name },
+  })
   return { id, slug, name: input.name, role_codes: [founderRole] }
 }
 
-async function insertOrganization(deps: Deps, row: { id: string; slug: string; name: string; created_at: number; updated_at: number }): Promise<boolean> {
+async function insertOrganization(
+  deps: Deps,
+  row: { id: string; slug: string; name: string; created_at: number; updated_at: number },
+): Promise<boolean> {
   const inserted = await deps.db('organizations').insert(row).onConflict('slug').ignore().returning('id')
   return inserted.length > 0
 }

@@ -1,12 +1,5 @@
 import type { Deps } from '../../deps.ts'
-
-/** An organization as seen by one of its members: `organization` of the answers of decisions 4 and 5. */
-export interface Membership {
-  id: string
-  slug: string
-  name: string
-  role_codes: string[]
-}
+import type { Membership } from '../../lib/records.ts'
 
 /** The organizations of a user with the roles held in each, by slug; `organizationId` narrows to one. */
 export async function listMemberships(deps: Deps, userId: string, organizationId?: string): Promise<Membership[]> {

@@ -25,7 +25,8 @@ export async function spendInvitation(deps: Deps, token: string, user: { id: str
     .andWhere((any) => any.whereNull('email').orWhere('email', user.email))
     .update({ accepted_at: now, accepted_by: user.id })
     .returning(['organization_id', 'role_codes', 'app_id', 'grants_app', 'email'])
-  if (!spent) throw new ApiError('invalid_invitation', { detail: 'The invitation is unknown, expired, used or for another address' })
+  if (!spent)
+    throw new ApiError('invalid_invitation', { detail: 'The invitation is unknown, expired, used or for another address' })
   return {
     organizationId: spent.organization_id,
     roleCodes: JSON.parse(spent.role_codes),

@@ -24,7 +24,8 @@ export async function raiseFloor(deps: Deps, input: { userId: string; appId: str
     .update({ token_version: deps.db.raw('token_version + 1'), ...floor })
     .returning('token_version')
   const minTokenVersion: number = bumped.token_version
-  if (appId !== null) await deps.db('user_apps').where({ user_id: userId, app_id: appId }).update({ min_token_version: minTokenVersion })
+  if (appId !== null)
+    await deps.db('user_apps').where({ user_id: userId, app_id: appId }).update({ min_token_version: minTokenVersion })
   await deps
     .db('sessions')
     .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
@@ -34,7 +35,11 @@ export async function raiseFloor(deps: Deps, input: { userId: string; appId: str
 }
 
 /** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
-export async function endSession(deps: Deps, input: { sessionId: string; event: 'logout' | 'token.reuse_detected' }, actor: Actor): Promise<void> {
+export async function endSession(
+  deps: Deps,
+  input: { sessionId: string; event: 'logout' | 'token.reuse_detected' },
+  actor: Actor,
+): Promise<void> {
   const [ended] = await deps
     .db('sessions')
     .where({ id: input.sessionId })

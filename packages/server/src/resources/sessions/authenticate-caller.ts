@@ -30,7 +30,9 @@ export async function authenticateCaller(deps: Deps, bearer: string): Promise<Ca
   const session = await findSession(deps, claims.sid)
   if (!session) throw new ApiError('token_revoked')
   const isOfSession =
-    session.user_id === claims.uid && session.app_id === (claims.app_id ?? null) && claims.aud === (session.app_code ?? deps.config.issuer)
+    session.user_id === claims.uid &&
+    session.app_id === (claims.app_id ?? null) &&
+    claims.aud === (session.app_code ?? deps.config.issuer)
   if (!isOfSession) throw new ApiError('token_invalid')
   const floor = Math.max(session.user_floor, session.app_floor ?? 0)
   const isAlive =

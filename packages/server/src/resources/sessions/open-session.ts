@@ -4,16 +4,17 @@ import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { type Access, findAccess } from '../app-access/find-access.ts'
 import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
 import { assertAppActive } from '../apps/get-app.ts'
-import { listMemberships, type Membership } from '../organizations/list-memberships.ts'
+import { listMemberships } from '../organizations/list-memberships.ts'
 import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
 import { listGlobalRoles } from '../roles/list-user-roles.ts'
 import type { PooledUser } from '../users/present.ts'
-import { presentTokens, type TokenAnswer } from './present.ts'
+import { presentTokens } from './present.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'grt_'
 
@@ -67,7 +68,11 @@ async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: re
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
   const access = await findAccess(deps, entry.user.id, entry.app.id)
   if (access.exists || !entry.app.auto_grant_on_signup) return access
-  await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization: true }, actor)
+  await provisionAccess(
+    deps,
+    { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization: true },
+    actor,
+  )
   return findAccess(deps, entry.user.id, entry.app.id)
 }
 
@@ -107,7 +112,9 @@ export async function openSession(deps: Deps, entry: Entry & { authMethod: strin
 export async function insertRefreshToken(deps: Deps, token: string, session: { id: string; expiresAt: number }): Promise<number> {
   const now = deps.clock()
   const expiresAt = Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)
-  await deps.db('refresh_tokens').insert({ token_hash: hashOpaqueToken(token), session_id: session.id, created_at: now, expires_at: expiresAt })
+  await deps
+    .db('refresh_tokens')
+    .insert({ token_hash: hashOpaqueToken(token), session_id: session.id, created_at: now, expires_at: expiresAt })
   return expiresAt
 }
 
@@ -120,7 +127,11 @@ export function issueTokens(
 ): TokenAnswer {
   const now = deps.clock()
   const issuedAt = Math.floor(now / 1000)
-  const expiresAtMs = Math.min(now + deps.config.accessTtlSeconds * 1000, session.expiresAt, admission.accessExpiresAt ?? Number.POSITIVE_INFINITY)
+  const expiresAtMs = Math.min(
+    now + deps.config.accessTtlSeconds * 1000,
+    session.expiresAt,
+    admission.accessExpiresAt ?? Number.POSITIVE_INFINITY,
+  )
   const expiresAt = Math.floor(expiresAtMs / 1000)
   return presentTokens({
     admission,

@@ -1,10 +1,7 @@
-import type { z } from 'zod'
+import type { TokenAnswer } from '../../lib/records.ts'
 import { presentAppRef } from '../apps/present.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentUser } from '../users/present.ts'
-import type { tokenAnswer } from './schema.ts'
-
-export type TokenAnswer = z.output<typeof tokenAnswer>
 
 /** The answer of every door to a token (decisions 5). Lifetimes in seconds. */
 export function presentTokens(input: {

@@ -1,16 +1,21 @@
-import { pendingMigrations } from '../../db/migrate.ts'
 import type { Deps } from '../../deps.ts'
-import type { Readiness } from './schema.ts'
+import { version } from '../../lib/version.ts'
+import type { Health, Readiness } from './schema.ts'
+
+/** That the process answers at all; a balancer that restarts programs asks this. */
+export function checkHealth(): Health {
+  return { status: 'ok', version }
+}
 
 const fine = { ok: true, detail: null }
 
 /** Whether a balancer should send requests here: not shutting down, the database answers, its schema is the one we know. */
-export async function checkReadiness(deps: Deps, lifecycle: { isStopping: boolean }): Promise<Readiness> {
-  const accepting = lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
+export async function checkReadiness(deps: Deps): Promise<Readiness> {
+  const accepting = deps.lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
   let database = fine as Readiness['checks']['database']
   let migrations = fine as Readiness['checks']['migrations']
   try {
-    const pending = await pendingMigrations(deps.db)
+    const pending = await deps.lifecycle.pendingMigrations()
     if (pending.length > 0) migrations = { ok: false, detail: `pending: ${pending.join(', ')}` }
   } catch (error) {
     deps.logger.warn({ err: error }, 'not ready')

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 export const healthRecord = z.object({ status: z.literal('ok'), version: z.string() }).meta({ id: 'Health' })
+export type Health = z.output<typeof healthRecord>
 
 const check = z.object({ ok: z.boolean(), detail: z.string().nullable() })
 

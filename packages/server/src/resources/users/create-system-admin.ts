@@ -12,7 +12,11 @@ const ROLE = 'system_admin'
 
 /** Whether anybody can administer the service. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
-  const found = await deps.db('user_roles').join('users', 'users.id', 'user_roles.user_id').where({ role_code: ROLE, status: 'active' }).first('user_id')
+  const found = await deps
+    .db('user_roles')
+    .join('users', 'users.id', 'user_roles.user_id')
+    .where({ role_code: ROLE, status: 'active' })
+    .first('user_id')
   return found !== undefined
 }
 
@@ -37,7 +41,8 @@ export async function createSystemAdmin(
     await lockUntilCommit(deps, 'email', email)
     const existing = await findUserInPools(deps, email, [DEFAULT_POOL])
     if (existing) {
-      if (!input.promote) throw new ApiError('user_exists', { detail: `A user with the address ${email} exists; promote it with --promote` })
+      if (!input.promote)
+        throw new ApiError('user_exists', { detail: `A user with the address ${email} exists; promote it with --promote` })
       return promote(deps, existing.id, actor)
     }
     if (passwordHash === undefined) throw new ApiError('not_found', { detail: `No user has the address ${email}` })

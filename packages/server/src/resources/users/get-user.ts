@@ -12,7 +12,10 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
 
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
 export async function lockUser(deps: Deps, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
-  const user = await forUpdate(deps, deps.db('users').where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'))
+  const user = await forUpdate(
+    deps,
+    deps.db('users').where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'),
+  )
   if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })
   return user
 }

@@ -37,7 +37,8 @@ export async function insertUser(deps: Deps, input: NewUser): Promise<PooledUser
     }
     await deps.db('users').insert(row)
     const tags = input.tags.filter((tag) => tag !== input.namespace)
-    if (tags.length > 0) await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
+    if (tags.length > 0)
+      await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
     await deps.db('user_roles').insert(input.roles.map((role_code) => ({ user_id: row.id, role_code, created_at: now })))
     return { ...row, tags }
   })

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { userRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { User } from '../../models/user.ts'
-import type { userRecord } from './schema.ts'
 
 /** A user row with the names of its pool tags. */
 export type PooledUser = Pick<
@@ -20,7 +20,9 @@ export type PooledUser = Pick<
 > & { tags: string[] }
 
 /** A user as every answer shows one: no hash, no counters. */
-export function presentUser(user: Omit<PooledUser, 'password_hash' | 'token_version' | 'min_token_version'>): z.output<typeof userRecord> {
+export function presentUser(
+  user: Omit<PooledUser, 'password_hash' | 'token_version' | 'min_token_version'>,
+): z.output<typeof userRecord> {
   return {
     id: user.id,
     email: user.email,

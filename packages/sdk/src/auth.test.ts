@@ -1,0 +1,211 @@
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type AuthOptions, createAuth } from './index.ts'
+import { buildAuth, CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
+
+const variables = [
+  'SERVICE_AUTH_URL',
+  'SERVICE_APP_CODE',
+  'SERVICE_APP_ID',
+  'JWT_ACCESS_SECRET',
+  'JWT_ACCESS_SECRET_PREVIOUS',
+  'JWT_ISSUER',
+]
+
+beforeEach(() => {
+  for (const name of variables) vi.stubEnv(name, undefined)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const now = () => NOW * 1000
+
+describe('createAuth', () => {
+  test('reads what it is not given from the environment', async () => {
+    vi.stubEnv('SERVICE_AUTH_URL', 'https://auth.example.com/api/v1')
+    vi.stubEnv('SERVICE_APP_CODE', 'shop')
+    vi.stubEnv('SERVICE_APP_ID', 'app-9')
+    vi.stubEnv('JWT_ACCESS_SECRET', SECRET)
+    vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', PREVIOUS_SECRET)
+    vi.stubEnv('JWT_ISSUER', 'house')
+    const auth = createAuth({ now })
+    const claims = { aud: 'shop', app_code: 'shop', app_id: 'app-9', iss: 'house' }
+    expect((await auth.verify(signToken(claims))).userId).toBe(CLAIMS.uid)
+    expect((await auth.verify(signToken(claims, {}, PREVIOUS_SECRET))).userId).toBe(CLAIMS.uid)
+    await expect(auth.verify(signToken({ ...claims, app_id: 'app-8' }))).rejects.toMatchObject({ code: 'APP_MISMATCH' })
+    expect(auth.health().kids).toEqual([createKid(SECRET), createKid(PREVIOUS_SECRET)])
+  })
+
+  test('prefers its options to the environment, and pairs no secret from code with one from the environment', () => {
+    vi.stubEnv('SERVICE_APP_CODE', 'shop')
+    vi.stubEnv('JWT_ACCESS_SECRET', PREVIOUS_SECRET)
+    vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', PREVIOUS_SECRET)
+    const auth = createAuth({ appCode: 'billing', secret: SECRET, now })
+    expect(auth.verifySync(signToken()).userId).toBe(CLAIMS.uid)
+    expect(auth.health().kids).toEqual([createKid(SECRET)])
+  })
+
+  test('counts a variable that is set to nothing as not set', () => {
+    vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', '')
+    vi.stubEnv('JWT_ISSUER', '')
+    expect(createAuth({ appCode: 'billing', secret: SECRET, now }).verifySync(signToken()).userId).toBe(CLAIMS.uid)
+  })
+
+  const good: AuthOptions = { appCode: 'billing', secret: SECRET }
+  test.each<[string, object, RegExp]>([
+    ['no app code', { secret: SECRET }, /SERVICE_APP_CODE/],
+    ['an empty app code', { ...good, appCode: '' }, /SERVICE_APP_CODE/],
+    ['a blank behind the app code', { ...good, appCode: 'billing ' }, /SERVICE_APP_CODE/],
+    ['an empty app id', { ...good, appId: '' }, /SERVICE_APP_ID/],
+    ['no secret', { appCode: 'billing' }, /JWT_ACCESS_SECRET /],
+    ['a secret of 31 characters', { ...good, secret: 's'.repeat(31) }, /JWT_ACCESS_SECRET .*32/],
+    ['a secret that is no string', { ...good, secret: 5 }, /JWT_ACCESS_SECRET /],
+    ['a short previous secret', { ...good, secret: [SECRET, 'short'] }, /JWT_ACCESS_SECRET_PREVIOUS/],
+    ['three secrets', { ...good, secret: [SECRET, SECRET, SECRET] }, /JWT_ACCESS_SECRET /],
+    ['an empty list of secrets', { ...good, secret: [] }, /JWT_ACCESS_SECRET /],
+    ['an empty issuer', { ...good, issuer: '' }, /JWT_ISSUER/],
+    ['an address that is no URL', { ...good, authUrl: 'auth.example.com' }, /SERVICE_AUTH_URL/],
+    ['an address of another scheme', { ...good, authUrl: 'ftp://auth.example.com' }, /SERVICE_AUTH_URL/],
+    ['a negative tolerance', { ...good, clockToleranceSec: -1 }, /clockToleranceSec/],
+    ['a tolerance above a minute', { ...good, clockToleranceSec: 61 }, /clockToleranceSec/],
+    ['a tolerance that is no number', { ...good, clockToleranceSec: Number.NaN }, /clockToleranceSec/],
+    ['a size limit of nothing', { ...good, maxTokenBytes: 0 }, /maxTokenBytes/],
+    ['a size limit without end', { ...good, maxTokenBytes: Number.POSITIVE_INFINITY }, /maxTokenBytes/],
+    ['an unknown revocation mode', { ...good, revocation: { mode: 'none' } }, /revocation/],
+    ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
+  ])('refuses %s at once, naming the variable', (_, options, message) => {
+    expect(() => createAuth(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) }),
+    )
+  })
+
+  test('names all faults at once, and quotes no secret', () => {
+    const secret = 'a short secret'
+    try {
+      createAuth({ secret, authUrl: 'nowhere' })
+      expect.unreachable()
+    } catch (error) {
+      const printed = inspect(error, { showHidden: true })
+      expect(printed).toMatch(/SERVICE_APP_CODE.*JWT_ACCESS_SECRET.*SERVICE_AUTH_URL/s)
+      expect(printed).not.toContain(secret)
+    }
+  })
+
+  test('shows no secret and no token when it is printed', async () => {
+    const auth = createAuth({ ...good, now })
+    const principal = await auth.verify(signToken())
+    const printed = inspect([auth, principal], { depth: null, showHidden: true }) + JSON.stringify([auth, principal])
+    expect(printed).not.toContain(SECRET)
+    expect(printed).not.toContain(CLAIMS.email)
+    expect(printed).not.toContain(CLAIMS.jti)
+  })
+})
+
+describe('safeVerify', () => {
+  test('gives the principal, or the error without a throw', async () => {
+    const auth = buildAuth()
+    expect(await auth.safeVerify(signToken())).toMatchObject({ ok: true, principal: { userId: CLAIMS.uid } })
+    expect(await auth.safeVerify(signToken({ exp: 1 }))).toMatchObject({ ok: false, error: { code: 'TOKEN_EXPIRED' } })
+  })
+})
+
+describe('authenticate', () => {
+  const auth = buildAuth()
+  const token = signToken()
+
+  test.each<[string, Parameters<typeof auth.authenticate>[0]]>([
+    ["Node's headers", { authorization: `Bearer ${token}` }],
+    ['a plain object in the usual spelling', { Authorization: `Bearer ${token}` }],
+    ['a Headers object', new Headers({ authorization: `Bearer ${token}` })],
+    ['a scheme in small letters', { authorization: `bearer ${token}` }],
+    ['several blanks', { authorization: `  BEARER   ${token}  ` }],
+    ['a list of one', { authorization: [`Bearer ${token}`] }],
+  ])('reads %s', async (_, headers) => {
+    expect((await auth.authenticate(headers)).userId).toBe(CLAIMS.uid)
+  })
+
+  test.each<[string, Parameters<typeof auth.authenticate>[0], string]>([
+    ['no header', {}, 'TOKEN_MISSING'],
+    ['an empty Headers', new Headers(), 'TOKEN_MISSING'],
+    ['another scheme', { authorization: `Basic ${token}` }, 'TOKEN_MISSING'],
+    ['a scheme that only begins like bearer', { authorization: `Bearerx ${token}` }, 'TOKEN_MISSING'],
+    ['a token without a scheme', { authorization: token }, 'TOKEN_MISSING'],
+    ['a scheme without a token', { authorization: 'Bearer ' }, 'TOKEN_MISSING'],
+    ['two tokens', { authorization: `Bearer ${token} ${token}` }, 'TOKEN_MALFORMED'],
+    ['two headers', { authorization: [`Bearer ${token}`, `Bearer ${token}`] }, 'TOKEN_MALFORMED'],
+    ['two headers that were joined', { authorization: `Bearer ${token}, Bearer ${token}` }, 'TOKEN_MALFORMED'],
+    ['a token behind a line break', { authorization: `Bearer \n${token}` }, 'TOKEN_MALFORMED'],
+  ])('refuses %s', async (_, headers, code) => {
+    await expect(auth.authenticate(headers)).rejects.toMatchObject({ code })
+  })
+})
+
+describe('custom revocation', () => {
+  const revocation = (isCurrent: (claims: object) => unknown) => ({ revocation: { mode: 'custom', isCurrent } }) as AuthOptions
+
+  test('is asked last, with frozen claims, and only for a token that is good', async () => {
+    const asked: object[] = []
+    const auth = buildAuth(revocation((claims) => asked.push(claims) > 0))
+    await auth.verify(signToken())
+    await auth.safeVerify(signToken({ exp: 1 }))
+    expect(asked).toEqual([CLAIMS])
+    expect(Object.isFrozen(asked[0])).toBe(true)
+  })
+
+  test.each([false, undefined, 1, 'true', null])('refuses the token on the answer %j', async (answer) => {
+    await expect(buildAuth(revocation(async () => answer)).verify(signToken())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' })
+  })
+
+  test('refuses the token for now when the app cannot tell, and keeps nothing of its error', async () => {
+    const fails = revocation((claims) => {
+      throw new TypeError(`cannot find ${JSON.stringify(claims)}`)
+    })
+    for (const verify of [
+      async () => buildAuth(fails).verify(signToken()),
+      async () => buildAuth(fails).verifySync(signToken()),
+    ]) {
+      const error = await verify().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({
+        code: 'REVOCATION_UNAVAILABLE',
+        status: 503,
+        retryable: true,
+        headers: { 'Retry-After': '1' },
+      })
+      expect(inspect(error, { showHidden: true })).not.toContain(CLAIMS.uid)
+    }
+  })
+
+  test('answers verifySync without a promise, or not at all', () => {
+    expect(buildAuth(revocation(() => true)).verifySync(signToken()).userId).toBe(CLAIMS.uid)
+    expect(() => buildAuth(revocation(() => false)).verifySync(signToken())).toThrow(
+      expect.objectContaining({ code: 'TOKEN_REVOKED' }),
+    )
+    for (const isCurrent of [async () => true, () => Promise.reject(new Error('late'))]) {
+      const auth = buildAuth(revocation(isCurrent))
+      expect(() => auth.verifySync(signToken())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+    }
+  })
+})
+
+describe('through WebCrypto', () => {
+  test('verifySync says that it needs Node', () => {
+    expect(() => buildAuth({}, 'web').verifySync(signToken())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+  })
+
+  test('the ids of the secrets are known from the first token on', async () => {
+    const auth = buildAuth({}, 'web')
+    expect(auth.health().kids).toEqual([])
+    await auth.safeVerify('not a token')
+    expect(auth.health().kids).toEqual([createKid(SECRET)])
+  })
+})
+
+test('health tells what runs, and close can be called twice', async () => {
+  const auth = buildAuth()
+  const kids = [createKid(SECRET)]
+  expect(auth.health()).toEqual({ registration: 'off', revocation: { mode: 'off', connected: false, ageSec: null }, kids })
+  await auth.close()
+  await auth.close()
+  expect(auth.verifySync(signToken()).userId).toBe(CLAIMS.uid)
+})

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { definePermissions } from './define-permissions.ts'
+
+test('a manifest holds its service and its permissions, frozen', () => {
+  const declared = { 'invoices:read': 'Read invoices' }
+  const manifest = definePermissions('billing', declared)
+  expect(manifest).toEqual({ service: 'billing', permissions: declared })
+  expect(Object.isFrozen(manifest) && Object.isFrozen(manifest.permissions)).toBe(true)
+})
+
+test.each(['Invoices:read', 'invoices:read:all', 'invoices:', ':read', 'in voices:read', ' invoices:read'] as const)(
+  'the code %j is refused by name',
+  (code) => {
+    expect(() => definePermissions('billing', { [code]: 'x' })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(code) }),
+    )
+  },
+)
+
+test('a code without an action does not compile, and a service needs a name', () => {
+  // @ts-expect-error no colon
+  expect(() => definePermissions('billing', { invoices: 'x' })).toThrow()
+  expect(() => definePermissions('', {})).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+})

@@ -1,0 +1,33 @@
+import { AuthError } from './errors.ts'
+
+/** The permissions that one service declares. Its type carries their names, so that asking for a misspelt one does not compile. */
+export interface PermissionManifest<Name extends string = string> {
+  readonly service: string
+  /** What each permission allows, by its code `resource:action`. */
+  readonly permissions: Readonly<Record<Name, string>>
+}
+
+/** The names in a manifest: `type BillingPermission = PermissionName<typeof permissions>`. */
+export type PermissionName<Manifest extends PermissionManifest> = keyof Manifest['permissions'] & string
+
+const permissionCode = /^[a-z0-9_-]+:[a-z0-9_-]+$/
+
+/**
+ * Declares the permissions of `service`, each `resource:action` with a line that says what it allows.
+ * Throws `CONFIG_INVALID` for a code of another shape (contract 2.6).
+ */
+export function definePermissions<Name extends `${string}:${string}`>(
+  service: string,
+  permissions: Readonly<Record<Name, string>>,
+): PermissionManifest<Name> {
+  if (typeof service !== 'string' || service === '') {
+    throw new AuthError('CONFIG_INVALID', { message: 'definePermissions: the service needs a name' })
+  }
+  for (const code of Object.keys(permissions)) {
+    if (!permissionCode.test(code)) {
+      const message = `definePermissions: "${code}" is not of the form resource:action with a-z, 0-9, _ and -`
+      throw new AuthError('CONFIG_INVALID', { message })
+    }
+  }
+  return Object.freeze({ service, permissions: Object.freeze({ ...permissions }) })
+}

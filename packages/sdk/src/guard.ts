@@ -1,0 +1,77 @@
+import { AuthError } from './errors.ts'
+import type { Principal } from './principal.ts'
+
+/** What a guard asks of the user besides a good token; everything that is named must hold. */
+export interface Requirements<Name extends string = string> {
+  /** Every one of these permissions. */
+  readonly permissions?: readonly Name[]
+  /** At least one of these permissions. */
+  readonly anyOf?: readonly Name[]
+  /** This role. */
+  readonly role?: string
+  /** The token must speak for an organization. */
+  readonly org?: 'required'
+}
+
+const isList = (value: unknown) => Array.isArray(value)
+
+const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => boolean } = {
+  permissions: isList,
+  anyOf: isList,
+  role: (value) => typeof value === 'string',
+  org: (value) => value === 'required',
+}
+
+/** A requirement that is misspelt or undefined would leave a route open: it stops the program where the guard is made. */
+export function checkRequirements(requirements: Requirements): void {
+  for (const [name, value] of Object.entries(requirements)) {
+    const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
+    if (!holds)
+      throw new AuthError('CONFIG_INVALID', { message: `requireAuth: "${name}" is no requirement, or not one of this kind` })
+  }
+}
+
+export function assertAccess(principal: Principal, { permissions, anyOf, role, org }: Requirements): void {
+  if (permissions) principal.assert(...permissions)
+  if (anyOf && !principal.hasAny(...anyOf)) throw denied(`missing any of: ${anyOf.join(', ')}`)
+  if (role !== undefined && !principal.hasRole(role)) throw denied(`missing the role ${role}`)
+  if (org === 'required' && principal.org === null) throw denied('the token speaks for no organization')
+}
+
+function denied(hint: string): AuthError {
+  return new AuthError('PERMISSION_DENIED', { hint })
+}
+
+/** The service's error shape, with the service's words: a client sees no difference between the two. */
+export interface Refusal {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: {
+    readonly status: number
+    readonly code: string
+    readonly title: string
+    readonly detail: string
+    readonly request_id?: string
+  }
+}
+
+/** How to answer a request that `error` ends; undefined for errors that are not about the caller. */
+export function refusalFor(error: unknown, requestId: string | undefined): Refusal | undefined {
+  if (!AuthError.is(error)) return undefined
+  const words = wireWords(error)
+  if (words === undefined) return undefined
+  const [code, title] = words
+  const { status, headers, message } = error
+  const shownId = requestId !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
+  return { status, headers, body: { status, code, title, detail: `${message}.`, ...shownId } }
+}
+
+function wireWords({ code, status }: AuthError): [code: string, title: string] | undefined {
+  if (code === 'TOKEN_MISSING') return ['token_missing', 'Access token is missing']
+  if (code === 'TOKEN_EXPIRED') return ['token_expired', 'Access token has expired']
+  if (code === 'TOKEN_REVOKED') return ['token_revoked', 'Access token was revoked']
+  if (status === 401) return ['token_invalid', 'Access token is not valid']
+  if (status === 403) return ['permission_denied', 'Permission denied']
+  if (status === 503) return ['unavailable', 'Service is unavailable']
+  return undefined
+}

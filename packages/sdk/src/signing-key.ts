@@ -1,0 +1,97 @@
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import type { NodeBuiltins, TokenBuffer } from './node-builtins.ts'
+
+/** A secret made ready to check HS256 signatures with. */
+export interface SigningKey {
+  /** The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret. */
+  readonly kid: string
+  /** How a token begins that the service signed with this secret: the encoded header and the dot after it. */
+  readonly prefix: string
+}
+
+const keyIdText = (secret: string) => `gatehouse-kid:${secret}`
+const KEY_ID_DIGITS = 8
+const prefixOf = (kid: string) => `${encodeBase64url(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid }))}.`
+
+const BLOCK_BYTES = 64
+const DIGEST_BYTES = 32
+const SIGNATURE_CHARACTERS = 43
+
+/**
+ * HMAC-SHA-256 (RFC 2104) as two one-shot hashes over key blocks that are prepared once, 0.6 times the cost of `createHmac`.
+ * Digests travel as strings because Node hands those over faster than buffers.
+ */
+export class NodeSigningKey implements SigningKey {
+  readonly kid: string
+  readonly prefix: string
+  readonly #hash: NodeBuiltins['hash']
+  /** The inner key block, and room for a token behind it. */
+  readonly #inner: TokenBuffer
+  /** The outer key block, and room for the inner digest behind it. */
+  readonly #outer: TokenBuffer
+  /** Views of `#inner`, by the length of what is signed: making one costs as much as writing the token. */
+  readonly #signed: Uint8Array[] = []
+
+  constructor({ hash, utf8Bytes, allocate }: NodeBuiltins, secret: string, maxTokenBytes: number) {
+    this.kid = hash('sha256', keyIdText(secret)).slice(0, KEY_ID_DIGITS)
+    this.prefix = prefixOf(this.kid)
+    this.#hash = hash
+
+    const bytes = utf8Bytes(secret)
+    const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
+    // Room for the UTF-8 of any string of that length, so that writing one never ends early.
+    this.#inner = allocate(BLOCK_BYTES + 3 * maxTokenBytes)
+    this.#outer = allocate(BLOCK_BYTES + DIGEST_BYTES)
+    for (let i = 0; i < BLOCK_BYTES; i += 1) {
+      this.#inner[i] = (key[i] ?? 0) ^ 0x36
+      this.#outer[i] = (key[i] ?? 0) ^ 0x5c
+    }
+  }
+
+  /** Whether what follows the dot at `end` signs what stands before it, and all of it is ASCII. */
+  matches(token: string, end: number): boolean {
+    if (token.length - end - 1 !== SIGNATURE_CHARACTERS) return false
+    if (this.#inner.utf8Write(token, BLOCK_BYTES) !== token.length) return false
+    this.#signed[end] ??= this.#inner.subarray(0, BLOCK_BYTES + end)
+    this.#outer.latin1Write(this.#hash('sha256', this.#signed[end], 'binary'), BLOCK_BYTES)
+    const wanted = this.#hash('sha256', this.#outer, 'base64url')
+    // Compared as text, which refuses spare bits in the last character too, and to the end wherever it differs, so that
+    // time tells nothing. `timingSafeEqual` would need both in buffers, a twentieth of the whole verification.
+    let difference = 0
+    for (let i = 0; i < SIGNATURE_CHARACTERS; i += 1) difference |= wanted.charCodeAt(i) ^ token.charCodeAt(end + 1 + i)
+    return difference === 0
+  }
+}
+
+type WebHmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/** The same through WebCrypto, which has no synchronous calls. */
+export class WebSigningKey implements SigningKey {
+  readonly kid: string
+  readonly prefix: string
+  readonly #key: WebHmacKey
+
+  private constructor(kid: string, key: WebHmacKey) {
+    this.kid = kid
+    this.prefix = prefixOf(kid)
+    this.#key = key
+  }
+
+  static async open(secret: string): Promise<WebSigningKey> {
+    const { subtle } = crypto
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+    const key = await subtle.importKey('raw', utf8(secret), algorithm, false, ['verify'])
+    const digest = new Uint8Array(await subtle.digest('SHA-256', utf8(keyIdText(secret))))
+    const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+    return new WebSigningKey(hex.slice(0, KEY_ID_DIGITS), key)
+  }
+
+  async matches(token: string, end: number): Promise<boolean> {
+    const signature = decodeBase64url(token.slice(end + 1))
+    return signature !== undefined && (await crypto.subtle.verify('HMAC', this.#key, signature, utf8(token.slice(0, end))))
+  }
+}
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
+}

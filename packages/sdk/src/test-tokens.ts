@@ -1,0 +1,56 @@
+import { createHash, createHmac } from 'node:crypto'
+import { LocalAuth } from './auth.ts'
+import { type AuthOptions, readConfig } from './config.ts'
+import { nodeBuiltins } from './node-builtins.ts'
+import { TokenVerifier } from './verify-token.ts'
+
+// Tokens for the tests, signed without any code of the package.
+
+export const SECRET = 'the secret that the tests share with nobody'
+export const PREVIOUS_SECRET = 'the secret that the tests had before, ünd ä bit'
+export const KID = createKid(SECRET)
+export const NOW = 1_790_000_000
+
+export const CLAIMS = {
+  app_id: '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c11',
+  app_code: 'billing',
+  uid: '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c22',
+  email: 'ada@example.com',
+  first_name: 'Ada',
+  last_name: null,
+  tv: 3,
+  sid: '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c33',
+  iss: 'gatehouse',
+  aud: 'billing',
+  exp: NOW + 900,
+  nbf: NOW,
+  iat: NOW,
+  jti: '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c44',
+  roles: ['base_user'],
+  permissions: ['invoices:read', 'users:read_self'],
+}
+
+export function createKid(secret: string): string {
+  return createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+}
+
+export function encode(part: unknown): string {
+  return Buffer.from(typeof part === 'string' || part instanceof Uint8Array ? part : JSON.stringify(part)).toString('base64url')
+}
+
+/** Signs two parts as they stand, whatever they are. */
+export function signParts(header: string, payload: string, secret: string = SECRET, hash = 'sha256'): string {
+  return `${header}.${payload}.${createHmac(hash, secret).update(`${header}.${payload}`).digest('base64url')}`
+}
+
+/** The claims of a good token with some changed; `undefined` leaves one out. A string is taken as the payload's text. */
+export function signToken(claims: object | string = {}, header: object = {}, secret: string = SECRET): string {
+  const payload = typeof claims === 'string' ? claims : { ...CLAIMS, ...claims }
+  return signParts(encode({ alg: 'HS256', typ: 'JWT', kid: createKid(secret), ...header }), encode(payload), secret)
+}
+
+/** The public verifier with the clock of the tests, on Node or through WebCrypto. */
+export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
+  const config = readConfig({ secret: SECRET, appCode: 'billing', issuer: 'gatehouse', now: () => NOW * 1000, ...options })
+  return new LocalAuth(config, new TokenVerifier(config, platform === 'node' ? nodeBuiltins() : undefined))
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { appCode, text } from './fields.ts'
+import { MAX_PASSWORD_BYTES } from './password-policy.ts'
+
+// The fields that both doors have, login and registration.
+
+const maxOverrideEntries = 50
+
+/** A login through no app may leave `app_code` out, null or blank. */
+export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
+
+/** The per-request overrides of contract 4.3. What they name is judged when provisioning runs. */
+export const overrideFields = {
+  role_code: text.nullish().transform((code) => code || undefined),
+  linked_app_codes: z
+    .array(text)
+    .max(maxOverrideEntries)
+    .nullish()
+    .transform((codes) => codes ?? undefined),
+}
+
+export const password = z
+  .string()
+  .min(1)
+  .refine((value) => Buffer.byteLength(value) <= MAX_PASSWORD_BYTES, {
+    error: `must have at most ${MAX_PASSWORD_BYTES} bytes`,
+    params: { code: 'too_long' },
+  })
+  .meta({ format: 'password' })

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { id, timestamp } from './fields.ts'
+
+// The records that answers of more than one feature hold, with the names they have in the OpenAPI document.
+
+/** `user` everywhere (decisions 4). */
+export const userRecord = z
+  .object({
+    id,
+    email: z.string(),
+    email_verified: z.boolean(),
+    first_name: z.string().nullable(),
+    last_name: z.string().nullable(),
+    namespace: z.string().meta({ description: 'Home pool' }),
+    namespaces: z.array(z.string()).meta({ description: 'Home pool first, then pool tags' }),
+    status: z.enum(['active', 'suspended', 'deleted']),
+    created_at: timestamp,
+  })
+  .meta({ id: 'User' })
+
+/** An app as answers to users name it. */
+export const appRefRecord = z.object({ id, code: z.string() })
+
+/** An organization as one of its members sees it. */
+export const organizationRecord = z.object({ id, slug: z.string(), name: z.string(), role_codes: z.array(z.string()) })
+
+export type Membership = z.output<typeof organizationRecord>
+
+/** The members that carry tokens. */
+export const tokenMembers = {
+  token_type: z.literal('Bearer'),
+  access_token: z.string(),
+  expires_in: z.int().meta({ description: 'Seconds until the access token expires' }),
+  refresh_token: z.string(),
+  refresh_expires_in: z.int().meta({ description: 'Seconds until the refresh token expires when it is not used' }),
+}
+
+/** The answer of every door to a token (decisions 5). */
+export const tokenAnswer = z
+  .object({ ...tokenMembers, user: userRecord, app: appRefRecord.nullable(), organization: organizationRecord.nullable() })
+  .meta({ id: 'Tokens' })
+export type TokenAnswer = z.output<typeof tokenAnswer>

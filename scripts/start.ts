@@ -1,0 +1,93 @@
+// `npm start`: the service on SQLite in this folder. On the first run it makes the first admin and walks through what Gatehouse is
+// for, against itself; `npm start -- --tour` walks again. What it keeps is in .gatehouse/; delete that folder to begin anew.
+import { randomBytes } from 'node:crypto'
+import { createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Children } from './children.ts'
+import { runTour } from './tour.ts'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const folder = '.gatehouse'
+const startedMark = join(folder, 'started')
+const logFile = join(folder, 'gatehouse.log')
+const gatehouse = join(root, 'packages/server/dist/gatehouse.js')
+const adminEmail = 'admin@example.com'
+
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--tour')
+if (unknown.length > 0) {
+  console.error(`Usage: npm start [-- --tour]; ${unknown[0]} is not known`)
+  process.exit(2)
+}
+
+const children = new Children()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, async () => {
+    await children.stopAll()
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  })
+}
+
+try {
+  await start()
+} catch (error) {
+  console.error(`\n${error instanceof Error ? error.message : error}`)
+  await children.stopAll()
+  process.exit(1)
+}
+
+async function start(): Promise<void> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const isFirstRun = !existsSync(startedMark)
+  const adminPassword = isFirstRun ? await createFirstAdmin() : undefined
+  const url = await startService()
+  console.log(`\nGatehouse is running at ${url} (log: ${logFile})`)
+
+  if (isFirstRun || process.argv.includes('--tour')) {
+    await runTour({ root, folder, url, admin: { email: adminEmail, password: adminPassword }, children })
+  }
+  // Only now: a first run that was interrupted is a first run still.
+  writeFileSync(startedMark, '')
+  console.log(nextSteps(url))
+  const code = await children.anyExit()
+  throw new Error(`the service stopped by itself (exit ${code}); its log is in ${logFile}`)
+}
+
+/** The password is shown once and kept nowhere. An interrupted first run has made the admin already; a new password is not given. */
+async function createFirstAdmin(): Promise<string | undefined> {
+  const password = randomBytes(15).toString('base64url')
+  const made = await children.run('node', [gatehouse, 'create-admin', '--email', adminEmail, '--password-stdin'], {
+    stdin: password,
+  })
+  if (made.code === 0) {
+    console.log(
+      `\nThe first admin: ${adminEmail}, password ${password}\n(shown this once; change it as you like, keep it in a password manager)`,
+    )
+    return password
+  }
+  if (made.stderr.includes('exists')) return undefined
+  throw new Error(made.stderr)
+}
+
+async function startService(): Promise<string> {
+  const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 })
+  const service = children.start('node', [gatehouse, 'serve'])
+  service.stderr.pipe(process.stderr)
+  service.stdout.pipe(log)
+  return children.waitForLine(service, (line) => {
+    const entry = JSON.parse(line) as { msg?: string; url?: string }
+    return entry.msg === 'listening' ? entry.url : undefined
+  })
+}
+
+function nextSteps(url: string): string {
+  return `
+Next:
+  npm run -s authctl -- whoami          the command line for admins, in another terminal
+  npm run -s authctl -- app list
+  curl ${url}/api/v1/openapi.json       the HTTP API
+  npm start -- --tour                   the walk above, again
+  README.md                             seven lines that guard your backend
+
+Ctrl-C ends it.`
+}

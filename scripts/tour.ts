@@ -1,0 +1,143 @@
+// The main job of Gatehouse, walked on the running service as its users would: authctl for the admin, HTTP for the user, the SDK in
+// examples/koa-api for the backend. Each step prints what was done and what really came back, and stops the walk when that is wrong.
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { styleText } from 'node:util'
+import type { Children } from './children.ts'
+
+export interface TourOptions {
+  root: string
+  /** Where the service keeps its secrets. */
+  folder: string
+  url: string
+  /** Without a password the session that authctl keeps is used. */
+  admin: { email: string; password: string | undefined }
+  children: Children
+}
+
+interface HttpReply {
+  status: number
+  body: Record<string, unknown>
+}
+
+let step = 0
+
+function title(text: string): void {
+  step += 1
+  console.log(`\n${styleText('bold', `${step}. ${text}`, { stream: process.stdout })}`)
+}
+
+function show(kind: '$' | '>' | '=', text: string): void {
+  const mark =
+    kind === '='
+      ? styleText('green', '  =', { stream: process.stdout })
+      : styleText('dim', `  ${kind}`, { stream: process.stdout })
+  for (const line of text.trimEnd().split('\n')) console.log(`${mark} ${line}`)
+}
+
+function expectStatus(what: string, reply: HttpReply, status: number): void {
+  if (reply.status !== status)
+    throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
+}
+
+/** Walks from onboarding an app to the refused login. Throws when a step does not give what it must. */
+export async function runTour(options: TourOptions): Promise<void> {
+  const { root, url, children } = options
+  const authctlFile = join(root, 'packages/cli/dist/authctl.js')
+  const userPassword = randomBytes(12).toString('base64url')
+  const email = `ada-${randomBytes(3).toString('hex')}@example.com`
+
+  const authctl = async (args: string[], stdin?: string): Promise<string> => {
+    show('$', `authctl ${args.join(' ')}`)
+    const done = await children.run('node', [authctlFile, ...args], {
+      ...(stdin === undefined ? {} : { stdin }),
+      env: { AUTHCTL_CONTEXT: 'local' },
+    })
+    if (done.code !== 0) throw new Error(`The walk stopped: authctl ended with exit code ${done.code}\n${done.stderr}`)
+    return done.stdout
+  }
+  const call = async (target: string, path: string, init: { body?: unknown; token?: string }): Promise<HttpReply> => {
+    const reply = await fetch(target + path, {
+      method: init.body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json', ...(init.token ? { authorization: `Bearer ${init.token}` } : {}) },
+      body: init.body === undefined ? null : JSON.stringify(init.body),
+    })
+    return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
+  }
+  const login = (app: string) => call(url, '/api/v1/auth/login', { body: { email, password: userPassword, app_code: app } })
+
+  title('The admin signs in')
+  if (options.admin.password !== undefined) {
+    const args = ['login', '--email', options.admin.email, '--password-stdin', '--base-url', url]
+    show('=', await authctl(args, `${options.admin.password}\n`))
+  } else {
+    show('=', await authctl(['whoami']))
+  }
+
+  title('The admin onboards an app, and a second one')
+  show('=', await authctl(['app', 'create', 'notes', '--name', 'Notes', '--if-exists', 'skip']))
+  show('=', await authctl(['app', 'create', 'shop', '--name', 'Shop', '--auto-grant', '--if-exists', 'skip']))
+
+  title('The backend of "notes" is configured and started')
+  const environment = JSON.parse(await authctl(['app', 'env', 'notes', '-o', 'json'])) as Record<string, string>
+  show(
+    '=',
+    Object.entries(environment)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+  )
+  const secret = process.env.JWT_ACCESS_SECRET ?? readFileSync(join(options.folder, 'jwt-access-secret'), 'utf8').trim()
+  const backend = children.start('node', [join(root, 'examples/koa-api/server.ts')], {
+    ...environment,
+    JWT_ACCESS_SECRET: secret,
+    PORT: '0',
+  })
+  const backendUrl = await children.waitForLine(backend, (line) => /listening on (\S+)/.exec(line)?.[1])
+  show('=', `examples/koa-api listens on ${backendUrl}`)
+
+  title('A user registers')
+  show('>', `POST ${url}/api/v1/auth/register {"email":"${email}","app_code":"notes",…}`)
+  const registration = await call(url, '/api/v1/auth/register', {
+    body: { email, password: userPassword, first_name: 'Ada', app_code: 'notes' },
+  })
+  expectStatus('the registration', registration, 201)
+  show('=', `201 created, access: ${registration.body.access}`)
+
+  title('The admin grants access, the user logs in')
+  show('=', await authctl(['grant', 'add', '--app', 'notes', '--user', `${email}@@default`]))
+  show('>', `POST ${url}/api/v1/auth/login {"email":"${email}","app_code":"notes",…}`)
+  const notesLogin = await login('notes')
+  expectStatus('the login', notesLogin, 200)
+  const notesToken = String(notesLogin.body.access_token)
+  show(
+    '=',
+    `200 ${notesLogin.body.token_type} token of ${notesToken.length} characters, valid for ${notesLogin.body.expires_in} s`,
+  )
+
+  title('The backend checks the token by itself, without a call to the service')
+  show('>', `GET ${backendUrl}/ with that token`)
+  const welcome = await call(backendUrl, '/', { token: notesToken })
+  expectStatus('the backend', welcome, 200)
+  show('=', `200 ${JSON.stringify(welcome.body)}`)
+
+  title('The same user logs in to "shop"; that token opens nothing else')
+  const shopLogin = await login('shop')
+  expectStatus('the login to shop', shopLogin, 200)
+  show('>', `GET ${backendUrl}/ with a token of "shop"`)
+  const refused = await call(backendUrl, '/', { token: String(shopLogin.body.access_token) })
+  expectStatus('the backend', refused, 401)
+  show('=', `401 ${refused.body.code}`)
+
+  title('The admin revokes access, the next login is refused')
+  show('=', await authctl(['grant', 'revoke', '--app', 'notes', '--user', `${email}@@default`, '--yes']))
+  show('>', `POST ${url}/api/v1/auth/login {"email":"${email}","app_code":"notes",…}`)
+  const denied = await login('notes')
+  expectStatus('the login after the revoke', denied, 403)
+  show('=', `403 ${denied.body.code}`)
+
+  await children.stop(backend)
+  console.log(
+    `\n${styleText('bold', 'That is all of it: one login, tokens bound to one app each, and access that can be taken away.', { stream: process.stdout })}`,
+  )
+}

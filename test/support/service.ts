@@ -1,0 +1,178 @@
+// The service on a database of its own, over HTTP: what the black-box tests talk to. In this process, so that its clock can be moved
+// and every reply compared with its declaration; `server-process.ts` starts it as a program.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { inject, onTestFinished } from 'vitest'
+import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
+import { loadConfig } from '../../packages/server/src/config.ts'
+import { closeDeps, createDeps, createLogger, type Deps } from '../../packages/server/src/deps.ts'
+import { errorsOf } from '../../packages/server/src/http/openapi.ts'
+import type { ReplyObserver } from '../../packages/server/src/http/router.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
+import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
+import { createDatabase, type DatabaseKind } from './database.ts'
+
+export const ADMIN_EMAIL = 'admin@example.com'
+export const PASSWORD = 'correct horse battery staple'
+export const ACCESS_SECRET = 'a secret of the tests, at least 32 characters long'
+
+/** The settings of every test service; bcrypt at its lowest cost, and no limit that a test did not ask for. */
+export const testEnvironment = {
+  NODE_ENV: 'test',
+  JWT_ACCESS_SECRET: ACCESS_SECRET,
+  AUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  AUTH_BCRYPT_COST: '4',
+  AUTH_HASH_THREADS: '1',
+  AUTH_RATE_LIMIT_IP: 'off',
+  LOG_LEVEL: 'silent',
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a reply is whatever came over the wire; the tests say what they expect of it.
+export type Json = any
+
+export interface Reply {
+  status: number
+  body: Json
+  headers: Headers
+}
+
+export interface CallOptions {
+  /** Sent as JSON; a string or bytes are sent as they are. */
+  body?: unknown
+  token?: string | undefined
+  headers?: Record<string, string>
+}
+
+export interface TestService {
+  url: string
+  deps: Deps
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>
+  /** The same with the access token of a system_admin. */
+  admin(method: string, path: string, options?: CallOptions): Promise<Reply>
+  login(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
+  register(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
+  /** Moves the clock of the service. */
+  advance(seconds: number): void
+}
+
+/** The database that this vitest project runs on. */
+export function testDatabase(): DatabaseKind {
+  return process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite'
+}
+
+/** Starts a service with these settings beyond the usual; it is stopped when the test or its file ends. */
+export async function buildService(
+  settings: Record<string, string> = {},
+  onEnd: (fn: () => Promise<void>) => void = onTestFinished,
+): Promise<TestService> {
+  const database = await createDatabase(testDatabase())
+  const config = loadConfig(
+    { ...testEnvironment, DATABASE_URL: database.url, DB_POOL_MAX: process.env.TEST_POOL_MAX ?? '10', ...settings },
+    () => {
+      throw new Error('tests bring their own secrets')
+    },
+  )
+  let offsetMs = 0
+  const faults: string[] = []
+  // An error that is logged is the reason of the 500 that was answered.
+  const logged: string[] = []
+  const logger = createLogger('error', { write: (line) => void logged.push(line) })
+  const deps = createDeps(config, { clock: () => Date.now() + offsetMs, logger })
+  const server = createServer(createApp(deps, { onReply: compareWithDeclaration(faults) }).callback())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  onEnd(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await closeDeps(deps).catch(() => {})
+    await database.drop()
+  })
+
+  const call = async (method: string, path: string, options: CallOptions = {}): Promise<Reply> => {
+    const reply = await callHttp(url + (path.startsWith('/') ? BASE_PATH + path : path), method, options)
+    if (faults.length > 0) throw new Error([...faults.splice(0), ...logged.splice(0)].join('\n'))
+    return reply
+  }
+  let adminToken: Promise<string> | undefined
+  const login = (email: string, app: string, extra: Record<string, unknown> = {}) =>
+    call('POST', '/auth/login', { body: { email, password: PASSWORD, app_code: app, ...extra } })
+  const loginAdmin = async (): Promise<string> => {
+    await createSystemAdmin(deps, { email: ADMIN_EMAIL, password: PASSWORD, promote: false, unlessOneExists: true }, systemActor)
+    return (await login(ADMIN_EMAIL, 'authctl')).body.access_token
+  }
+  return {
+    url,
+    deps,
+    call,
+    login,
+    register: (email, app, extra = {}) =>
+      call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: app, ...extra } }),
+    async admin(method, path, options = {}) {
+      adminToken ??= loginAdmin()
+      const reply = await call(method, path, { ...options, token: await adminToken })
+      if (reply.body?.code !== 'token_expired') return reply
+      // A test moved the clock past the life of the admin's token.
+      adminToken = loginAdmin()
+      return call(method, path, { ...options, token: await adminToken })
+    },
+    advance(seconds) {
+      offsetMs += seconds * 1000
+    },
+  }
+}
+
+/** One HTTP request to any server. */
+export async function callHttp(url: string, method: string, { body, token, headers = {} }: CallOptions = {}): Promise<Reply> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: body === undefined ? null : raw ? (body as string) : JSON.stringify(body),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
+}
+
+/** An app with these settings; its record. */
+export async function buildApp(service: TestService, settings: Record<string, unknown> = {}): Promise<Json> {
+  const code = `app-${randomBytes(4).toString('hex')}`
+  const reply = await service.admin('POST', '/admin/apps', { body: { code, name: code, ...settings } })
+  if (reply.status !== 201) throw new Error(`no app: ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+/** A user registered through an app; the answer of the registration. The password is PASSWORD. */
+export async function buildUser(service: TestService, app: { code: string }, extra: Record<string, unknown> = {}): Promise<Json> {
+  const reply = await service.register(`user-${randomUUID()}@example.com`, app.code, extra)
+  if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+/** The claims of an access token, unverified. */
+export function claimsOf(token: string): Json {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+}
+
+/** Fails a test whose service answered what its route does not declare, and notes what was seen for the coverage of statuses. */
+function compareWithDeclaration(faults: string[]): ReplyObserver {
+  const seen = inject('repliesFile')
+  return (route, status, body, errorCode) => {
+    const name = `${route.method} ${route.path}`
+    if (errorCode === undefined) {
+      const schema = route.responses[status]
+      if (schema === undefined) faults.push(`${name} answered ${status}, which it does not declare`)
+      else if (schema === null ? body !== undefined : !schema.safeParse(body).success)
+        faults.push(`${name} answered ${status} in another shape`)
+    } else if (!errorsOf(route).get(status)?.includes(errorCode)) {
+      faults.push(`${name} answered ${status} ${errorCode}, which it does not declare`)
+    }
+    appendFileSync(seen, `${name} ${status}${errorCode ? ` ${errorCode}` : ''}\n`)
+  }
+}
