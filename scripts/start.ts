@@ -21,8 +21,10 @@ if (unknown.length > 0) {
 }
 
 const children = new Children()
+let isStopping = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, async () => {
+    isStopping = true
     await children.stopAll()
     process.exit(signal === 'SIGINT' ? 130 : 143)
   })
@@ -50,6 +52,8 @@ async function start(): Promise<void> {
   writeFileSync(startedMark, '')
   console.log(nextSteps(url))
   const code = await children.anyExit()
+  // Ctrl-C reaches every program of the terminal at once, the service among them.
+  if (isStopping) return
   throw new Error(`the service stopped by itself (exit ${code}); its log is in ${logFile}`)
 }
 

@@ -36,6 +36,11 @@ function show(kind: '$' | '>' | '=', text: string): void {
   for (const line of text.trimEnd().split('\n')) console.log(`${mark} ${line}`)
 }
 
+/** Of an answer, what matters for the step. */
+function showMembers(answer: Record<string, unknown>, names: readonly string[]): void {
+  show('=', names.map((name) => `${name}: ${answer[name]}`).join(', '))
+}
+
 function expectStatus(what: string, reply: HttpReply, status: number): void {
   if (reply.status !== status)
     throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
@@ -48,14 +53,17 @@ export async function runTour(options: TourOptions): Promise<void> {
   const userPassword = randomBytes(12).toString('base64url')
   const email = `ada-${randomBytes(3).toString('hex')}@example.com`
 
-  const authctl = async (args: string[], stdin?: string): Promise<string> => {
-    show('$', `authctl ${args.join(' ')}`)
-    const done = await children.run('node', [authctlFile, ...args], {
+  /** Runs the real authctl; its answer as JSON. */
+  const authctl = async (args: string[], stdin?: string): Promise<Record<string, unknown>> => {
+    show('$', `authctl ${args.join(' ')} --json`)
+    const done = await children.run('node', [authctlFile, ...args, '--json'], {
       ...(stdin === undefined ? {} : { stdin }),
       env: { AUTHCTL_CONTEXT: 'local' },
     })
-    if (done.code !== 0) throw new Error(`The walk stopped: authctl ended with exit code ${done.code}\n${done.stderr}`)
-    return done.stdout
+    if (done.code !== 0)
+      throw new Error(`The walk stopped: authctl ended with exit code ${done.code}
+${done.stderr}`)
+    return JSON.parse(done.stdout) as Record<string, unknown>
   }
   const call = async (target: string, path: string, init: { body?: unknown; token?: string }): Promise<HttpReply> => {
     const reply = await fetch(target + path, {
@@ -70,17 +78,21 @@ export async function runTour(options: TourOptions): Promise<void> {
   title('The admin signs in')
   if (options.admin.password !== undefined) {
     const args = ['login', '--email', options.admin.email, '--password-stdin', '--base-url', url]
-    show('=', await authctl(args, `${options.admin.password}\n`))
+    showMembers(await authctl(args, `${options.admin.password}\n`), ['outcome', 'email'])
   } else {
-    show('=', await authctl(['whoami']))
+    showMembers(await authctl(['whoami']), ['email'])
   }
 
   title('The admin onboards an app, and a second one')
-  show('=', await authctl(['app', 'create', 'notes', '--name', 'Notes', '--if-exists', 'skip']))
-  show('=', await authctl(['app', 'create', 'shop', '--name', 'Shop', '--auto-grant', '--if-exists', 'skip']))
+  showMembers(await authctl(['app', 'create', 'notes', '--name', 'Notes', '--if-exists', 'skip']), ['outcome', 'code', 'id'])
+  showMembers(await authctl(['app', 'create', 'shop', '--name', 'Shop', '--auto-grant', '--if-exists', 'skip']), [
+    'outcome',
+    'code',
+    'id',
+  ])
 
   title('The backend of "notes" is configured and started')
-  const environment = JSON.parse(await authctl(['app', 'env', 'notes', '-o', 'json'])) as Record<string, string>
+  const environment = (await authctl(['app', 'env', 'notes'])) as Record<string, string>
   show(
     '=',
     Object.entries(environment)
@@ -105,7 +117,7 @@ export async function runTour(options: TourOptions): Promise<void> {
   show('=', `201 created, access: ${registration.body.access}`)
 
   title('The admin grants access, the user logs in')
-  show('=', await authctl(['grant', 'add', '--app', 'notes', '--user', `${email}@@default`]))
+  showMembers(await authctl(['grant', 'add', '--app', 'notes', '--user', `${email}@@default`]), ['outcome', 'app_code', 'status'])
   show('>', `POST ${url}/api/v1/auth/login {"email":"${email}","app_code":"notes",…}`)
   const notesLogin = await login('notes')
   expectStatus('the login', notesLogin, 200)
@@ -130,7 +142,11 @@ export async function runTour(options: TourOptions): Promise<void> {
   show('=', `401 ${refused.body.code}`)
 
   title('The admin revokes access, the next login is refused')
-  show('=', await authctl(['grant', 'revoke', '--app', 'notes', '--user', `${email}@@default`, '--yes']))
+  showMembers(await authctl(['grant', 'revoke', '--app', 'notes', '--user', `${email}@@default`, '--yes']), [
+    'outcome',
+    'app_code',
+    'status',
+  ])
   show('>', `POST ${url}/api/v1/auth/login {"email":"${email}","app_code":"notes",…}`)
   const denied = await login('notes')
   expectStatus('the login after the revoke', denied, 403)

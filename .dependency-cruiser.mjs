@@ -1,0 +1,199 @@
+// Who may import whom. Each folder's rule lists what it may import; everything else of ours is refused, imports of types included.
+const server = '^packages/server/src/'
+const feature = `${server}(?:resources|flows)/[^/]+/`
+const anyPresent = `${feature}present[.]ts$`
+/** Files of a feature other than its routes, schema and presentation. */
+const useCase = '(?!(?:routes|schema|present)[.]ts$|.*[.]test[.]ts$)'
+const tests = '[.]test[.]ts$'
+
+const npm = (names) => `(^|/)node_modules/(${names})/`
+const koa = npm('koa|koa-[^/]+|@koa/[^/]+')
+const knex = npm('knex|pg|better-sqlite3')
+
+/** The files matching `from` import nothing of ours but what matches `may`. */
+const only = (name, from, may, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from, pathNot: tests },
+  to: { path: '^(packages|examples|test|scripts)/', pathNot: may },
+})
+
+/** The files matching `from` never import what matches `to`; with `typesAllowed`, `import type` is free. */
+const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from, pathNot: tests },
+  to: { path: to, ...(typesAllowed && { dependencyTypesNot: ['type-only'] }) },
+})
+
+const useCasesUse = [`${server}(models|lib)/`, `${server}(errors|deps)[.]ts$`, anyPresent, `${server}resources/[^/]+/${useCase}`]
+
+export default {
+  forbidden: [
+    {
+      name: 'not-resolvable',
+      comment:
+        'An import that leads nowhere from here, or to a package that the package.json does not name, would pass every other rule.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-cycle-outside-models',
+      comment: 'Only models may form a cycle, since relations point both ways.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, via: { pathNot: `${server}models/` } },
+    },
+    never(
+      'programs-have-effects',
+      '^packages/',
+      [`${server}gatehouse[.]ts$`, '^packages/cli/src/authctl[.]ts$'],
+      'These files run on import, so nothing imports them.',
+    ),
+    never(
+      'sources-without-tests',
+      '^packages/',
+      ['^(test|scripts|examples)/', tests],
+      'What is shipped knows nothing of how it is tested.',
+    ),
+
+    only(
+      'app-assembles-routes',
+      `${server}app[.]ts$`,
+      [`${server}http/`, `${feature}routes[.]ts$`, `${server}deps[.]ts$`, `${feature}(authenticate-caller|take-attempt)[.]ts$`],
+      'app.ts lists routers and hands http/ the use-cases it needs: authenticateCaller and takeAttempt.',
+    ),
+    only(
+      'routes-use-their-own',
+      `${server}((?:resources|flows)/[^/]+)/routes[.]ts$`,
+      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`],
+      'A routes.ts imports http/ and its own schema, presentation and use-cases; never models or another feature.',
+    ),
+    never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
+    {
+      name: 'shapes-are-pure',
+      comment: 'schema.ts and present.ts import zod, lib/, the types of models and of their own schema, and other present.ts.',
+      severity: 'error',
+      from: { path: `${server}((?:resources|flows)/[^/]+)/(schema|present)[.]ts$`, pathNot: tests },
+      to: {
+        path: '^(packages|examples|test|scripts)/',
+        pathNot: [`${server}lib/`, `${server}models/`, anyPresent, `${server}$1/schema[.]ts$`],
+      },
+    },
+    never(
+      'shapes-use-models-as-types',
+      `${feature}(schema|present)[.]ts$`,
+      `${server}models/`,
+      'Of models, schema.ts and present.ts need the types alone: `import type`.',
+      { typesAllowed: true },
+    ),
+    never(
+      'shapes-without-koa-or-knex',
+      `${feature}(schema|present)[.]ts$`,
+      [koa, knex, npm('objection')],
+      'Shapes know no transport and no database.',
+    ),
+
+    only(
+      'http-is-handed-what-it-needs',
+      `${server}http/`,
+      [`${server}(http|lib)/`, `${server}(errors|deps)[.]ts$`],
+      'http/ imports Koa, errors, deps and lib/; app.ts hands it the rest.',
+    ),
+    only(
+      'flows-import-no-flow-but-login',
+      `${server}(flows/[^/]+)/${useCase}`,
+      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/login/${useCase}`],
+      'A flow uses resources’ use-cases, any presentation, models/, lib/, errors, deps and the flow `login`.',
+    ),
+    never(
+      'login-imports-no-flow',
+      `${server}flows/login/`,
+      `${server}flows/(?!login/)(?!.*/present[.]ts$)`,
+      'Other flows build on login, so it builds on none.',
+    ),
+    only(
+      'resources-import-no-flow',
+      `${server}(resources/[^/]+)/${useCase}`,
+      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`],
+      'A resource uses other resources’ use-cases, any presentation, models/, lib/, errors and deps; never flows/ or http/.',
+    ),
+    never(
+      'use-cases-use-schema-as-types',
+      `${feature}${useCase}`,
+      `${feature}schema[.]ts$`,
+      'The input of a use-case is parsed already; it needs its own schema as types alone: `import type`.',
+      { typesAllowed: true },
+    ),
+    never('use-cases-without-koa', [`${feature}${useCase}`, `${server}workers/`], koa, 'Use-cases know no transport.'),
+    only(
+      'workers-import-as-flows',
+      `${server}workers/`,
+      [...useCasesUse, `${server}workers/`, `${server}flows/login/${useCase}`],
+      'Workers use what flows use.',
+    ),
+    only(
+      'models-import-models',
+      `${server}models/`,
+      [`${server}(models|lib)/`],
+      'Models import lib/, Objection and each other; nothing else.',
+    ),
+    {
+      name: 'models-know-only-objection',
+      comment: 'Models import lib/, Objection and each other; nothing else.',
+      severity: 'error',
+      from: { path: `${server}models/`, pathNot: tests },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'core'], pathNot: npm('objection') },
+    },
+    only(
+      'deps-import-the-foundations',
+      `${server}deps[.]ts$`,
+      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|migrate)[.]ts$`],
+      'deps.ts imports config, errors, lib/ and what opens the database.',
+    ),
+    only(
+      'db-imports-the-foundations',
+      `${server}db/`,
+      [`${server}(db|lib)/`, `${server}config[.]ts$`],
+      'db/ imports knex, config and lib/.',
+    ),
+    only(
+      'foundations-import-lib',
+      [`${server}lib/`, `${server}(errors|config)[.]ts$`],
+      [`${server}lib/`, '^packages/server/package[.]json$'],
+      'lib/, errors.ts and config.ts import npm packages and lib/; nothing else of ours.',
+    ),
+
+    only('cli-speaks-http', '^packages/cli/', '^packages/cli/', 'The command line knows the HTTP API alone.'),
+    only('sdk-stands-alone', '^packages/sdk/', '^packages/sdk/', 'The SDK imports nothing of ours.'),
+    only(
+      'examples-use-the-published-sdk',
+      '^examples/([^/]+)/',
+      ['^examples/$1/', '^packages/sdk/(src|dist)/'],
+      'An example imports what a team outside could: the entry points of @gatehouse/sdk.',
+    ),
+    {
+      name: 'examples-use-entry-points',
+      comment: 'By the package’s name, not by a path into it.',
+      severity: 'error',
+      from: { path: '^examples/' },
+      to: { path: '^packages/', dependencyTypes: ['local'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['(^|/)node_modules/', '/dist/'] },
+    exclude: { path: ['/dist/', '/fixtures/', '^packages/sdk/etc/'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    combinedDependencies: true,
+    detectProcessBuiltinModuleCalls: false,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.cjs', '.d.ts'],
+    },
+  },
+}

@@ -1,0 +1,92 @@
+// `npm run check`: all that a machine can judge without running the service. `npm run check -- types imports` runs those alone.
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+interface Check {
+  what: string
+  command: string[]
+  /** Shown beside a failure whose own output does not say what to do. */
+  remedy?: string
+}
+
+// The slowest first, so that the others fill the second core meanwhile.
+const checks: Record<string, Check> = {
+  types: { what: 'TypeScript accepts every file', command: ['tsc', '-p', 'tsconfig.json', '--pretty', 'false'] },
+  generated: { what: 'generated files are up to date', command: ['node', 'scripts/generate.ts', '--check'] },
+  unused: { what: 'no dead code, no unused dependency', command: ['knip', '--no-progress', '--no-config-hints'] },
+  imports: {
+    what: 'folders import only what they may',
+    command: [
+      'depcruise',
+      '--config',
+      '.dependency-cruiser.mjs',
+      '--output-type',
+      'err-long',
+      'packages',
+      'examples',
+      'test',
+      'scripts',
+      'vitest.config.ts',
+    ],
+  },
+  style: {
+    what: 'style and likely mistakes',
+    command: ['biome', 'check', '--colors=off', '--error-on-warnings', '--max-diagnostics=50', '.'],
+    remedy: 'node scripts/run.mjs exec biome check --write .   mends most of these',
+  },
+}
+
+interface Outcome {
+  passed: boolean
+  output: string
+  seconds: number
+}
+
+async function run([program = '', ...words]: string[]): Promise<Outcome> {
+  const started = performance.now()
+  const child = spawn(program, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8')
+    stream.on('data', (text: string) => {
+      output += text
+    })
+  }
+  const passed = await new Promise<boolean>((resolve) => {
+    child.once('error', (error) => {
+      output += error.message
+      resolve(false)
+    })
+    child.once('close', (code) => resolve(code === 0))
+  })
+  return { passed, output, seconds: (performance.now() - started) / 1000 }
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !(name in checks))
+if (unknown.length > 0) {
+  console.error(`No check is called ${unknown.join(', ')}; there are ${Object.keys(checks).join(', ')}`)
+  process.exit(2)
+}
+
+const waiting = Object.entries(checks).filter(([name]) => wanted.length === 0 || wanted.includes(name))
+let failures = 0
+
+async function worker(): Promise<void> {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const [name, { what, command, remedy }] = next
+    const { passed, output, seconds } = await run(command)
+    console.log(`${passed ? 'ok    ' : 'FAILED'}  ${name.padEnd(9)}  ${what} (${seconds.toFixed(1)} s)`)
+    if (passed) continue
+    failures += 1
+    const explanation = [output.trim(), remedy].filter(Boolean).join('\n\n')
+    console.log(`\n${explanation.replace(/^(?=.)/gm, '    ')}\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker))
+if (failures > 0) process.exitCode = 1

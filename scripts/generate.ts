@@ -1,0 +1,89 @@
+// `npm run generate` writes every file that is derived from the sources; with --check it writes none and fails when one is stale.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { openApiDocument } from '../packages/server/src/app.ts'
+import { type SettingNotes, settings } from '../packages/server/src/config.ts'
+import { errorCodes } from '../packages/server/src/errors.ts'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+interface Derived {
+  path: string
+  generate(): string | Promise<string>
+}
+
+const derived: Derived[] = [
+  { path: 'docs/openapi.json', generate: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+  { path: 'docs/errors.md', generate: errorsPage },
+  { path: 'docs/configuration.md', generate: configurationPage },
+  { path: 'packages/cli/src/api-types.ts', generate: apiTypes },
+]
+
+async function apiTypes(): Promise<string> {
+  // A copy: openapi-typescript writes into the document that it reads.
+  const document = JSON.parse(JSON.stringify(openApiDocument())) as OpenAPI3
+  return `// Generated from the server's routes by \`npm run generate\`. Do not edit.\n\n${astToString(await openapiTypes(document))}`
+}
+
+function configurationPage(): string {
+  const rows = Object.entries(settings.shape).map(([name, schema]) => {
+    const {
+      description = '',
+      default: usual = '',
+      inProduction = '',
+    } = (schema.meta() ?? {}) as SettingNotes & { description?: string }
+    return `| \`${name}\` | ${[description, quoted(usual), quoted(inProduction)].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  })
+  return page('Configuration', 'packages/server/src/config.ts', [
+    'All settings are environment variables; an empty one counts as unset. Every fault is reported at start, all at once.',
+    'Production mode is `NODE_ENV=production`; where it differs, the last column says so.',
+    '',
+    '| Variable | Meaning | Default | In production |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ])
+}
+
+/** A value is set as code; words, and notes that bring their own marks, stay as they are. */
+function quoted(note: string): string {
+  return note === '' || note === 'required' || /[\s`]/.test(note) ? note : `\`${note}\``
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(errorCodes).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`)
+  return page('Error codes', 'packages/server/src/errors.ts', [
+    'Every answer that is not a success has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
+    '',
+    '| Code | Status | Meaning |',
+    '| --- | --- | --- |',
+    ...rows,
+  ])
+}
+
+function page(title: string, source: string, lines: string[]): string {
+  return `${[`# ${title}`, '', `<!-- Generated from ${source} by \`npm run generate\`. Do not edit. -->`, '', ...lines].join('\n')}\n`
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(join(root, path), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const check = process.argv.includes('--check')
+for (const { path, generate } of derived) {
+  const text = await generate()
+  if (read(path) === text) continue
+  if (check) {
+    console.error(`${path} is stale: run \`npm run generate\` and commit it`)
+    process.exitCode = 1
+  } else {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+    console.log(`wrote ${path}`)
+  }
+}

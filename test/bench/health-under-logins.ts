@@ -1,0 +1,92 @@
+// How long `GET /health` takes while ten logins at cost 12 are in flight all the time, beside the same server at rest.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Children } from '../../scripts/children.ts'
+
+const SECONDS = 15
+const LOGINS_IN_FLIGHT = 10
+const PROBES_PER_SECOND = 100
+
+const gatehouse = fileURLToPath(new URL('../../packages/server/dist/gatehouse.js', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'))
+const password = 'correct horse battery staple'
+const email = 'admin@example.com'
+const settings = {
+  PORT: '0',
+  DATABASE_URL: `sqlite:${join(folder, 'bench.db')}`,
+  AUTH_BCRYPT_COST: '12',
+  AUTH_RATE_LIMIT_IP: 'off',
+  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
+  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+}
+
+const children = new Children()
+try {
+  const made = await children.run('node', [gatehouse, 'create-admin', '--email', email, '--password-stdin'], {
+    stdin: password,
+    env: settings,
+  })
+  if (made.code !== 0) throw new Error(made.stderr)
+  const service = children.start('node', [gatehouse, 'serve'], settings)
+  const url = await children.waitForLine(service, (line) => (JSON.parse(line) as { url?: string }).url)
+
+  const idle = await probe(url)
+  report('at rest', idle)
+  const storm = startLogins(url)
+  const busy = await probe(url)
+  report(`with ${LOGINS_IN_FLIGHT} logins in flight`, busy)
+  console.log(`${(await storm.stop()).toFixed(1)} logins a second meanwhile`)
+} finally {
+  await children.stopAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Milliseconds of each probe, sent at a fixed pace whether or not the one before has come back, and sorted. */
+async function probe(url: string): Promise<number[]> {
+  const pending: Promise<number>[] = []
+  for (let sent = 0; sent < SECONDS * PROBES_PER_SECOND; sent += 1) {
+    pending.push(timeOf(() => fetch(`${url}/api/v1/health`).then((reply) => reply.arrayBuffer())))
+    await new Promise((resolve) => setTimeout(resolve, 1000 / PROBES_PER_SECOND))
+  }
+  return (await Promise.all(pending)).sort((a, b) => a - b)
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return performance.now() - started
+}
+
+function startLogins(url: string): { stop(): Promise<number> } {
+  const started = performance.now()
+  let done = 0
+  let stopping = false
+  const loop = async () => {
+    while (!stopping) {
+      const reply = await fetch(`${url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email, password, app_code: 'authctl' }),
+      })
+      if (reply.status !== 200) throw new Error(`a login answered ${reply.status} ${await reply.text()}`)
+      await reply.arrayBuffer()
+      done += 1
+    }
+  }
+  const loops = Array.from({ length: LOGINS_IN_FLIGHT }, loop)
+  return {
+    async stop() {
+      stopping = true
+      await Promise.all(loops)
+      return done / ((performance.now() - started) / 1000)
+    },
+  }
+}
+
+function report(what: string, sorted: number[]): void {
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!.toFixed(1)
+  console.log(`GET /health ${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms of ${sorted.length}`)
+}

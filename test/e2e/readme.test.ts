@@ -1,0 +1,167 @@
+// A newcomer's first minutes: `npm start`, then every command that README shows, typed as it stands there.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
+
+interface Program {
+  output(): string
+  /** Resolves once the output holds the text. */
+  shows(text: string): Promise<void>
+  signal(signal: NodeJS.Signals): void
+  ended: Promise<number | null>
+}
+
+let folder: string
+let environment: Record<string, string>
+const running = new Set<ChildProcess>()
+
+function start(file: string, args: readonly string[]): Program {
+  const child = spawn(process.execPath, [join(root, file), ...args], {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  let text = ''
+  const listeners = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      for (const listener of listeners) listener()
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      running.delete(child)
+      resolve(code)
+    })
+  })
+  return {
+    output: () => text,
+    shows: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (text.includes(wanted)) resolve()
+        }
+        listeners.add(look)
+        look()
+        void ended.then((code) => reject(new Error(`ended with ${code} before it showed "${wanted}":\n${text}`)))
+      }),
+    signal: (signal) => child.kill(signal),
+    ended,
+  }
+}
+
+async function run(file: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const program = start(file, args)
+  const code = await program.ended
+  return { code, output: program.output() }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-newcomer-'))
+  environment = {
+    PATH: process.env.PATH!,
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    PORT: String(await freePort()),
+    NO_COLOR: '1',
+  }
+})
+
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('npm start walks the main job on the first run, stays up, and every authctl command of README works beside it', async () => {
+  const service = start('scripts/start.ts', [])
+  await service.shows('Ctrl-C ends it.')
+  const walk = service.output()
+  expect(walk).toMatch(/The first admin: admin@example\.com, password \S{20}/)
+  const results = [
+    '= 201 created, access: pending',
+    /= 200 Bearer token of \d+ characters, valid for 900 s/,
+    /= 200 \{"hello":"ada-\w+@example\.com","app":"notes"\}/,
+    '= 401 token_invalid',
+    '= 403 app_access_denied',
+  ]
+  let position = 0
+  for (const result of results) {
+    const found = walk.slice(position).search(result)
+    expect(found, `${result} after position ${position} of\n${walk}`).toBeGreaterThanOrEqual(0)
+    position += found
+  }
+
+  const typed = commands.filter((command) => command.startsWith('npm run -s authctl -- '))
+  expect(typed.length).toBeGreaterThan(5)
+  for (const command of typed) {
+    const { code, output } = await run('packages/cli/dist/authctl.js', command.slice('npm run -s authctl -- '.length).split(' '))
+    expect({ command, code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) })
+  }
+
+  service.signal('SIGINT')
+  expect(await service.ended).toBe(130)
+  await expect(fetch(`http://127.0.0.1:${environment.PORT}/api/v1/health`)).rejects.toThrow()
+})
+
+test('a second run skips the walk, and npm start -- --tour walks again as the admin who is signed in', async () => {
+  const second = start('scripts/start.ts', [])
+  await second.shows('Ctrl-C ends it.')
+  expect(second.output()).not.toContain('A user registers')
+  second.signal('SIGTERM')
+  await second.ended
+
+  const tour = start('scripts/start.ts', ['--tour'])
+  await tour.shows('Ctrl-C ends it.')
+  expect(tour.output()).toContain('= 403 app_access_denied')
+  expect(tour.output()).not.toContain('The first admin')
+  tour.signal('SIGINT')
+  await tour.ended
+})
+
+test('a port that is taken is said in one line, and nothing is left running', async () => {
+  const blocker = createServer()
+  await new Promise<void>((resolve) => blocker.listen(Number(environment.PORT), '127.0.0.1', resolve))
+  const { code, output } = await run('scripts/start.ts', [])
+  blocker.close()
+  expect(code).toBe(1)
+  expect(output).toContain('EADDRINUSE')
+})
+
+test('the commands that run the service for real do what README says', async () => {
+  expect(await run('packages/server/dist/gatehouse.js', ['check'])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('database: ok'),
+  })
+  expect(await run('packages/server/dist/gatehouse.js', ['migrate'])).toEqual({ code: 0, output: 'up to date\n' })
+})
+
+test('README shows no command but those tested here and the three that run the tests', () => {
+  const tested = /^npm (start|test|run (check|dev))$|^npm run -s authctl -- |^npm run -s gatehouse -- (check|migrate|serve)$/
+  expect(commands.filter((command) => !tested.test(command))).toEqual([])
+})
+
+test('the seven lines that README guards a backend with are those of examples/koa-api', () => {
+  const [, lines = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? []
+  const example = readFileSync(join(root, 'examples/koa-api/server.ts'), 'utf8')
+  const statements = lines.split('\n').filter((line) => /^(import|const)/.test(line) || line === 'app.use(requireAuth(auth))')
+  expect(statements.length).toBe(6)
+  for (const statement of statements) expect(example).toContain(statement.split(' //')[0])
+})

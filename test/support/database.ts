@@ -1,0 +1,149 @@
+// A migrated, empty database of one's own, on either engine: migrated once into a template, copied for each caller.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { constants, copyFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { makeFastFolder, startPostgres } from './postgres.ts'
+
+export type DatabaseKind = 'sqlite' | 'postgres'
+
+/** What `createDatabase` copies from; plain values, since vitest hands them to its workers. */
+export interface Templates {
+  sqlite?: { folder: string; file: string }
+  postgres?: { adminUrl: string; database: string }
+}
+
+export interface TestDatabase {
+  /** `sqlite:/absolute/path.db` or `postgres://…`, as the setting DATABASE_URL takes it. */
+  url: string
+  drop(): Promise<void>
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    templates: Templates
+  }
+}
+
+// The server's own driver; the workspace root need not list it a second time.
+const pg = createRequire(new URL('../../packages/server/package.json', import.meta.url))('pg') as {
+  Client: new (options: {
+    connectionString: string
+  }) => { connect(): Promise<void>; query(sql: string): Promise<unknown>; end(): Promise<void> }
+}
+
+async function asAdmin(adminUrl: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function urlOfDatabase(adminUrl: string, database: string): string {
+  const url = new URL(adminUrl)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+function uniqueName(prefix: string): string {
+  return `${prefix}_${randomBytes(6).toString('hex')}`
+}
+
+async function migrateDatabase(databaseUrl: string): Promise<void> {
+  const { createKnex } = await import('../../packages/server/src/db/knex.ts')
+  const { migrate } = await import('../../packages/server/src/db/migrate.ts')
+  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
+  try {
+    await migrate(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Removes the folder once this process has ended, be it by SIGKILL: until then the shell waits for the end of its stdin. */
+function removeWithProcess(folder: string): () => Promise<void> {
+  const remove = async () => rmSync(folder, { recursive: true, force: true })
+  if (process.platform === 'win32') return remove
+  const watcher = spawn('sh', ['-c', 'cat >/dev/null; rm -rf "$1"', 'sh', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watcher.unref()
+  ;(watcher.stdin as unknown as { unref(): void }).unref()
+  return remove
+}
+
+async function prepareSqlite() {
+  const folder = makeFastFolder('gatehouse-sqlite-')
+  const remove = removeWithProcess(folder)
+  const file = join(folder, 'template.db')
+  await migrateDatabase(`sqlite:${file}`)
+  return { sqlite: { folder, file }, stop: remove }
+}
+
+async function preparePostgres() {
+  const server = await startPostgres()
+  const { adminUrl } = server
+  const database = uniqueName('gatehouse_template')
+  try {
+    await asAdmin(adminUrl, `CREATE DATABASE ${database}`)
+    await migrateDatabase(urlOfDatabase(adminUrl, database))
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  const stop = async () => {
+    // On a server that we did not start, nothing of ours may stay behind.
+    if (process.env.TEST_DATABASE_URL) await asAdmin(adminUrl, `DROP DATABASE ${database} WITH (FORCE)`)
+    await server.stop()
+  }
+  return { postgres: { adminUrl, database }, stop }
+}
+
+/** Starts what the given engines need. Inside vitest `global-setup.ts` has done so already; a plain script calls it itself. */
+export async function prepareTemplates(kinds: readonly DatabaseKind[]): Promise<{ templates: Templates; stop(): Promise<void> }> {
+  const templates: Templates = {}
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    await Promise.all(stops.map((each) => each()))
+  }
+  const prepare = async (kind: DatabaseKind) => {
+    const { stop, ...template } = kind === 'sqlite' ? await prepareSqlite() : await preparePostgres()
+    stops.push(stop)
+    Object.assign(templates, template)
+  }
+  const failed = (await Promise.allSettled(kinds.map(prepare))).find((result) => result.status === 'rejected')
+  if (failed) {
+    await stop()
+    throw failed.reason
+  }
+  return { templates, stop }
+}
+
+/** 1 ms on SQLite, about 30 ms on PostgreSQL. `templates` is only needed outside vitest. */
+export async function createDatabase(kind: DatabaseKind, templates?: Templates): Promise<TestDatabase> {
+  const { sqlite, postgres } = templates ?? (await import('vitest')).inject('templates')
+  if (kind === 'sqlite') {
+    if (!sqlite) throw new Error('No SQLite template: name global-setup.ts in the vitest project')
+    const file = join(sqlite.folder, `${uniqueName('gatehouse')}.db`)
+    copyFileSync(sqlite.file, file, constants.COPYFILE_FICLONE)
+    return {
+      url: `sqlite:${file}`,
+      async drop() {
+        for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+      },
+    }
+  }
+  if (!postgres) throw new Error('No PostgreSQL template: run this test in the vitest project `postgres` or `programs`')
+  const { adminUrl } = postgres
+  const database = uniqueName('gatehouse')
+  await asAdmin(adminUrl, `CREATE DATABASE ${database} TEMPLATE ${postgres.database}`)
+  return {
+    url: urlOfDatabase(adminUrl, database),
+    drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`),
+  }
+}

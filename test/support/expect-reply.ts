@@ -1,0 +1,46 @@
+import { expect } from 'vitest'
+import { type ErrorCode, errorCodes } from '../../packages/server/src/errors.ts'
+import type { Reply } from './service.ts'
+
+const fieldErrorCodes = ['required', 'invalid_type', 'invalid_value', 'unknown_field', 'too_short', 'too_long', 'too_common']
+
+/** What every answer has, whatever it is (decisions 1). */
+export function expectHeaders({ headers, status }: Reply): void {
+  expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/)
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+  expect(headers.get('x-powered-by')).toBeNull()
+  expect(headers.get('server')).toBeNull()
+  expect(headers.get('set-cookie')).toBeNull()
+  if (status !== 204) expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+}
+
+/** An error in its whole: status, code, exact members, headers (decisions 1). `label` says which of many requests it answered. */
+export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
+  const { body, headers, status } = reply
+  expect({ status, code: body.code, label }).toEqual({ status: errorCodes[code].status, code, label })
+  expectHeaders(reply)
+  expect(Object.keys(body).sort()).toEqual(
+    ['code', 'detail', 'request_id', 'status', 'title', ...(code === 'validation_failed' ? ['errors'] : [])].sort(),
+  )
+  expect(body).toMatchObject({ status, code, title: expect.any(String), request_id: headers.get('x-request-id') })
+  expect(body.detail === null || typeof body.detail === 'string').toBe(true)
+  if (code === 'validation_failed') {
+    expect(body.errors.length).toBeGreaterThan(0)
+    for (const error of body.errors) {
+      expect(Object.keys(error).sort()).toEqual(['code', 'message', 'path'])
+      expect(fieldErrorCodes).toContain(error.code)
+    }
+  }
+  // RFC 6750: the scheme alone for a request without a token, `invalid_token` for one that is no good.
+  const challenge = headers.get('www-authenticate')
+  if (code === 'token_missing') expect(challenge).toBe('Bearer realm="gatehouse"')
+  else if (code.startsWith('token_')) expect(challenge).toMatch(/^Bearer realm="gatehouse", error="invalid_token"/)
+  else expect(challenge).toBeNull()
+  if ([423, 429, 503].includes(status)) expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  else expect(headers.get('retry-after')).toBeNull()
+}
+
+/** The faults of a `validation_failed` as `path: code`, sorted. */
+export function faultsOf({ body }: Reply): string[] {
+  return (body.errors ?? []).map((error: { path: string; code: string }) => `${error.path}: ${error.code}`).sort()
+}

@@ -1,0 +1,32 @@
+import type { TestProject } from 'vitest/node'
+import { type DatabaseKind, prepareTemplates } from './database.ts'
+
+/** One per run and not per project: vitest loads this file anew for each project that names it, so module state would not do. */
+interface Preparations {
+  byKind: Map<DatabaseKind, ReturnType<typeof prepareTemplates>>
+  users: number
+}
+
+const key = Symbol.for('gatehouse.preparations')
+const shared = globalThis as { [key]?: Preparations }
+
+/** Vitest calls this only for projects that have a file to run, so PostgreSQL is not started for `unit` and `sqlite`. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared[key] ??= { byKind: new Map(), users: 0 }
+  const preparations = shared[key]
+  const kinds: readonly DatabaseKind[] =
+    project.name === 'sqlite' ? ['sqlite'] : project.name === 'postgres' ? ['postgres'] : ['sqlite', 'postgres']
+  for (const kind of kinds) {
+    if (!preparations.byKind.has(kind)) preparations.byKind.set(kind, prepareTemplates([kind]))
+  }
+  preparations.users += 1
+  const prepared = await Promise.all(kinds.map((kind) => preparations.byKind.get(kind)))
+  project.provide('templates', Object.assign({}, ...prepared.map((each) => each?.templates)))
+
+  return async () => {
+    preparations.users -= 1
+    if (preparations.users > 0) return
+    delete shared[key]
+    await Promise.allSettled([...preparations.byKind.values()].map(async (each) => (await each).stop()))
+  }
+}

@@ -1,0 +1,41 @@
+import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
+
+/** Set once this reporter will have the last word; `scripts/test.ts` has it when vitest did not even come to load reporters. */
+export const summaryKey = Symbol.for('gatehouse.summary')
+
+/** Prints the closing line that scripts read, after vitest's own: `N passed, N failed`. */
+export default class PlainSummary implements Reporter {
+  #files = 0
+  #passed = 0
+  #failed = 0
+  #skipped = 0
+
+  constructor() {
+    Object.assign(globalThis, { [summaryKey]: true })
+    process.on('exit', () => {
+      // Files were chosen and none got to run: the databases, or vitest itself, did not start.
+      if (this.#files > 0 && this.#passed + this.#failed + this.#skipped === 0) this.#failed = 1
+      const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : ''
+      process.stdout.write(`${this.#passed} passed, ${this.#failed} failed${skipped}\n`)
+    })
+  }
+
+  onTestRunStart(files: readonly TestSpecification[]): void {
+    this.#files = files.length
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    this.#passed = 0
+    this.#skipped = 0
+    this.#failed = unhandledErrors.length
+    for (const module of modules) {
+      this.#failed += module.errors().length
+      for (const test of module.children.allTests()) {
+        const { state } = test.result()
+        if (state === 'passed') this.#passed += 1
+        else if (state === 'failed') this.#failed += 1
+        else this.#skipped += 1
+      }
+    }
+  }
+}

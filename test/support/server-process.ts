@@ -1,0 +1,111 @@
+// The server as operators run it: a program of its own, on a port of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
+
+const program = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
+const startTimeoutMs = 20_000
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface ServerProcess {
+  url: string
+  /** All that it wrote on stdout, in lines. */
+  lines(): string[]
+  /** Sends SIGTERM and waits for the end. */
+  stop(): Promise<Exit>
+  signal(signal: NodeJS.Signals): void
+  ended: Promise<Exit>
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>
+  login(email: string, app: string, password?: string): Promise<Reply>
+}
+
+export interface Outcome extends Exit {
+  stdout: string
+  stderr: string
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+function start(words: readonly string[], settings: Record<string, string>) {
+  // What is kept beside the database (`.gatehouse/`) goes with the folder.
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
+  const child = spawn(process.execPath, ['--conditions=source', program, ...words], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...testEnvironment, LOG_LEVEL: 'info', PORT: '0', ...settings },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8')
+    child[name].on('data', (text: string) => {
+      output[name] += text
+    })
+  }
+  const ended = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      rmSync(folder, { recursive: true, force: true })
+      resolve({ code, signal })
+    })
+  })
+  return { child, output, ended }
+}
+
+/** Runs `gatehouse WORDS` to its end. */
+export async function runGatehouse(words: readonly string[], settings: Record<string, string>, input = ''): Promise<Outcome> {
+  const { child, output, ended } = start(words, settings)
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const exit = await ended
+  return { ...exit, ...output }
+}
+
+/** Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws when it does not come so far. */
+export async function startServer(
+  settings: Record<string, string>,
+  onEnd: (fn: () => Promise<void>) => void = onTestFinished,
+): Promise<ServerProcess> {
+  const { child, output, ended } = start(['serve'], settings)
+  onEnd(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no server after ${startTimeoutMs} ms: ${output.stderr}`)), startTimeoutMs)
+    child.stdout.on('data', () => {
+      const line = output.stdout.split('\n').find((line) => line.includes('"msg":"listening"'))
+      if (!line) return
+      clearTimeout(timer)
+      resolve(JSON.parse(line).url)
+    })
+    ended.then(({ code }) => {
+      clearTimeout(timer)
+      reject(new Error(`the server ended with ${code}: ${output.stderr}`))
+    }, reject)
+  })
+  const call = (method: string, path: string, options?: CallOptions) => callHttp(`${url}/api/v1${path}`, method, options)
+  return {
+    url,
+    ended,
+    call,
+    lines: () => output.stdout.split('\n').filter((line) => line !== ''),
+    signal: (signal) => void child.kill(signal),
+    stop() {
+      child.kill('SIGTERM')
+      return ended
+    },
+    login: (email, app, password = PASSWORD) => call('POST', '/auth/login', { body: { email, password, app_code: app } }),
+  }
+}

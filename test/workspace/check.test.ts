@@ -1,0 +1,178 @@
+// `npm run check` refuses what it claims to refuse: each fault is planted in a copy of the sources and the check that guards it is run.
+import { execFile, execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const server = 'packages/server/src'
+let copy = ''
+
+/** The packages are shared, but those of the workspace are the copy's own. */
+function linkModules(folder: string): void {
+  const from = join(root, folder, 'node_modules')
+  if (!existsSync(from)) return
+  const to = join(copy, folder, 'node_modules')
+  mkdirSync(to, { recursive: true })
+  for (const name of readdirSync(from)) if (name !== '@gatehouse') symlinkSync(join(from, name), join(to, name))
+  if (!existsSync(join(from, '@gatehouse'))) return
+  mkdirSync(join(to, '@gatehouse'))
+  for (const name of readdirSync(join(from, '@gatehouse')))
+    symlinkSync(join(copy, 'packages', name), join(to, '@gatehouse', name))
+}
+
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'gatehouse-check-'))
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  for (const file of listed.split('\0')) {
+    if (file !== '' && existsSync(join(root, file))) cpSync(join(root, file), join(copy, file))
+  }
+  linkModules('')
+  for (const group of ['packages', 'examples']) for (const name of readdirSync(join(root, group))) linkModules(join(group, name))
+})
+
+afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+function check(name: string): Promise<{ code: number; output: string }> {
+  const path = `${join(root, 'node_modules', '.bin')}:${dirname(process.execPath)}:${process.env.PATH}`
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['scripts/check.ts', name],
+      { cwd: copy, env: { ...process.env, PATH: path } },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
+    )
+  })
+}
+
+/** Writes files into the copy, or adds to those that stand, until `attempt` is over. */
+async function planted<T>(files: Record<string, string>, attempt: () => Promise<T>): Promise<T> {
+  const before = Object.keys(files).map(
+    (file) => [join(copy, file), existsSync(join(copy, file)) ? readFileSync(join(copy, file)) : undefined] as const,
+  )
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true })
+    appendFileSync(join(copy, file), text)
+  }
+  try {
+    return await attempt()
+  } finally {
+    for (const [path, text] of before) text === undefined ? rmSync(path) : writeFileSync(path, text)
+  }
+}
+
+describe('imports', () => {
+  /** Planted all at once, for one run of the check: [who imports, what, the rule that refuses it]. */
+  const refused: [file: string, line: string, rule: string][] = [
+    [`${server}/lib/planted.ts`, "import '../models/user.ts'", 'foundations-import-lib'],
+    [`${server}/models/planted.ts`, "import '../errors.ts'", 'models-import-models'],
+    [`${server}/models/planted-npm.ts`, "import 'koa'", 'models-know-only-objection'],
+    [`${server}/db/planted.ts`, "import '../models/user.ts'", 'db-imports-the-foundations'],
+    [`${server}/http/planted.ts`, "import '../models/user.ts'", 'http-is-handed-what-it-needs'],
+    [`${server}/http/planted-type.ts`, "export type { User } from '../models/user.ts'", 'http-is-handed-what-it-needs'],
+    [`${server}/workers/planted.ts`, "import '../http/route.ts'", 'workers-import-as-flows'],
+    [`${server}/workers/planted-koa.ts`, "import 'koa'", 'use-cases-without-koa'],
+    [`${server}/resources/planted/routes.ts`, "import '../../models/user.ts'", 'routes-use-their-own'],
+    [`${server}/resources/planted-knex/routes.ts`, "import 'knex'", 'routes-without-knex'],
+    [`${server}/resources/planted-neighbour/routes.ts`, "import '../users/routes.ts'", 'routes-use-their-own'],
+    [`${server}/resources/planted/schema.ts`, "import '../users/get-user.ts'", 'shapes-are-pure'],
+    [`${server}/resources/planted/present.ts`, "import '../../models/user.ts'", 'shapes-use-models-as-types'],
+    [`${server}/resources/planted-koa/present.ts`, "import 'koa'", 'shapes-without-koa-or-knex'],
+    [`${server}/resources/planted/find-planted.ts`, "import '../../flows/login/login.ts'", 'resources-import-no-flow'],
+    [`${server}/resources/planted/insert-planted.ts`, "import './schema.ts'", 'use-cases-use-schema-as-types'],
+    [`${server}/resources/planted/list-planted.ts`, "import 'koa'", 'use-cases-without-koa'],
+    [`${server}/flows/planted/plant.ts`, "import '../refresh/refresh.ts'", 'flows-import-no-flow-but-login'],
+    [`${server}/flows/login/planted.ts`, "import '../refresh/refresh.ts'", 'login-imports-no-flow'],
+    ['packages/cli/src/planted.ts', "import '../../server/src/errors.ts'", 'cli-speaks-http'],
+    ['packages/cli/src/planted-name.ts', "import '@gatehouse/server'", 'not-resolvable'],
+    ['packages/sdk/src/planted.ts', "import '../../server/src/errors.ts'", 'sdk-stands-alone'],
+    ['packages/sdk/src/planted-test.ts', "import '../../../test/support/postgres.ts'", 'sources-without-tests'],
+    ['examples/koa-api/planted.ts', "import '../../packages/sdk/src/index.ts'", 'examples-use-entry-points'],
+    ['examples/koa-api/planted-server.ts', "import '../../packages/server/src/errors.ts'", 'examples-use-the-published-sdk'],
+    [`${server}/lib/planted-nowhere.ts`, "import './nowhere.ts'", 'not-resolvable'],
+    [`${server}/lib/planted-program.ts`, "import '../gatehouse.ts'", 'programs-have-effects'],
+    [`${server}/lib/planted-cycle-a.ts`, "import './planted-cycle-b.ts'", 'no-cycle-outside-models'],
+  ]
+  /** What the table allows, right beside what it refuses. */
+  const accepted: [file: string, line: string][] = [
+    [`${server}/models/planted-cycle-a.ts`, "import './planted-cycle-b.ts'"],
+    [`${server}/models/planted-cycle-b.ts`, "import './planted-cycle-a.ts'"],
+    [`${server}/resources/planted-types/present.ts`, "import type { User } from '../../models/user.ts'"],
+    [`${server}/resources/planted-types/find-planted.ts`, "import type { Planted } from './schema.ts'"],
+    [`${server}/resources/planted-types/schema.ts`, 'export type Planted = string'],
+    [`${server}/flows/planted/plant-login.ts`, "import '../login/login.ts'"],
+    [`${server}/lib/planted.test.ts`, "import '../models/user.ts'"],
+  ]
+  let outcome: { code: number; output: string }
+
+  beforeAll(async () => {
+    const files = Object.fromEntries([...refused, ...accepted].map(([file, line]) => [file, `${line}\n`]))
+    files[`${server}/lib/planted-cycle-b.ts`] = "import type {} from './planted-cycle-a.ts'\n"
+    outcome = await planted(files, () => check('imports'))
+  })
+
+  test('the check fails', () => {
+    expect(outcome.code).toBe(1)
+    expect(outcome.output).toContain('FAILED  imports')
+  })
+
+  test.each(refused)('%s: %s is refused', (file, _line, rule) => {
+    expect(outcome.output).toMatch(new RegExp(`error ${rule}: ${file.replaceAll('.', '[.]')} →`))
+  })
+
+  test.each(accepted)('%s: %s is accepted', (file) => {
+    expect(outcome.output).not.toContain(`: ${file} →`)
+  })
+})
+
+test('an error code outside the closed table does not compile, neither thrown nor declared by a route', async () => {
+  const { code, output } = await planted(
+    {
+      [`${server}/resources/apps/planted.ts`]: "import { ApiError } from '../../errors.ts'\nthrow new ApiError('no_such_code')\n",
+      [`${server}/http/planted.ts`]:
+        "import type { Route } from './route.ts'\nexport const errors: Route['errors'] = ['no_such_code']\n",
+    },
+    () => check('types'),
+  )
+  expect(code).toBe(1)
+  expect(output).toContain('FAILED  types')
+  expect(output).toMatch(/resources\/apps\/planted\.ts.*no_such_code/)
+  expect(output).toMatch(/http\/planted\.ts.*no_such_code/)
+})
+
+test('a generated file that was edited by hand is stale, and the message names it and the command that mends it', async () => {
+  const files = ['docs/openapi.json', 'docs/errors.md', 'docs/configuration.md', 'packages/cli/src/api-types.ts']
+  const { code, output } = await planted(Object.fromEntries(files.map((file) => [file, '\n'])), () => check('generated'))
+  expect(code).toBe(1)
+  expect(output).toContain('FAILED  generated')
+  for (const file of files) expect(output).toContain(`${file} is stale: run \`npm run generate\``)
+})
+
+test('dead code and careless style are refused', async () => {
+  const files = { [`${server}/lib/planted.ts`]: 'export const unused  = "double quotes";\n' }
+  const [unused, style] = await planted(files, () => Promise.all([check('unused'), check('style')]))
+  expect(unused).toMatchObject({ code: 1, output: expect.stringContaining(`${server}/lib/planted.ts`) })
+  expect(style).toMatchObject({ code: 1, output: expect.stringContaining(`${server}/lib/planted.ts`) })
+})
+
+test('an unknown check is named, and so are those there are', async () => {
+  const { code, output } = await check('nonsense')
+  expect(code).toBe(2)
+  expect(output).toContain('No check is called nonsense; there are types,')
+})
