@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { renderReference } from '../packages/cli/src/reference.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { errorCodes } from '../packages/server/src/errors.ts'
@@ -19,6 +20,7 @@ const derived: Derived[] = [
   { path: 'docs/errors.md', generate: errorsPage },
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'packages/cli/src/api-types.ts', generate: apiTypes },
+  { path: 'docs/authctl.md', generate: renderReference },
 ]
 
 async function apiTypes(): Promise<string> {

@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises'
+import envPaths from 'env-paths'
+import { isChangingContexts } from './contexts.ts'
+import { exitCodes } from './exit-codes.ts'
+import { main } from './main.ts'
+
+// A reader that has seen enough (`| head -1`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exitCodes.done)
+  throw error
+})
+process.on('SIGINT', () => {
+  const exit = () => process.exit(exitCodes.interrupted)
+  if (!isChangingContexts()) exit()
+  setInterval(() => !isChangingContexts() && exit(), 20)
+  setTimeout(exit, 3_000)
+})
+
+process.exitCode = await main(process.argv.slice(2), {
+  env: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  fetch: globalThis.fetch,
+  now: Date.now,
+  sleep: (milliseconds) => sleep(milliseconds),
+  configFolder: envPaths('authctl', { suffix: '' }).config,
+})

@@ -1,0 +1,25 @@
+import type { Tools } from './factory.ts'
+import type { Input, Options } from './options.ts'
+import type { Result } from './output.ts'
+
+export interface Command<O extends Options = Options> {
+  /** `app create`, or `login`. */
+  path: string
+  summary: string
+  /** More than the summary says; sentences. */
+  description?: string
+  /** What one would type, from the common to the rare. */
+  examples: readonly [string, string, string]
+  options: O
+  /** The confirmation it needs: `--yes`, or the name once more in `--confirm`. */
+  confirms?: 'yes' | 'name'
+  /** Where it has output formats of its own; the first is the standard one. */
+  formats?: readonly [string, ...string[]]
+  run(tools: Tools, input: Input<O>): Promise<Result>
+}
+
+/** Ties the type of the input to the options. */
+export function command<O extends Options>(spec: Command<O>): Command {
+  // `run` is only ever called with what these very options were parsed into.
+  return spec as unknown as Command
+}

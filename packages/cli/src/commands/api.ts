@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { command } from '../command.ts'
+import { Failure, usageFailure } from '../exit-codes.ts'
+import type { Tools } from '../factory.ts'
+import { type Input, positional, text } from '../options.ts'
+import type { Result } from '../output.ts'
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+const options = {
+  method: positional('METHOD', methods.join(', ')),
+  path: positional('PATH', 'Path with query, with or without /api/v1'),
+  file: text('FILE', 'Body to send, JSON or .ndjson; - is standard input', { short: 'f' }),
+}
+
+export const api = command({
+  path: 'api',
+  summary: 'Call the HTTP API as the signed-in user',
+  description: 'What comes back is printed as it is. Nothing is asked before a write: --dry-run shows it.',
+  examples: [
+    'api GET "/admin/apps?status=active"',
+    'api PATCH /admin/apps/shop -f changes.json',
+    'api POST /admin/apps -f - --dry-run < app.json',
+  ],
+  options,
+  formats: ['json', 'ndjson'],
+  run: runApi,
+})
+
+export async function runApi({ call, io }: Tools, { method, path, file }: Input<typeof options>): Promise<Result> {
+  const verb = method.toUpperCase()
+  if (!methods.includes(verb)) throw usageFailure(`${method} is none of ${methods.join(', ')}`)
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path))
+    throw usageFailure('PATH is below the address of the service, without host', 'such as /admin/apps')
+  if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
+  const lines = file?.endsWith('.ndjson') ?? false
+  const body = file === undefined ? undefined : file === '-' ? await io.readInput() : readBody(file)
+  if (body !== undefined && !lines) assertJson(body, file!)
+  const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
+  return { kind: 'body', body: parseBody(answer.text, answer.headers.get('content-type')) }
+}
+
+function readBody(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+  }
+}
+
+function assertJson(body: string, file: string): void {
+  try {
+    JSON.parse(body)
+  } catch (error) {
+    throw new Failure('invalid', `${file === '-' ? 'standard input' : file} is no JSON: ${(error as Error).message}`, {
+      code: 'invalid_json',
+    })
+  }
+}
+
+function parseBody(text: string, contentType: string | null): unknown {
+  if (text === '') return undefined
+  return /\bjson\b/.test(contentType ?? '') && !/ndjson/.test(contentType ?? '') ? JSON.parse(text) : text
+}

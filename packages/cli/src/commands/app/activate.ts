@@ -1,0 +1,19 @@
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import type { Result } from '../../output.ts'
+import { setAppStatus } from './set-status.ts'
+
+const options = { code: positional('CODE', 'Code or id of the app') }
+
+export const activateApp = command({
+  path: 'app activate',
+  summary: 'Open an app to logins again',
+  examples: ['app activate shop', 'app activate shop --dry-run', 'app activate shop --json'],
+  options,
+  run: runActivateApp,
+})
+
+export async function runActivateApp({ api }: Tools, { code }: Input<typeof options>): Promise<Result> {
+  return setAppStatus(api, code, 'active')
+}

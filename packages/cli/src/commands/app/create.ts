@@ -1,0 +1,41 @@
+import { bodyOf } from '../../api-client.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import { Failure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { choiceWithStandard, type Input, positional, requiredText } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { appBody, appSettings, isSameApp } from './settings.ts'
+
+const options = {
+  code: positional('CODE', 'Code of the new app, in kebab-case; it never changes'),
+  name: requiredText('NAME', 'Name that people read'),
+  ...appSettings,
+  ifExists: choiceWithStandard(['error', 'skip', 'update'], 'What to do when the code is taken', 'error'),
+}
+
+export const createApp = command({
+  path: 'app create',
+  summary: 'Create an app',
+  examples: [
+    'app create shop --name Shop --redirect https://shop.example.com/callback --auto-grant',
+    'app create back-office --name "Back office" --pool staff --sign-up invitation --if-exists skip',
+    'app create mobile --name Mobile --redirect com.example.app:/cb --link shop wiki --service shop orders --dry-run',
+  ],
+  options,
+  run: runCreateApp,
+})
+
+export async function runCreateApp({ api }: Tools, { code, ifExists, ...settings }: Input<typeof options>): Promise<Result> {
+  const body = appBody(settings)
+  try {
+    return record(await bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: settings.name } })), 'created')
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'app_code_taken' || ifExists === 'error') throw error
+  }
+  const path = { appId: parseAppRef(code) }
+  const existing = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
+  if (ifExists === 'skip') return record(existing, 'unchanged')
+  const updated = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
+  return record(updated, isSameApp(existing, updated) ? 'unchanged' : 'updated')
+}

@@ -1,0 +1,20 @@
+import { bodyOf } from '../../api-client.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+
+const options = { code: positional('CODE', 'Code or id of the app') }
+
+export const showApp = command({
+  path: 'app show',
+  summary: 'Show an app with all its settings',
+  examples: ['app show shop', 'app show shop --json', 'app show authctl'],
+  options,
+  run: runShowApp,
+})
+
+export async function runShowApp({ api }: Tools, { code }: Input<typeof options>): Promise<Result> {
+  return record(await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: parseAppRef(code) } } })))
+}

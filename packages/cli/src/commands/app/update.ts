@@ -1,0 +1,36 @@
+import { bodyOf } from '../../api-client.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import { usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional, text } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { appBody, appSettings, isSameApp } from './settings.ts'
+
+const options = {
+  code: positional('CODE', 'Code or id of the app'),
+  name: text('NAME', 'Name that people read'),
+  ...appSettings,
+}
+
+export const updateApp = command({
+  path: 'app update',
+  summary: 'Change settings of an app',
+  description: 'What is not given stays. A list is replaced as a whole; an empty value clears a setting.',
+  examples: [
+    'app update shop --name "Web shop" --no-auto-grant',
+    'app update shop --redirect https://shop.example.com/* --read-pool staff partners',
+    'app update shop --link "" --description "" --dry-run',
+  ],
+  options,
+  run: runUpdateApp,
+})
+
+export async function runUpdateApp({ api }: Tools, { code, ...settings }: Input<typeof options>): Promise<Result> {
+  const path = { appId: parseAppRef(code) }
+  const body = appBody(settings)
+  if (Object.keys(body).length === 0) throw usageFailure('no setting was given', 'authctl app update --help lists them')
+  const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
+  const after = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
+  return record(after, isSameApp(before, after) ? 'unchanged' : 'updated')
+}

@@ -1,0 +1,34 @@
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmName } from '../../prompt.ts'
+import { getContext } from './get.ts'
+import { viewContext } from './view.ts'
+
+const options = { name: positional('NAME', 'Context') }
+
+export const deleteContext = command({
+  path: 'context delete',
+  summary: 'Forget a context and its tokens',
+  description: 'The session goes on at the service: authctl logout ends it first.',
+  examples: ['context delete staging --confirm staging', 'context delete staging', 'context delete staging --dry-run'],
+  options,
+  confirms: 'name',
+  run: runDeleteContext,
+})
+
+export async function runDeleteContext(tools: Tools, { name }: Input<typeof options>): Promise<Result> {
+  const { contexts, settings, now, io } = tools
+  await confirmName(tools, name, `delete the context ${name}`)
+  const file = contexts.read()
+  const answer = record(viewContext(name, getContext(file, name), file.current, now()), 'deleted')
+  if (settings.dryRun) return answer
+  const current = await contexts.change((file) => {
+    delete file.contexts[name]
+    if (file.current === name) file.current = null
+    return file.current
+  })
+  if (current === null) io.note('no context is in use now: authctl context use NAME')
+  return answer
+}

@@ -1,0 +1,48 @@
+import { command } from '../../command.ts'
+import { assertContextName, findContext } from '../../contexts.ts'
+import { usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional, text } from '../../options.ts'
+import { type Outcome, type Result, record } from '../../output.ts'
+import { askFor } from '../../prompt.ts'
+import { normalizeBaseUrl } from '../../settings.ts'
+import { viewContext } from './view.ts'
+
+const options = {
+  name: positional('NAME', 'Context to make or change'),
+  email: text('EMAIL', 'Who signs in there'),
+}
+
+export const setContext = command({
+  path: 'context set',
+  summary: 'Make or change a context without signing in',
+  description: 'Its session is dropped when the address or the e-mail changes: a token of one service is never sent to another.',
+  examples: [
+    'context set production --base-url https://auth.example.com',
+    'context set production --base-url https://auth.example.com --email ada@example.com',
+    'context set production --email bob@example.com',
+  ],
+  options,
+  run: runSetContext,
+})
+
+export async function runSetContext(tools: Tools, { name, email }: Input<typeof options>): Promise<Result> {
+  const { contexts, settings, now } = tools
+  assertContextName(name)
+  const existing = findContext(contexts.read(), name)
+  if (existing && settings.baseUrl === undefined && email === undefined)
+    throw usageFailure('--base-url or --email is required', 'nothing was changed')
+  const baseUrl =
+    settings.baseUrl ?? existing?.base_url ?? normalizeBaseUrl(await askFor(tools, '--base-url', 'Address of the service:'))
+
+  const change = (file: ReturnType<typeof contexts.read>) => {
+    const before = findContext(file, name)
+    const after = { base_url: baseUrl, email: email ?? before?.email ?? null, tokens: before?.tokens ?? null }
+    if (before && (before.base_url !== after.base_url || before.email !== after.email)) after.tokens = null
+    const outcome: Outcome = !before ? 'created' : JSON.stringify(before) === JSON.stringify(after) ? 'unchanged' : 'updated'
+    file.contexts[name] = after
+    file.current ??= name
+    return record(viewContext(name, after, file.current, now()), outcome)
+  }
+  return settings.dryRun ? change(contexts.read()) : contexts.change(change)
+}

@@ -1,0 +1,58 @@
+import { type Api, bodyOf, pages } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import { Failure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, requiredText } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmYes } from '../../prompt.ts'
+import { findUserId, userRefSyntax } from '../../user-ref.ts'
+
+const options = {
+  app: requiredText('CODE', 'Code or id of the app'),
+  user: requiredText('USER', `Whose: ${userRefSyntax}`),
+}
+
+export const revokeGrant = command({
+  path: 'grant revoke',
+  summary: 'Take the access of a user to an app away',
+  description: 'The tokens of the user for this app are dead at once. Doing it twice changes nothing.',
+  examples: [
+    'grant revoke --app shop --user bob@example.com --yes',
+    'grant revoke --app shop --user bob@example.com@@staff',
+    'grant revoke --app shop --user bob@example.com --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runRevokeGrant,
+})
+
+export async function runRevokeGrant(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  const appId = parseAppRef(input.app)
+  await confirmYes(tools, `revoke the access of ${input.user} to ${input.app}`)
+  const path = { userId: await findUserId(api, input.user), appId }
+  try {
+    return record(await bodyOf(api.DELETE('/api/v1/admin/users/{userId}/apps/{appId}', { params: { path } })), 'revoked')
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+    return record(await inactiveGrant(api, path), 'unchanged')
+  }
+}
+
+/** What there is instead of an active grant. Throws when the app or the user is what was not found. */
+async function inactiveGrant(
+  api: Api,
+  { userId, appId }: { userId: string; appId: string },
+): Promise<Partial<components['schemas']['Grant']>> {
+  const app = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+  const grants = pages((page) =>
+    bodyOf(api.GET('/api/v1/admin/users/{userId}/apps', { params: { path: { userId }, query: page } })),
+  )
+  for await (const page of grants) {
+    const found = page.find((grant) => grant.app_id === app.id)
+    if (found) return found
+  }
+  return { user_id: userId, app_id: app.id, app_code: app.code }
+}

@@ -1,0 +1,35 @@
+import { command } from '../../command.ts'
+import { findContext } from '../../contexts.ts'
+import type { Tools } from '../../factory.ts'
+import { type Result, record } from '../../output.ts'
+import { normalizeBaseUrl } from '../../settings.ts'
+
+export const logout = command({
+  path: 'logout',
+  summary: 'End the session of a context',
+  description: 'The tokens are forgotten here in any case, also when the service cannot be told.',
+  examples: ['logout', 'logout --context production', 'logout --json'],
+  options: {},
+  run: runLogout,
+})
+
+export async function runLogout(tools: Tools): Promise<Result> {
+  const { contexts, settings } = tools
+  const { contextName, context } = tools.connect()
+  const answer = { context: contextName, base_url: context?.base_url ?? null, email: context?.email ?? null }
+  if (!context?.tokens) return record(answer, 'unchanged')
+  if (settings.dryRun) await endSession(tools, context.base_url, context.tokens.refresh_token)
+  const ended = await contexts.change((file) => {
+    const stored = findContext(file, contextName)
+    const tokens = stored?.tokens
+    if (stored) stored.tokens = null
+    return tokens
+  })
+  if (ended) await endSession(tools, context.base_url, ended.refresh_token)
+  return record(answer, 'signed_out')
+}
+
+/** At the service where the session lives, whatever --base-url says. */
+async function endSession({ anonymousApi }: Tools, baseUrl: string, refreshToken: string): Promise<void> {
+  await anonymousApi(normalizeBaseUrl(baseUrl)).POST('/api/v1/auth/logout', { body: { refresh_token: refreshToken } })
+}

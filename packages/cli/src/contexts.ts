@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure, usageFailure } from './exit-codes.ts'
+
+/** The tokens of a session; times in milliseconds since 1970, by this machine's clock. */
+export interface StoredTokens {
+  access_token: string
+  access_expires_at: number
+  /** Renewed from this moment on, before it expires. */
+  renew_at: number
+  refresh_token: string
+  refresh_expires_at: number
+}
+
+export interface Context {
+  base_url: string
+  email: string | null
+  tokens: StoredTokens | null
+}
+
+export interface ContextFile {
+  version: 1
+  current: string | null
+  contexts: Record<string, Context>
+}
+
+export interface ContextStore {
+  readonly path: string
+  read(): ContextFile
+  /** Reads, lets `change` work on what was read, and writes it, while no other process does. Nothing is written when it throws. */
+  change<T>(change: (file: ContextFile) => T | Promise<T>): Promise<T>
+}
+
+const pollMs = 40
+const patienceMs = 40_000
+/** No holder needs this long: a lock this old was left behind. */
+const abandonedMs = 90_000
+
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** Throws unless it can name a context. */
+export function assertContextName(name: string): void {
+  if (!nameForm.test(name)) throw usageFailure(`"${name}" cannot name a context`, 'letters, digits, . _ and -, at most 64')
+}
+
+export function findContext(file: ContextFile, name: string): Context | undefined {
+  return Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined
+}
+
+let changes = 0
+
+/** Whether this process is amid a change: to end now could lose a refresh token that is spent already. */
+export function isChangingContexts(): boolean {
+  return changes > 0
+}
+
+/** Contexts with their tokens in one file that only its owner can read. */
+export function openContexts(folder: string): ContextStore {
+  const path = join(folder, 'contexts.json')
+
+  function read(): ContextFile {
+    let content: string
+    try {
+      content = readFileSync(path, 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, current: null, contexts: {} }
+      throw new Failure('invalid', `cannot read ${path}: ${(error as Error).message}`, { code: 'contexts_unreadable' })
+    }
+    return parseContexts(content, path)
+  }
+
+  function write(file: ContextFile): void {
+    const staging = `${path}.${process.pid}.${randomUUID().slice(0, 8)}`
+    try {
+      const descriptor = openSync(staging, 'wx', 0o600)
+      writeFileSync(descriptor, `${JSON.stringify(file, undefined, 2)}\n`)
+      // A refresh token is spent by now: an empty file after a power cut would be a lost session.
+      fsyncSync(descriptor)
+      closeSync(descriptor)
+      renameSync(staging, path)
+    } finally {
+      rmSync(staging, { force: true })
+    }
+  }
+
+  return {
+    path,
+    read,
+    async change(change) {
+      const release = await takeLock(folder)
+      changes += 1
+      try {
+        const file = read()
+        const before = JSON.stringify(file)
+        const result = await change(file)
+        if (JSON.stringify(file) !== before) write(file)
+        return result
+      } finally {
+        release()
+        changes -= 1
+      }
+    },
+  }
+}
+
+function parseContexts(content: string, path: string): ContextFile {
+  const unreadable = () =>
+    new Failure('invalid', `${path} is not a file of contexts`, {
+      code: 'contexts_unreadable',
+      hint: 'mend it, or delete it and sign in again',
+    })
+  let parsed: Partial<ContextFile> | null
+  try {
+    parsed = JSON.parse(content)
+  } catch {
+    throw unreadable()
+  }
+  const contexts = parsed?.contexts
+  if (typeof contexts !== 'object' || contexts === null) throw unreadable()
+  for (const context of Object.values(contexts)) if (typeof context?.base_url !== 'string') throw unreadable()
+  return { version: 1, current: parsed?.current ?? null, contexts }
+}
+
+async function takeLock(folder: string): Promise<() => void> {
+  const lock = join(folder, 'contexts.lock')
+  const mine = `${process.pid} ${randomUUID()}`
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(lock, mine, { flag: 'wx', mode: 0o600 })
+      return () => {
+        if (readOrEmpty(lock) === mine) rmSync(lock, { force: true })
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !existsSync(folder)) {
+        throw new Failure('invalid', `cannot write to ${folder}: ${(error as Error).message}`, { code: 'contexts_unwritable' })
+      }
+    }
+    if (isAbandoned(lock)) dropAbandoned(lock)
+    else if (Date.now() > deadline) {
+      throw new Failure('conflict', `another authctl is at work on the contexts (${lock})`, {
+        code: 'contexts_locked',
+        hint: 'delete that file when none is',
+      })
+    } else await sleep(pollMs)
+  }
+}
+
+function isAbandoned(lock: string): boolean {
+  const content = readOrEmpty(lock)
+  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
+  if (age > abandonedMs) return true
+  // An empty one is being written at this moment.
+  return content !== '' && !isAlive(Number(content.split(' ')[0]))
+}
+
+/** Only what was judged abandoned goes: a lock that another process took meanwhile is put back. */
+function dropAbandoned(lock: string): void {
+  const judged = readOrEmpty(lock)
+  const aside = `${lock}.${randomUUID().slice(0, 8)}`
+  try {
+    renameSync(lock, aside)
+  } catch {
+    return
+  }
+  const taken = readOrEmpty(aside)
+  if (taken !== judged) writeFileSync(lock, taken, { mode: 0o600 })
+  rmSync(aside, { force: true })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,16 @@
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** `90s`, `12h`, `30d` in milliseconds; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/.exec(text)
+  return match ? Number(match[1]) * unitMs[match[2] as keyof typeof unitMs] : undefined
+}
+
+const isoForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/** A moment as a user types it: ISO 8601 with its zone, a day (its first moment, UTC), or how long from now. */
+export function parseMoment(text: string, now: number): string | undefined {
+  const fromNow = parseDuration(text)
+  const time = fromNow === undefined ? (isoForm.test(text) ? Date.parse(text) : Number.NaN) : now + fromNow
+  return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
+}

@@ -1,0 +1,60 @@
+import { type Answer, type Api, createApi, exchange, type Request, type Session } from './api-client.ts'
+import { type ContextStore, openContexts } from './contexts.ts'
+import { createIo, type Io, type World } from './io.ts'
+import type { GlobalInput } from './options.ts'
+import { type Prompt, terminalPrompt } from './prompt.ts'
+import { contextSession, givenSession } from './session.ts'
+import { type Connection, readSettings, resolveConnection, type Settings } from './settings.ts'
+
+/** What a command works with. */
+export interface Tools {
+  io: Io
+  settings: Settings
+  prompt: Prompt
+  contexts: ContextStore
+  now(): number
+  /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
+  connect(options?: { mayBeNew?: boolean }): Connection
+  /** As the signed-in user. */
+  readonly api: Api
+  /** As nobody. */
+  anonymousApi(baseUrl: string): Api
+  /** A request as it stands, by the signed-in user; `path` with or without `/api/v1`. */
+  call(request: Omit<Request, 'url'> & { path: string }): Promise<Answer>
+}
+
+export function createTools(world: World, input: GlobalInput, formats?: readonly [string, ...string[]]): Tools {
+  const settings = readSettings(input, formats)
+  const io = createIo(world, settings)
+  const wire = { world, io, settings }
+  const contexts = openContexts(world.configFolder)
+  const connect = (options?: { mayBeNew?: boolean }) => resolveConnection(input, world.env, contexts.read(), options)
+
+  let session: Session | undefined
+  let api: Api | undefined
+  const openSession = (connection: Connection) => {
+    session ??= connection.token === undefined ? contextSession(wire, contexts, connection) : givenSession(connection.token)
+    return session
+  }
+  return {
+    io,
+    settings,
+    prompt: terminalPrompt,
+    contexts,
+    now: world.now,
+    connect,
+    get api() {
+      if (!api) {
+        const connection = connect()
+        api = createApi(wire, connection.baseUrl, openSession(connection))
+      }
+      return api
+    },
+    anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
+    call({ path, ...request }) {
+      const connection = connect()
+      const below = `/${path.replace(/^\/+/, '').replace(/^api\/v1\//, '')}`
+      return exchange(wire, { ...request, url: `${connection.baseUrl}/api/v1${below}` }, openSession(connection))
+    },
+  }
+}

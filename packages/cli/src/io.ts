@@ -1,0 +1,59 @@
+import { text as readAll } from 'node:stream/consumers'
+import { styleText } from 'node:util'
+import { escapeControls } from './escape-controls.ts'
+
+/** All that a program touches of its process; tests hand in their own. */
+export interface World {
+  env: Record<string, string | undefined>
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  fetch: typeof globalThis.fetch
+  /** Milliseconds since 1970. */
+  now(): number
+  sleep(milliseconds: number): Promise<void>
+  /** Where the contexts are kept. */
+  configFolder: string
+}
+
+export interface Io {
+  /** Whether a question can be asked. */
+  readonly canAsk: boolean
+  /** The result. */
+  print(line: string): void
+  /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
+  note(line: string): void
+  /** The command has succeeded: what was held back is shown. */
+  finish(): void
+  /** On stderr, whatever --quiet says. */
+  complain(line: string): void
+  /** Emphasis, where stdout shows colours. */
+  style(format: 'bold' | 'dim', text: string): string
+  /** All of standard input. */
+  readInput(): Promise<string>
+}
+
+export function createIo(world: World, options: { quiet: boolean; color: boolean; canAsk: boolean; format: string }): Io {
+  const held: string[] = []
+  const holds = options.format === 'json' || options.format === 'ndjson'
+  const show = (line: string) => void world.stderr.write(`${escapeControls(line)}\n`)
+  return {
+    // A question is shown on stderr, so that the result may be piped away while one is asked.
+    canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
+    print: (line) => void world.stdout.write(`${line}\n`),
+    note: (line) => {
+      if (options.quiet) return
+      if (holds) held.push(line)
+      else show(line)
+    },
+    finish: () => {
+      for (const line of held.splice(0)) show(line)
+    },
+    complain: show,
+    style: (format, text) => {
+      const shown = options.color && Boolean(world.stdout.isTTY) && !world.env.NO_COLOR && world.env.TERM !== 'dumb'
+      return shown ? styleText(format, text, { validateStream: false }) : text
+    },
+    readInput: () => readAll(world.stdin),
+  }
+}

@@ -1,0 +1,42 @@
+import { toFailure, usageFailure } from './exit-codes.ts'
+import type { World } from './io.ts'
+import { renderFailure } from './output.ts'
+import { buildProgram, CommanderError } from './program.ts'
+
+/** Runs one command line and returns the exit code. Nothing is thrown. */
+export async function main(words: string[], world: World): Promise<number> {
+  let complaints = ''
+  const program = buildProgram(world, (text) => {
+    complaints += text
+  })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return 0
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
+    const asJson = asksForJson(words)
+    if (thrown instanceof CommanderError && thrown.code === 'commander.help' && !asJson) {
+      world.stderr.write(complaints)
+      return 2
+    }
+    const failure = thrown instanceof CommanderError ? usageFailureOf(thrown) : toFailure(thrown)
+    renderFailure(failure, { asJson, debug: words.includes('--debug') }, world.stderr)
+    return failure.exit
+  }
+}
+
+function usageFailureOf(error: CommanderError) {
+  if (error.code === 'commander.help') return usageFailure('a command is missing', 'authctl --help lists them')
+  const [message = '', ...hints] = error.message.replace(/^error: /, '').split('\n')
+  return usageFailure(message, hints.join(' ') || undefined)
+}
+
+/** Before parsing, since what cannot be parsed is reported too. */
+export function asksForJson(words: string[]): boolean {
+  const end = words.indexOf('--')
+  const own = end === -1 ? words : words.slice(0, end)
+  return own.some((word, index) => {
+    const format = word === '-o' || word === '--output' ? own[index + 1] : /^(?:-o|--output=)(.+)$/.exec(word)?.[1]
+    return word === '--json' || format === 'json' || format === 'ndjson'
+  })
+}

@@ -1,0 +1,173 @@
+// The closed set of things a command can be told. A command's `options` is a record of these; its keys are the names of the input
+// that `run` gets, and in kebab-case the flags.
+
+export interface Positional<Required extends boolean = boolean> {
+  kind: 'positional'
+  /** As the usage line shows it: `CODE`. */
+  value: string
+  about: string
+  required: Required
+}
+
+export interface TextOption<Required extends boolean = boolean> {
+  kind: 'text'
+  value: string
+  about: string
+  required: Required
+  short?: string
+}
+
+/** Given several times, or once with several values. One empty value is the empty list. */
+export interface TextsOption {
+  kind: 'texts'
+  value: string
+  about: string
+}
+
+export interface ChoiceOption<Choice extends string = string, Standard extends Choice | undefined = Choice | undefined> {
+  kind: 'choice'
+  choices: readonly Choice[]
+  about: string
+  standard: Standard
+}
+
+/** A whole number from 1. */
+export interface CountOption {
+  kind: 'count'
+  value: string
+  about: string
+}
+
+export interface FlagOption {
+  kind: 'flag'
+  about: string
+}
+
+/** `--x` and `--no-x`; neither leaves it undefined. */
+export interface ToggleOption {
+  kind: 'toggle'
+  about: string
+}
+
+/** `--no-x` alone: true unless given. */
+export interface OffOption {
+  kind: 'off'
+  about: string
+}
+
+export type Option = Positional | TextOption | TextsOption | ChoiceOption | CountOption | FlagOption | ToggleOption | OffOption
+export type Options = Record<string, Option>
+
+type ValueOf<O> = O extends { kind: 'positional' | 'text'; required: infer Required }
+  ? Required extends true
+    ? string
+    : string | undefined
+  : O extends TextsOption
+    ? string[] | undefined
+    : O extends ChoiceOption<infer Choice, infer Standard>
+      ? Choice | (Standard extends undefined ? undefined : never)
+      : O extends CountOption
+        ? number | undefined
+        : O extends ToggleOption
+          ? boolean | undefined
+          : boolean
+
+/** What `run` gets for a record of options. */
+export type Input<O extends Options> = { [Key in keyof O]: ValueOf<O[Key]> }
+
+/** The one thing the command is about, asked for when it is missing. */
+export function positional(value: string, about: string): Positional<true> {
+  return { kind: 'positional', value, about, required: true }
+}
+
+export function optionalPositional(value: string, about: string): Positional<false> {
+  return { kind: 'positional', value, about, required: false }
+}
+
+export function text(value: string, about: string, more: { short?: string } = {}): TextOption<false> {
+  return { kind: 'text', value, about, required: false, ...more }
+}
+
+/** Asked for when it is missing. */
+export function requiredText(value: string, about: string): TextOption<true> {
+  return { kind: 'text', value, about, required: true }
+}
+
+export function texts(value: string, about: string): TextsOption {
+  return { kind: 'texts', value, about }
+}
+
+export function choice<const Choice extends string>(choices: readonly Choice[], about: string): ChoiceOption<Choice, undefined> {
+  return { kind: 'choice', choices, about, standard: undefined }
+}
+
+export function choiceWithStandard<const Choice extends string>(
+  choices: readonly Choice[],
+  about: string,
+  standard: NoInfer<Choice>,
+): ChoiceOption<Choice, Choice> {
+  return { kind: 'choice', choices, about, standard }
+}
+
+export function count(value: string, about: string): CountOption {
+  return { kind: 'count', value, about }
+}
+
+export function flag(about: string): FlagOption {
+  return { kind: 'flag', about }
+}
+
+export function toggle(about: string): ToggleOption {
+  return { kind: 'toggle', about }
+}
+
+export function off(about: string): OffOption {
+  return { kind: 'off', about }
+}
+
+/** `autoGrant` → `auto-grant`. */
+export function flagName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** The option as it is typed: `--redirect <URL...>`. */
+export function flagSyntax(key: string, option: Option): string {
+  const name = flagName(key)
+  switch (option.kind) {
+    case 'positional':
+      return option.required ? `<${option.value}>` : `[${option.value}]`
+    case 'text':
+      return `${option.short ? `-${option.short}, ` : ''}--${name} <${option.value}>`
+    case 'texts':
+      return `--${name} <${option.value}...>`
+    case 'choice':
+      return `--${name} <${option.choices.join('|')}>`
+    case 'count':
+      return `--${name} <${option.value}>`
+    case 'flag':
+    case 'toggle':
+      return `--${name}`
+    case 'off':
+      return `--no-${name}`
+  }
+}
+
+/** The flags that every command takes. */
+export const globalOptions = {
+  output: text('FORMAT', 'table, json or ndjson', { short: 'o' }),
+  json: flag('Short for -o json'),
+  context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)'),
+  baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),
+  tokenFile: text('FILE', 'File with an access token, used instead of the context (AUTHCTL_TOKEN holds the token itself)'),
+  yes: flag('Confirm what would otherwise be asked: revoke, deactivate, move'),
+  confirm: text('NAME', 'Confirm by name what cannot be undone: delete, prune'),
+  dryRun: flag('Print what would be sent, and send nothing'),
+  reason: text('TEXT', 'Why; kept with a grant'),
+  input: off('Never ask; what is missing ends with exit 2'),
+  color: off('No colours (NO_COLOR)'),
+  quiet: flag('No hints and no progress on stderr'),
+  debug: flag('Show the HTTP exchange on stderr, secrets redacted'),
+  timeout: text('SECONDS', 'How long to wait for an answer; 30 unless told'),
+} satisfies Options
+
+export type GlobalInput = Input<typeof globalOptions>

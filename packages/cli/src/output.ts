@@ -1,0 +1,166 @@
+import { describePlan, type Request } from './api-client.ts'
+import { escapeControls, toJson } from './escape-controls.ts'
+import type { Failure } from './exit-codes.ts'
+import type { Io } from './io.ts'
+import { redact, redactUrl } from './redact.ts'
+import type { Format } from './settings.ts'
+
+/** What came of a command that may change something. */
+export type Outcome =
+  | 'created'
+  | 'updated'
+  | 'unchanged'
+  | 'activated'
+  | 'deactivated'
+  | 'deleted'
+  | 'granted'
+  | 'revoked'
+  | 'signed_in'
+  | 'signed_out'
+
+/** A column is a member of the row, or a title and what stands under it. */
+export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown]
+
+export type Result =
+  | { kind: 'record'; record: Record<string, unknown> }
+  | { kind: 'list'; pages: AsyncIterable<object[]>; columns: Column<never>[]; none: string }
+  | { kind: 'variables'; variables: Record<string, string> }
+  /** As it came, for `api`. */
+  | { kind: 'body'; body: unknown }
+
+export function record(value: object, outcome?: Outcome): Result {
+  return { kind: 'record', record: outcome === undefined ? { ...value } : { ...value, outcome } }
+}
+
+/** `none` is said on stderr when there is nothing to list. */
+export function list<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[], none: string): Result {
+  return { kind: 'list', pages, columns: columns as unknown as Column<never>[], none }
+}
+
+/** Writes a result to stdout. */
+export async function render(result: Result, format: Format, io: Io): Promise<void> {
+  switch (result.kind) {
+    case 'record':
+      io.print(
+        format === 'table' ? await recordTable(result.record, io) : toJson(result.record, format === 'json' ? 2 : undefined),
+      )
+      return
+    case 'list':
+      return renderList(result, format, io)
+    case 'variables':
+      if (format === 'json') io.print(toJson(result.variables, 2))
+      else for (const [name, value] of Object.entries(result.variables)) io.print(`${name}=${dotenvValue(value)}`)
+      return
+    case 'body':
+      return renderBody(result.body, format, io)
+  }
+}
+
+async function renderList({ pages, columns, none }: Extract<Result, { kind: 'list' }>, format: Format, io: Io): Promise<void> {
+  const rows: object[] = []
+  for await (const page of pages) {
+    if (format === 'ndjson') for (const row of page) io.print(toJson(row))
+    else rows.push(...page)
+  }
+  if (format === 'json') io.print(toJson(rows, 2))
+  else if (format === 'table' && rows.length === 0) io.note(none)
+  else if (format === 'table') io.print(await listTable(rows, columns, io))
+}
+
+async function listTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
+  const titles = columns.map((column) => io.style('bold', titleOf(typeof column === 'string' ? column : column[0])))
+  const cellsOf = (row: object) =>
+    columns.map((column) => cell(typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)))
+  return table([titles, ...rows.map(cellsOf)])
+}
+
+function renderBody(body: unknown, format: Format, io: Io): void {
+  if (body === undefined) return
+  if (typeof body === 'string') io.print(body.replace(/\n$/, ''))
+  else if (format === 'ndjson') for (const line of linesOf(body)) io.print(toJson(line))
+  else io.print(toJson(body, 2))
+}
+
+function linesOf(body: unknown): unknown[] {
+  if (Array.isArray(body)) return body
+  const items = typeof body === 'object' && body !== null && 'items' in body ? body.items : undefined
+  return Array.isArray(items) ? items : [body]
+}
+
+async function recordTable(value: Record<string, unknown>, io: Io): Promise<string> {
+  return table(Object.entries(value).map(([name, member]) => [io.style('bold', titleOf(name)), cell(member)]))
+}
+
+function titleOf(name: string): string {
+  return escapeControls(name).replaceAll('_', ' ').toUpperCase()
+}
+
+/** A member as a cell of a table, on one line. */
+export function cell(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value))
+    return value.length === 0
+      ? '-'
+      : value.map((entry) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
+  if (typeof value === 'object') return toJson(value)
+  return escapeControls(String(value))
+}
+
+const noLines = [
+  'top',
+  'top-mid',
+  'top-left',
+  'top-right',
+  'bottom',
+  'bottom-mid',
+  'bottom-left',
+  'bottom-right',
+  'left',
+  'left-mid',
+  'mid',
+  'mid-mid',
+  'right',
+  'right-mid',
+]
+
+async function table(rows: string[][]): Promise<string> {
+  const { default: Table } = await import('cli-table3')
+  const chars = { ...Object.fromEntries(noLines.map((place) => [place, ''])), middle: '  ' }
+  const drawn = new Table({ chars, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 } })
+  drawn.push(...rows)
+  return drawn.toString().replace(/ +$/gm, '')
+}
+
+/** A value that any reader of .env files takes as it is. */
+export function dotenvValue(value: string): string {
+  return /^[\w.:/@%+,~-]*$/.test(value) ? value : `"${value.replace(/[\\"$`]/g, '\\$&').replaceAll('\n', '\\n')}"`
+}
+
+/** The plan of --dry-run, on stdout. */
+export function renderPlan(request: Request, format: Format, io: Io): void {
+  if (format === 'json' || format === 'ndjson') {
+    const { method, url, body } = request
+    const planned = { method, url: redactUrl(url), body: body === undefined ? null : redact(body) }
+    io.print(toJson({ dry_run: true, request: planned }, format === 'json' ? 2 : undefined))
+  } else {
+    io.print(describePlan(request))
+  }
+  io.note('nothing was sent (--dry-run)')
+}
+
+/** A failure on stderr: as one JSON object where results are JSON, else in words. */
+export function renderFailure(
+  failure: Failure,
+  { asJson, debug }: { asJson: boolean; debug: boolean },
+  stderr: NodeJS.WritableStream,
+): void {
+  const { message, code, hint = null, requestId: request_id = null, exit } = failure
+  if (asJson) {
+    stderr.write(`${toJson({ error: { code, message, hint, request_id, exit } })}\n`)
+  } else {
+    stderr.write(`authctl: ${escapeControls(message)}${request_id ? ` (request ${escapeControls(request_id)})` : ''}\n`)
+    for (const line of hint?.split('\n') ?? []) stderr.write(`  ${escapeControls(line)}\n`)
+  }
+  if (debug && failure.cause instanceof Error && !asJson) stderr.write(`${failure.cause.stack}\n`)
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { redact, redactUrl } from './redact.ts'
+
+test('secrets are replaced at any depth, their neighbours stay', () => {
+  const body = {
+    email: 'a@example.com',
+    password: 'p',
+    two_factor_code: '123456',
+    tokens: { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' },
+    webhooks: [{ name: 'crm', secret: 's', has_secret: true }],
+    code: 'shop',
+    recovery_codes: ['x'],
+  }
+  expect(redact(JSON.stringify(body))).toEqual({
+    email: 'a@example.com',
+    password: '[redacted]',
+    two_factor_code: '[redacted]',
+    tokens: '[redacted]',
+    webhooks: [{ name: 'crm', secret: '[redacted]', has_secret: true }],
+    code: 'shop',
+    recovery_codes: '[redacted]',
+  })
+})
+
+test('what is no JSON is only measured', () => {
+  expect(redact('{"password": "p"}\n{"password": "q"}')).toBe('[35 bytes]')
+})
+
+test('secrets in a query are replaced', () => {
+  expect(redactUrl('http://x/verify?token=abc&email=a')).toBe('http://x/verify?token=%5Bredacted%5D&email=a')
+})

@@ -1,0 +1,86 @@
+import type { Command } from './command.ts'
+import { commands, nouns } from './commands/index.ts'
+import { exitCodes, exitMeanings } from './exit-codes.ts'
+import { flagName, flagSyntax, globalOptions, type Option, type Options } from './options.ts'
+import { groupExamples } from './program.ts'
+
+/** docs/authctl.md, from the very commands that are run. */
+export function renderReference(): string {
+  const alone = commands.filter(({ path }) => !path.includes(' '))
+  const blocks = [
+    '# authctl',
+    '<!-- Generated from packages/cli/src/commands by `npm run generate`. Do not edit. -->',
+    'The command line for admins. Results go to stdout, and nothing else does; hints, questions and errors go to stderr.',
+    ...['## Signing in and the rest', ...alone.map(commandPage)],
+    ...Object.entries(nouns).flatMap(([noun, about]) => [
+      `## ${noun}`,
+      `${about}.`,
+      shell(groupExamples(noun)),
+      ...commands.filter(({ path }) => path.startsWith(`${noun} `)).map(commandPage),
+    ]),
+    '## For every command',
+    'A flag goes before the environment, and the environment before the context. An unknown flag ends with exit 2.',
+    optionTable(globalOptions),
+    outputRules,
+    '## Exit codes',
+    table(
+      ['Code', 'Meaning'],
+      Object.entries(exitCodes).map(([ending, code]) => [String(code), exitMeanings[ending as keyof typeof exitCodes]]),
+    ),
+  ]
+  return `${blocks.join('\n\n')}\n`
+}
+
+const outputRules = `- On a terminal and into a pipe alike the standard is a table; \`-o json\` gives an array for a list and an object for the rest, \`-o ndjson\` one line for each.
+- With \`--json\` a failure is one object on stderr: \`{"error": {"code", "message", "hint", "request_id", "exit"}}\`.
+- What a command changed is in the member \`outcome\`; \`unchanged\` is a success.
+- What is missing is asked for on a terminal. Without one, or with \`--no-input\`, it ends with exit 2 and nothing is done.
+- Users are named by UUID, by \`email@@pool\`, or by an e-mail that only one user has; of several, exit 6 lists the candidates.
+- Control characters in names and the like are shown as \`\\u001b\`, never sent to the terminal.
+- An answer 429 or 5xx is waited out and tried again, a few times; then it is exit 7.`
+
+function commandPage(spec: Command): string {
+  const own = Object.entries(spec.options)
+  const words = own.filter(([, option]) => option.kind === 'positional').map(([key, option]) => flagSyntax(key, option))
+  const flags = own.filter(([, option]) => option.kind !== 'positional')
+  const usage = ['authctl', spec.path, ...words, ...(flags.length > 0 ? ['[flags]'] : [])].join(' ')
+  const confirmation = {
+    yes: 'Needs `--yes`, or a yes on the terminal.',
+    name: 'Needs `--confirm` with the name, or the name typed on the terminal.',
+  }
+  return [
+    `### authctl ${spec.path}`,
+    [`${spec.summary}.`, spec.description, spec.confirms && confirmation[spec.confirms]].filter(Boolean).join(' '),
+    shell(spec.examples),
+    `Usage: \`${usage}\`${spec.formats ? `; formats: ${spec.formats.join(', ')}` : ''}`,
+    ...(own.length > 0 ? [optionTable(spec.options)] : []),
+  ].join('\n\n')
+}
+
+function shell(examples: readonly string[]): string {
+  return ['```sh', ...examples.map((example) => `authctl ${example}`), '```'].join('\n')
+}
+
+function optionTable(options: Options): string {
+  return table(
+    ['Option', 'Meaning'],
+    Object.entries(options).map(([key, option]) => [syntaxes(key, option), describe(option)]),
+  )
+}
+
+function syntaxes(key: string, option: Option): string {
+  const own = `\`${flagSyntax(key, option)}\``
+  return option.kind === 'toggle' ? `${own}, \`--no-${flagName(key)}\`` : own
+}
+
+function describe(option: Option): string {
+  if (option.kind === 'text' && option.required) return `${option.about} (required)`
+  return option.kind === 'choice' && option.standard !== undefined
+    ? `${option.about} (\`${option.standard}\` unless told)`
+    : option.about
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,88 @@
+import { type Api, bodyOf, createApi, type Session, type Wire } from './api-client.ts'
+import type { components } from './api-types.ts'
+import { type ContextStore, findContext, type StoredTokens } from './contexts.ts'
+import { Failure } from './exit-codes.ts'
+import { type Connection, normalizeBaseUrl } from './settings.ts'
+
+/** The app that the service keeps for us (decisions 3). */
+export const ownAppCode = 'authctl'
+
+const renewalMarginMs = 30_000
+
+export function storedTokens(answer: components['schemas']['Tokens'], now: number): StoredTokens {
+  const lifeMs = answer.expires_in * 1000
+  return {
+    access_token: answer.access_token,
+    access_expires_at: now + lifeMs,
+    // A token that lives for a minute must not be renewed at every call.
+    renew_at: now + lifeMs - Math.min(renewalMarginMs, lifeMs / 4),
+    refresh_token: answer.refresh_token,
+    refresh_expires_at: now + answer.refresh_expires_in * 1000,
+  }
+}
+
+/** A token from outside; nothing is known of its session. */
+export function givenSession(token: string): Session {
+  return { bearer: async () => token, renew: async () => undefined }
+}
+
+function notSignedIn(message: string, hint: string): Failure {
+  return new Failure('notSignedIn', message, { code: 'not_signed_in', hint })
+}
+
+/** How to sign in to where one was: the context is named when it is not the one in use. */
+function loginHint(contextName: string, current: string | null): string {
+  return contextName === (current ?? 'default') ? 'authctl login' : `authctl login --context ${contextName}`
+}
+
+/** The session of a context. Its tokens are renewed before they expire; processes that do so at once take turns. */
+export function contextSession(wire: Wire, contexts: ContextStore, connection: Connection): Session {
+  const { contextName, context, baseUrl } = connection
+  let tokens = context?.tokens ?? undefined
+
+  async function renew(rejected: string): Promise<string> {
+    // What is in the file counts: another process may have renewed since this one read it.
+    tokens = await contexts.change(async (file) => {
+      const stored = findContext(file, contextName)
+      if (!stored?.tokens) throw notSignedIn('not signed in', loginHint(contextName, file.current))
+      if (stored.tokens.access_token === rejected || stored.tokens.renew_at <= wire.world.now()) {
+        stored.tokens = await renewed(
+          createApi({ ...wire, settings: { ...wire.settings, dryRun: false } }, baseUrl, undefined),
+          stored.tokens,
+          {
+            now: wire.world.now,
+            hint: loginHint(contextName, file.current),
+          },
+        )
+      }
+      return stored.tokens
+    })
+    return tokens.access_token
+  }
+
+  return {
+    async bearer() {
+      if (context && normalizeBaseUrl(context.base_url) !== baseUrl) {
+        // The token of one service must not go to another because an address was typed.
+        throw notSignedIn(
+          `not signed in at ${baseUrl}: the context "${contextName}" is of ${context.base_url}`,
+          `authctl login --base-url ${baseUrl} --context NAME`,
+        )
+      }
+      if (!tokens) throw notSignedIn(`not signed in at ${baseUrl}`, loginHint(contextName, contexts.read().current))
+      return tokens.renew_at <= wire.world.now() ? renew(tokens.access_token) : tokens.access_token
+    },
+    renew,
+  }
+}
+
+async function renewed(api: Api, spent: StoredTokens, { now, hint }: { now(): number; hint: string }): Promise<StoredTokens> {
+  try {
+    const answer = await bodyOf(api.POST('/api/v1/auth/refresh', { body: { refresh_token: spent.refresh_token } }))
+    return storedTokens(answer, now())
+  } catch (error) {
+    if (!(error instanceof Failure) || error.ending === 'unreachable') throw error
+    const { code, requestId } = error
+    throw new Failure('notSignedIn', `the session has ended: ${error.message}`, { code, hint, requestId })
+  }
+}

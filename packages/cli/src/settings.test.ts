@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { Failure } from './exit-codes.ts'
+import { normalizeBaseUrl, resolveConnection } from './settings.ts'
+
+const file = {
+  version: 1 as const,
+  current: 'one',
+  contexts: {
+    one: { base_url: 'http://one.example', email: null, tokens: null },
+    two: { base_url: 'http://two.example', email: null, tokens: null },
+  },
+}
+const nothing = { context: undefined, baseUrl: undefined, tokenFile: undefined }
+
+describe('the address of the service', () => {
+  test.each([
+    ['http://127.0.0.1:4000', 'http://127.0.0.1:4000'],
+    ['http://127.0.0.1:4000/', 'http://127.0.0.1:4000'],
+    ['HTTPS://Auth.Example.com:443/api/v1//', 'https://auth.example.com'],
+    ['https://example.com/auth/api/v1', 'https://example.com/auth'],
+  ])('%s is %s', (typed, normal) => {
+    expect(normalizeBaseUrl(typed)).toBe(normal)
+  })
+
+  test.each(['', 'auth.example.com', 'ftp://x', 'https://u:p@x', 'https://x?y', 'https://x#y'])('%s is refused', (typed) => {
+    expect(() => normalizeBaseUrl(typed)).toThrow(Failure)
+  })
+})
+
+describe('which context', () => {
+  test('flag before environment before the one in use before "default"', () => {
+    const name = (context: string | undefined, env: Record<string, string>, from = file) =>
+      resolveConnection({ ...nothing, context }, env, from).contextName
+    expect(name('two', { AUTHCTL_CONTEXT: 'one' })).toBe('two')
+    expect(name(undefined, { AUTHCTL_CONTEXT: 'two' })).toBe('two')
+    expect(name(undefined, { AUTHCTL_CONTEXT: '' })).toBe('one')
+    expect(resolveConnection(nothing, {}, { version: 1, current: null, contexts: {} })).toMatchObject({
+      contextName: 'default',
+      context: undefined,
+      baseUrl: 'http://127.0.0.1:4000',
+    })
+  })
+
+  test('the address likewise', () => {
+    const url = (baseUrl: string | undefined, env: Record<string, string>) =>
+      resolveConnection({ ...nothing, baseUrl }, env, file).baseUrl
+    expect(url('http://flag', { AUTHCTL_BASE_URL: 'http://env' })).toBe('http://flag')
+    expect(url(undefined, { AUTHCTL_BASE_URL: 'http://env' })).toBe('http://env')
+    expect(url(undefined, {})).toBe('http://one.example')
+  })
+
+  test('one that is named must exist, unless it is about to be made', () => {
+    for (const name of ['three', 'constructor']) {
+      expect(() => resolveConnection({ ...nothing, context: name }, {}, file)).toThrow(expect.objectContaining({ exit: 3 }))
+      expect(resolveConnection({ ...nothing, context: name }, {}, file, { mayBeNew: true }).context).toBe(undefined)
+    }
+  })
+
+  test('a token that no header can hold is refused unseen', () => {
+    expect(() => resolveConnection(nothing, { AUTHCTL_TOKEN: 'a\nb' }, file)).toThrow(
+      expect.objectContaining({ exit: 6, message: 'AUTHCTL_TOKEN holds no token' }),
+    )
+  })
+})

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { assertContextName, type Context, type ContextFile, findContext } from './contexts.ts'
+import { parseDuration } from './duration.ts'
+import { Failure, usageFailure } from './exit-codes.ts'
+import type { GlobalInput } from './options.ts'
+
+export type Format = string
+
+/** What the flags for every command come to. */
+export interface Settings {
+  format: Format
+  /** As given by flag, for commands that store it. */
+  baseUrl: string | undefined
+  yes: boolean
+  confirm: string | undefined
+  dryRun: boolean
+  reason: string | undefined
+  canAsk: boolean
+  color: boolean
+  quiet: boolean
+  debug: boolean
+  timeoutMs: number
+}
+
+const commonFormats = ['table', 'json', 'ndjson'] as const
+const standardTimeoutMs = 30_000
+const standardBaseUrl = 'http://127.0.0.1:4000'
+
+export function readSettings(input: GlobalInput, formats: readonly [string, ...string[]] = commonFormats): Settings {
+  const asked = input.json ? 'json' : input.output
+  if (input.json && input.output !== undefined && input.output !== 'json')
+    throw usageFailure('--json and -o contradict each other')
+  if (asked !== undefined && !formats.includes(asked)) throw usageFailure(`-o ${asked} is none of ${formats.join(', ')}`)
+  return {
+    format: asked ?? formats[0],
+    baseUrl: input.baseUrl === undefined ? undefined : normalizeBaseUrl(input.baseUrl),
+    yes: input.yes,
+    confirm: input.confirm,
+    dryRun: input.dryRun,
+    reason: input.reason || undefined,
+    canAsk: input.input,
+    color: input.color,
+    quiet: input.quiet,
+    debug: input.debug,
+    timeoutMs: readTimeout(input.timeout),
+  }
+}
+
+function readTimeout(text: string | undefined): number {
+  if (text === undefined) return standardTimeoutMs
+  const milliseconds = parseDuration(/^[\d.]+$/.test(text) ? `${text}s` : text)
+  if (!milliseconds || milliseconds > 3_600_000)
+    throw usageFailure(`--timeout ${text} is no time from 1 ms to 1 h`, 'seconds, or 500ms, 2m')
+  return milliseconds
+}
+
+/** Which service is spoken to, and as whom. */
+export interface Connection {
+  contextName: string
+  /** Undefined when there is none of that name yet. */
+  context: Context | undefined
+  /** Without `/api/v1` and without a final slash. */
+  baseUrl: string
+  /** An access token that is given from outside; the context's session is then left alone. */
+  token: string | undefined
+}
+
+/** Flag before environment before context. A context that is named must exist, unless `mayBeNew`. */
+export function resolveConnection(
+  input: Pick<GlobalInput, 'context' | 'baseUrl' | 'tokenFile'>,
+  env: Record<string, string | undefined>,
+  file: ContextFile,
+  { mayBeNew = false }: { mayBeNew?: boolean } = {},
+): Connection {
+  const named = input.context ?? (env.AUTHCTL_CONTEXT || undefined)
+  if (named !== undefined) assertContextName(named)
+  const contextName = named ?? file.current ?? 'default'
+  const context = findContext(file, contextName)
+  if (named !== undefined && !context && !mayBeNew) {
+    throw new Failure('notFound', `there is no context "${named}"`, {
+      code: 'context_not_found',
+      hint: 'authctl context list shows what there is',
+    })
+  }
+  const token = input.tokenFile === undefined ? env.AUTHCTL_TOKEN?.trim() || undefined : readToken(input.tokenFile)
+  if (token !== undefined) assertToken(token, input.tokenFile ?? 'AUTHCTL_TOKEN')
+  return {
+    contextName,
+    context,
+    baseUrl: normalizeBaseUrl(input.baseUrl ?? (env.AUTHCTL_BASE_URL || context?.base_url || standardBaseUrl)),
+    token,
+  }
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new Failure('invalid', `cannot read the token file: ${(error as Error).message}`, { code: 'token_unreadable' })
+  }
+}
+
+function assertToken(token: string, source: string): void {
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure('invalid', `${source} holds no token`, { code: 'token_unreadable' })
+}
+
+/** The address of the service in one spelling, whether given with `/api/v1` or without. */
+export function normalizeBaseUrl(raw: string): string {
+  const url = URL.parse(raw)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw usageFailure(`"${raw}" is no http or https address`, 'such as http://127.0.0.1:4000')
+  if (url.username || url.password || url.search || url.hash)
+    throw usageFailure('the address of the service has no user, query or fragment')
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+}

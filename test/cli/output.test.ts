@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { apiError, type Gatehouse, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+const token = { AUTHCTL_TOKEN: 'a-token' }
+
+test('--dry-run prints what would be sent, and sends nothing', async () => {
+  const { url, requests } = await standIn((_, response) => reply(response, 500, {}))
+  const { authctl } = machine()
+  const env = { ...token, AUTHCTL_BASE_URL: url }
+  const json = await authctl('app create shop --name Shop --auto-grant --dry-run --json', { env })
+  expect(json.exit).toBe(0)
+  expect(JSON.parse(json.stdout)).toEqual({
+    dry_run: true,
+    request: {
+      method: 'POST',
+      url: `${url}/api/v1/admin/apps`,
+      body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true },
+    },
+  })
+  const words = await authctl('app delete shop --dry-run', { env })
+  expect(words).toMatchObject({ stdout: `DELETE ${url}/api/v1/admin/apps/shop\n`, exit: 0 })
+  expect(requests).toEqual([])
+})
+
+test.each([
+  ['app list --nope', 'unknown option'],
+  ['app create a b --name X', 'too many arguments'],
+  ['app frobnicate', 'unknown command'],
+  ['frobnicate', 'unknown command'],
+  ['app list -o yaml', 'none of table, json, ndjson'],
+  ['app list --json -o table', 'contradict'],
+  ['app list --timeout soon', 'no time'],
+  ['app list --base-url ftp://x', 'no http or https address'],
+  ['app list --status asleep', 'must be one of'],
+  ['app list --limit', 'argument missing'],
+  ['app list --context ../x', 'cannot name a context'],
+])('%s is exit 2 with nothing on stdout', async (command, message) => {
+  const { authctl } = machine()
+  const plain = await authctl(command)
+  expect(plain).toMatchObject({ stdout: '', exit: 2 })
+  expect(plain.stderr).toContain(message)
+})
+
+test('wrong usage with --json is one object on stderr', async () => {
+  const { authctl } = machine()
+  const { stdout, stderr, exit } = await authctl('app list --json --nope')
+  expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 })
+  expect(JSON.parse(stderr)).toEqual({
+    error: { code: 'usage', message: "unknown option '--nope'", hint: null, request_id: null, exit: 2 },
+  })
+  const missing = await authctl('--json app')
+  expect({ stdout: missing.stdout, exit: missing.exit, error: JSON.parse(missing.stderr).error.code }).toEqual({
+    stdout: '',
+    exit: 2,
+    error: 'usage',
+  })
+})
+
+test('flags for every command stand before or after it', async () => {
+  const here = machine()
+  await here.login(service.url)
+  for (const command of [
+    '--json app list',
+    'app --json list',
+    'app list --json',
+    'app list -o json',
+    'app list --output=json',
+    'app list -ojson',
+  ]) {
+    expect(JSON.parse((await here.authctl(command)).stdout)).toMatchObject([{ code: 'authctl' }])
+  }
+})
+
+test('a table into a pipe has no colours; an empty list has nothing on stdout', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const { stdout } = await here.authctl('app list')
+  const [head, row] = stdout.split('\n')
+  expect(head).toMatch(/^CODE +NAME +STATUS +POOL +AUTO GRANT +ID$/)
+  expect(row).toMatch(/^authctl +authctl +active +default +no +[0-9a-f-]{36}$/)
+  expect(await here.authctl('app list --q nothing-like-this')).toEqual({ stdout: '', stderr: 'no apps\n', exit: 0 })
+  expect(await here.authctl('app list --q nothing-like-this --quiet')).toEqual({ stdout: '', stderr: '', exit: 0 })
+  expect(await here.authctl('app list --q nothing-like-this --json')).toMatchObject({ stdout: '[]\n', exit: 0 })
+})
+
+test('control characters in what users typed are shown, not sent', async () => {
+  const here = machine()
+  await here.login(service.url)
+  await here.authctl('app create names --name N --auto-grant')
+  const first_name = 'Eve\u001b]0;owned\u0007\u009b31m\u202e\n\u007f'
+  await register(service.url, { email: 'eve@example.com', password: 'a fine password', app_code: 'names', first_name })
+  for (const flags of ['', '--json', '-o ndjson']) {
+    const { stdout } = await here.authctl(`user find eve ${flags}`)
+    expect(stdout).toContain('Eve\\u001b]0;owned\\u0007\\u009b31m\\u202e')
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  }
+  expect(JSON.parse((await here.authctl('user find eve --json')).stdout)[0].first_name).toBe(first_name)
+})
+
+test('control characters from the service do not reach the terminal in an error either', async () => {
+  const { url } = await standIn((_, response) =>
+    reply(response, 404, { ...apiError(404, 'not_found'), detail: 'no \u001b[31mapp' }),
+  )
+  const { stderr, exit } = await machine().authctl('app show x', { env: { ...token, AUTHCTL_BASE_URL: url } })
+  expect(exit).toBe(3)
+  expect(stderr).toContain('no \\u001b[31mapp')
+})
+
+test('version says the version, and --version too', async () => {
+  const { authctl } = machine()
+  const { version } = JSON.parse((await authctl('version --json')).stdout)
+  expect(version).toMatch(/^\d+\.\d+\.\d+/)
+  expect(await authctl('--version')).toEqual({ stdout: `${version}\n`, stderr: '', exit: 0 })
+})
+
+test('every help page starts with three examples', async () => {
+  const { authctl } = machine()
+  const pages = [
+    ...['', 'login', 'logout', 'whoami', 'api', 'version', 'context', 'app', 'grant', 'user'],
+    ...['context list', 'context use', 'context show', 'context set', 'context delete'],
+    ...['app create', 'app list', 'app show', 'app update', 'app activate', 'app deactivate', 'app delete', 'app env'],
+    ...['grant add', 'grant revoke', 'grant list', 'user find', 'user show'],
+  ]
+  await Promise.all(
+    pages.map(async (page) => {
+      const { stdout, exit } = await authctl(`${page} --help`)
+      const [title, ...lines] = stdout.split('\n')
+      expect({ page, title, exit, examples: lines.slice(0, 4).map((line) => line.startsWith('  $ authctl ')) }).toEqual({
+        page,
+        title: 'Examples:',
+        exit: 0,
+        examples: [true, true, true, false],
+      })
+    }),
+  )
+})
+
+test('a reader that stops early is no failure', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const cli = join(dirname(dirname(import.meta.dirname)), 'packages/cli/src/authctl.ts')
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${cli}" app list -o ndjson; echo "exit $?" >&2`], {
+    env: { PATH: process.env.PATH, HOME: here.folder, XDG_CONFIG_HOME: join(here.folder, 'config') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  await once(child, 'close')
+  expect(stderr).toBe('exit 0\n')
+})

@@ -1,0 +1,247 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { spawn as spawnOnTerminal } from '@lydell/node-pty'
+import { onTestFinished } from 'vitest'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const serverProgram = ['--conditions=source', join(root, 'packages/server/src/gatehouse.ts')]
+const cliProgram = ['--conditions=source', join(root, 'packages/cli/src/authctl.ts')]
+
+// Reading TypeScript anew is most of the time that a short command takes.
+const compileCache = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile') }
+
+export const admin = { email: 'ada@example.com', password: 'correct horse battery' }
+
+export interface Ended {
+  stdout: string
+  stderr: string
+  exit: number | null
+}
+
+function temporaryFolder(): string {
+  return mkdtempSync(join(realpathSync(tmpdir()), 'authctl-'))
+}
+
+async function run(words: string[], options: { cwd: string; env: Record<string, string>; input?: string }): Promise<Ended> {
+  const child = spawn(process.execPath, words, { cwd: options.cwd, env: options.env, stdio: 'pipe' })
+  child.stdin.on('error', () => {})
+  child.stdin.end(options.input ?? '')
+  const ended = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8')
+    child[name].on('data', (text: string) => {
+      ended[name] += text
+    })
+  }
+  const exit = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
+  return { ...ended, exit }
+}
+
+export interface Gatehouse {
+  url: string
+  stop(): Promise<void>
+}
+
+/** A service of its own, as a process, on a new SQLite file, with `admin` in it. */
+export async function startGatehouse(settings: Record<string, string> = {}): Promise<Gatehouse> {
+  const cwd = temporaryFolder()
+  const env = { PATH: process.env.PATH ?? '', ...compileCache, NODE_ENV: 'test', AUTH_BCRYPT_COST: '4', PORT: '0', ...settings }
+  const made = await run([...serverProgram, 'create-admin', '--email', admin.email, '--password-stdin'], {
+    cwd,
+    env,
+    input: admin.password,
+  })
+  if (made.exit !== 0) throw new Error(`create-admin failed: ${made.stderr}`)
+  const child = spawn(process.execPath, [...serverProgram, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  return {
+    url: await urlOf(child),
+    async stop() {
+      child.kill('SIGTERM')
+      await closed
+      rmSync(cwd, { recursive: true, force: true })
+    },
+  }
+}
+
+async function urlOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => reject(new Error(`the service ended with ${code} before it listened`)))
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const { msg, url } = JSON.parse(line)
+      if (msg === 'listening') resolve(url)
+    })
+  })
+}
+
+/** A machine of one user: an empty home, where `authctl` is typed. */
+export interface Machine {
+  folder: string
+  /** Without a terminal. */
+  authctl(command: string | string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /** Inside a terminal. */
+  terminal(command: string | string[], options?: { env?: Record<string, string> }): Terminal
+  login(url: string, as?: { email: string; password: string }): Promise<void>
+  contextsPath: string
+  readContexts(): {
+    current: string | null
+    contexts: Record<string, { base_url: string; email: string; tokens: Record<string, unknown> | null }>
+  }
+  /** Lets a test age a token. */
+  changeTokens(name: string, changes: Record<string, unknown>): void
+}
+
+export interface Terminal {
+  /** Waits until the screen shows this, after what was waited for before. */
+  shows(text: string): Promise<void>
+  type(keys: string): void
+  /** Everything shown, without the sequences that draw it, and the exit code. */
+  ended(): Promise<{ screen: string; exit: number }>
+  /** Whether it had colours or emphasis when it ended. */
+  colours(): Promise<boolean>
+}
+
+/** Words as a shell would split them; enough for what the tests type. */
+function split(command: string | string[]): string[] {
+  if (Array.isArray(command)) return command
+  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
+}
+
+export function machine(): Machine {
+  const folder = temporaryFolder()
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const baseEnv = { PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') }
+  const contextsPath = join(folder, 'config', 'authctl', 'contexts.json')
+  const readContexts = () => JSON.parse(readFileSync(contextsPath, 'utf8'))
+  const authctl: Machine['authctl'] = (command, { input, env } = {}) =>
+    run([...cliProgram, ...split(command)], {
+      cwd: folder,
+      env: { ...baseEnv, ...env },
+      ...(input === undefined ? {} : { input }),
+    })
+  return {
+    folder,
+    authctl,
+    terminal: (command, { env } = {}) =>
+      openTerminal([...cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }),
+    async login(url, { email, password } = admin) {
+      const { exit, stderr } = await authctl(['login', '--email', email, '--password-stdin', '--base-url', url], {
+        input: password,
+      })
+      if (exit !== 0) throw new Error(`login failed: ${stderr}`)
+    },
+    contextsPath,
+    readContexts,
+    changeTokens(name, changes) {
+      const file = readContexts()
+      Object.assign(file.contexts[name].tokens, changes)
+      writeFileSync(contextsPath, JSON.stringify(file))
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is steered with
+const steering = /\u001b\[[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\u0007/g
+
+function openTerminal(words: string[], cwd: string, env: Record<string, string>): Terminal {
+  const terminal = spawnOnTerminal(process.execPath, words, { cwd, env, cols: 200, rows: 50 })
+  let raw = ''
+  let seen = 0
+  let exit: number | undefined
+  const watchers = new Set<() => void>()
+  const changed = () => {
+    for (const watcher of watchers) watcher()
+  }
+  terminal.onData((text) => {
+    raw += text
+    changed()
+  })
+  terminal.onExit(({ exitCode }) => {
+    exit = exitCode
+    changed()
+  })
+  const screen = () => raw.replace(steering, '').replaceAll('\r', '')
+  const until = (isSo: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!isSo()) return
+        watchers.delete(look)
+        resolve()
+      }
+      watchers.add(look)
+      look()
+    })
+  return {
+    async shows(text) {
+      await until(() => screen().indexOf(text, seen) !== -1 || exit !== undefined)
+      const found = screen().indexOf(text, seen)
+      if (found === -1) throw new Error(`the terminal never showed "${text}":\n${screen()}`)
+      seen = found + text.length
+    },
+    type: (keys) => terminal.write(keys),
+    async ended() {
+      await until(() => exit !== undefined)
+      return { screen: screen(), exit: exit! }
+    },
+    async colours() {
+      await until(() => exit !== undefined)
+      return raw.includes('\u001b[')
+    },
+  }
+}
+
+export interface StandIn {
+  url: string
+  requests: { method: string; path: string; authorization: string | undefined; body: string }[]
+}
+
+/** Something that answers in the place of a Gatehouse, to give answers that a healthy one gives seldom. */
+export async function standIn(
+  answer: (request: { method: string; path: string; body: string; turn: number }, response: ServerResponse) => void,
+): Promise<StandIn> {
+  const requests: StandIn['requests'] = []
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString()
+    const { method = '', url: path = '' } = request
+    requests.push({ method, path, authorization: request.headers.authorization, body })
+    answer({ method, path, body, turn: requests.length }, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+/** One JSON answer. */
+export function reply(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}
+
+/** An error as the service words it. */
+export function apiError(status: number, code: string) {
+  return { status, code, title: `it is ${code}`, detail: null, request_id: 'request-1' }
+}
+
+/** Someone who registered through an app; directly over HTTP, as a browser would. */
+export async function register(
+  url: string,
+  body: { email: string; password: string; app_code: string; first_name?: string },
+): Promise<{ user: { id: string } }> {
+  const response = await fetch(`${url}/api/v1/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`registration failed: ${await response.text()}`)
+  return (await response.json()) as { user: { id: string } }
+}

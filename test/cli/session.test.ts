@@ -1,0 +1,286 @@
+import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { admin, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+describe('signing in', () => {
+  test('keeps the session in the context "default", readable by its owner alone', async () => {
+    const { authctl, contextsPath, readContexts } = machine()
+    const { stdout, exit } = await authctl(
+      `login --email ${admin.email} --password-stdin --base-url ${service.url}/api/v1/ --json`,
+      {
+        input: `${admin.password}\n`,
+      },
+    )
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      context: 'default',
+      base_url: service.url,
+      email: admin.email,
+      outcome: 'signed_in',
+    })
+    expect(readContexts()).toMatchObject({
+      current: 'default',
+      contexts: { default: { base_url: service.url, email: admin.email } },
+    })
+    expect(statSync(contextsPath).mode & 0o777).toBe(0o600)
+    expect(statSync(dirname(contextsPath)).mode & 0o777).toBe(0o700)
+  })
+
+  test('prints no password and no token, also with --debug', async () => {
+    const { authctl, readContexts } = machine()
+    const { stdout, stderr } = await authctl(`login --email ${admin.email} --password-stdin --base-url ${service.url} --debug`, {
+      input: admin.password,
+    })
+    const { access_token, refresh_token } = readContexts().contexts.default!.tokens!
+    expect(stderr).toContain('> POST')
+    expect(stderr).toContain('"password":"[redacted]"')
+    for (const secret of [admin.password, access_token, refresh_token] as string[]) {
+      expect(stdout + stderr).not.toContain(secret)
+    }
+    const later = await authctl('whoami --debug')
+    expect(later.stderr).toContain('bearer [redacted]')
+    expect(later.stderr).not.toContain(access_token)
+  })
+
+  test('a wrong password is exit 4 and keeps nothing', async () => {
+    const { authctl } = machine()
+    const { stdout, stderr, exit } = await authctl(
+      `login --email ${admin.email} --password-stdin --base-url ${service.url} --json`,
+      { input: 'wrong' },
+    )
+    expect({ stdout, exit }).toEqual({ stdout: '', exit: 4 })
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'invalid_credentials', exit: 4, request_id: expect.any(String) })
+    expect((await authctl('context list --json')).stdout).toBe('[]\n')
+  })
+
+  test.each([
+    ['login --password-stdin', '--email is required'],
+    ['login --email a@example.com', '--password-stdin is required'],
+    ['login --email a@example.com --password hunter2', 'unknown option'],
+  ])('%s without a terminal is exit 2', async (command, message) => {
+    const { stdout, stderr, exit } = await machine().authctl(command, { env: { AUTHCTL_BASE_URL: service.url } })
+    expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 })
+    expect(stderr).toContain(message)
+  })
+
+  test('whoami shows user, roles and service', async () => {
+    const { login, authctl } = machine()
+    await login(service.url)
+    const { stdout, exit } = await authctl('whoami --json')
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      email: admin.email,
+      user: `${admin.email}@@default`,
+      system_admin: true,
+      base_url: service.url,
+      context: 'default',
+    })
+  })
+
+  test('logout ends the session at the service too; twice is unchanged', async () => {
+    const { login, authctl, readContexts } = machine()
+    await login(service.url)
+    const { access_token } = readContexts().contexts.default!.tokens!
+    expect(JSON.parse((await authctl('logout --json')).stdout)).toMatchObject({ outcome: 'signed_out' })
+    expect(readContexts().contexts.default).toMatchObject({ base_url: service.url, email: admin.email, tokens: null })
+    const dead = await authctl('whoami', { env: { AUTHCTL_TOKEN: String(access_token) } })
+    expect(dead.exit).toBe(4)
+    expect(JSON.parse((await authctl('logout --json')).stdout)).toMatchObject({ outcome: 'unchanged' })
+    expect((await authctl('app list')).exit).toBe(4)
+  })
+
+  test('--dry-run of logout leaves the session alone', async () => {
+    const { login, authctl } = machine()
+    await login(service.url)
+    const { stdout, exit } = await authctl('logout --dry-run --json')
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      dry_run: true,
+      request: { method: 'POST', body: { refresh_token: '[redacted]' } },
+    })
+    expect((await authctl('whoami')).exit).toBe(0)
+  })
+
+  test('a two-factor code is taken from the second line of standard input', async () => {
+    const tokens = {
+      token_type: 'Bearer',
+      access_token: 'a',
+      expires_in: 900,
+      refresh_token: 'r',
+      refresh_expires_in: 9000,
+      user: { id: 'u', email: admin.email },
+    }
+    const { url, requests } = await standIn(({ body }, response) =>
+      JSON.parse(body).two_factor_code === '123456' ? reply(response, 200, tokens) : reply(response, 401, { requires_2fa: true }),
+    )
+    const { authctl } = machine()
+    const command = `login --email ${admin.email} --password-stdin --base-url ${url}`
+    const without = await authctl(command, { input: 'secret\n' })
+    expect(without.exit).toBe(2)
+    expect(without.stderr).toContain('a two-factor code is required')
+    expect((await authctl(command, { input: 'secret\n123456\n' })).exit).toBe(0)
+    expect(JSON.parse(requests.at(-1)!.body)).toEqual({
+      email: admin.email,
+      password: 'secret',
+      app_code: 'authctl',
+      two_factor_code: '123456',
+    })
+  })
+})
+
+describe('the session renews itself', () => {
+  test('before the access token expires, for six processes at once, without burning it', async () => {
+    const { login, authctl, readContexts, changeTokens } = machine()
+    await login(service.url)
+    for (let round = 0; round < 3; round += 1) {
+      const before = readContexts().contexts.default!.tokens!.refresh_token
+      changeTokens('default', { renew_at: 0 })
+      const all = await Promise.all(Array.from({ length: 6 }, () => authctl('whoami')))
+      expect(all.map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(Array(6).fill({ exit: 0, stderr: '' }))
+      expect(readContexts().contexts.default!.tokens!.refresh_token).not.toBe(before)
+    }
+  })
+
+  test('when the service calls the access token expired', async () => {
+    const brief = await startGatehouse({ JWT_ACCESS_TTL_SECONDS: '1' })
+    try {
+      const { login, authctl, changeTokens, readContexts } = machine()
+      await login(brief.url)
+      const { refresh_token } = readContexts().contexts.default!.tokens!
+      await new Promise((resolve) => setTimeout(resolve, 1_200))
+      changeTokens('default', { renew_at: Date.now() + 60_000 })
+      expect((await authctl('app list --quiet')).exit).toBe(0)
+      expect(readContexts().contexts.default!.tokens!.refresh_token).not.toBe(refresh_token)
+    } finally {
+      await brief.stop()
+    }
+  })
+
+  test('a lock that a killed process left behind delays nobody', async () => {
+    const { login, authctl, changeTokens, contextsPath } = machine()
+    await login(service.url)
+    changeTokens('default', { renew_at: 0 })
+    writeFileSync(join(dirname(contextsPath), 'contexts.lock'), '999999999 gone')
+    const started = Date.now()
+    expect((await authctl('whoami')).exit).toBe(0)
+    expect(Date.now() - started).toBeLessThan(5_000)
+  })
+
+  test('a session that has ended is exit 4 with the way back in', async () => {
+    const first = machine()
+    const second = machine()
+    await first.login(service.url)
+    cpSync(dirname(first.contextsPath), dirname(second.contextsPath), { recursive: true })
+    await first.authctl('logout')
+    second.changeTokens('default', { renew_at: 0 })
+    const { stderr, exit } = await second.authctl('whoami --json')
+    expect(exit).toBe(4)
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'invalid_refresh_token', hint: 'authctl login', exit: 4 })
+  })
+})
+
+describe('contexts', () => {
+  test('are made, listed, chosen, shown and deleted', async () => {
+    const { authctl } = machine()
+    const json = async (command: string) => JSON.parse((await authctl(`${command} --json`)).stdout)
+    expect(await json('context set one --base-url http://one.example/api/v1')).toMatchObject({
+      name: 'one',
+      base_url: 'http://one.example',
+      current: true,
+      outcome: 'created',
+    })
+    expect(await json('context set two --base-url https://two.example --email b@example.com')).toMatchObject({
+      current: false,
+      signed_in: false,
+    })
+    expect(await json('context set two --base-url https://two.example --email b@example.com')).toMatchObject({
+      outcome: 'unchanged',
+    })
+    expect(await json('context use two')).toMatchObject({ name: 'two', outcome: 'updated' })
+    expect(await json('context show')).toMatchObject({ name: 'two', email: 'b@example.com', current: true })
+    expect((await json('context list')).map(({ name }: { name: string }) => name)).toEqual(['one', 'two'])
+    expect((await authctl('context delete two')).exit).toBe(2)
+    expect((await authctl('context delete two --confirm one')).exit).toBe(2)
+    expect((await authctl('context delete two --yes')).exit).toBe(2)
+    expect((await authctl('context delete two --confirm two --dry-run')).exit).toBe(0)
+    expect(await json('context delete two --confirm two')).toMatchObject({ outcome: 'deleted' })
+    expect((await authctl('context show two')).exit).toBe(3)
+    expect((await authctl('context use two')).exit).toBe(3)
+    expect((await authctl('app list --context two')).exit).toBe(3)
+    expect((await authctl('context set __proto__ --base-url http://x.example')).exit).toBe(2)
+    expect((await authctl('context set three')).exit).toBe(2)
+  })
+
+  test('flag before environment before context', async () => {
+    const { login, authctl } = machine()
+    await login(service.url)
+    await authctl('context set elsewhere --base-url http://127.0.0.1:9')
+    await authctl('context set third --base-url http://127.0.0.1:10')
+    const env = { AUTHCTL_CONTEXT: 'elsewhere' }
+    expect(JSON.parse((await authctl('context show --json', { env })).stdout).name).toBe('elsewhere')
+    expect(JSON.parse((await authctl('context show --json --context third', { env })).stdout).name).toBe('third')
+    expect((await authctl('whoami', { env })).exit).toBe(4)
+    expect((await authctl('whoami --context default', { env })).exit).toBe(0)
+    expect(
+      (
+        await authctl('whoami --context default --base-url http://127.0.0.1:9', {
+          env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: service.url },
+        })
+      ).exit,
+    ).toBe(7)
+  })
+
+  test('a token given from outside is used, and the file before the environment', async () => {
+    const { login, authctl, readContexts, folder } = machine()
+    await login(service.url)
+    const token = String(readContexts().contexts.default!.tokens!.access_token)
+    await authctl('context delete default --confirm default')
+    const env = { AUTHCTL_BASE_URL: service.url }
+    expect((await authctl('whoami', { env })).exit).toBe(4)
+    expect((await authctl('whoami', { env: { ...env, AUTHCTL_TOKEN: token } })).exit).toBe(0)
+    writeFileSync(join(folder, 'token'), `${token}\n`)
+    const { stdout, exit } = await authctl('whoami --json --token-file token', { env: { ...env, AUTHCTL_TOKEN: 'rubbish' } })
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout).context).toBe(null)
+    expect((await authctl('whoami --token-file none', { env })).exit).toBe(6)
+  })
+
+  test('the token of one service is not sent to another', async () => {
+    const { url, requests } = await standIn((_, response) => reply(response, 200, {}))
+    const { login, authctl } = machine()
+    await login(service.url)
+    const { exit, stderr } = await authctl(`app list --base-url ${url}`)
+    expect({ exit, requests }).toEqual({ exit: 4, requests: [] })
+    expect(stderr).toContain(`authctl login --base-url ${url}`)
+    await authctl(`context set default --base-url ${url}`)
+    expect((await authctl('app list')).exit).toBe(4)
+    expect(requests).toEqual([])
+  })
+
+  test('a broken file is exit 6 and stays as it is', async () => {
+    const { authctl, contextsPath } = machine()
+    mkdirSync(dirname(contextsPath), { recursive: true })
+    writeFileSync(contextsPath, '{"contexts": ')
+    const { exit, stderr } = await authctl(`login --email ${admin.email} --password-stdin --base-url ${service.url}`, {
+      input: admin.password,
+    })
+    expect(exit).toBe(6)
+    expect(stderr).toContain(contextsPath)
+    expect(readFileSync(contextsPath, 'utf8')).toBe('{"contexts": ')
+  })
+
+  test('a file that others could read is closed at the next change', async () => {
+    const { login, authctl, contextsPath } = machine()
+    await login(service.url)
+    chmodSync(contextsPath, 0o644)
+    await authctl('context set other --base-url http://other.example')
+    expect(statSync(contextsPath).mode & 0o777).toBe(0o600)
+  })
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { admin, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+test('login asks for e-mail and password; the password is not shown', async () => {
+  const { terminal, authctl } = machine()
+  const login = terminal(`login --base-url ${service.url}`)
+  await login.shows('E-mail:')
+  login.type(`${admin.email}\r`)
+  await login.shows('Password:')
+  login.type(`${admin.password}\r`)
+  const { screen, exit } = await login.ended()
+  expect(exit).toBe(0)
+  expect(screen).toContain('signed_in')
+  expect(screen).not.toContain(admin.password)
+  expect((await authctl('whoami')).exit).toBe(0)
+})
+
+test('login asks for the two-factor code when the service wants one', async () => {
+  const tokens = {
+    token_type: 'Bearer',
+    access_token: 'a',
+    expires_in: 900,
+    refresh_token: 'r',
+    refresh_expires_in: 9000,
+    user: { id: 'u', email: admin.email },
+  }
+  const { url, requests } = await standIn(({ body }, response) =>
+    JSON.parse(body).two_factor_code === '123456' ? reply(response, 200, tokens) : reply(response, 401, { requires_2fa: true }),
+  )
+  const login = machine().terminal(`login --email ${admin.email} --base-url ${url}`)
+  await login.shows('Password:')
+  login.type('secret\r')
+  await login.shows('Two-factor')
+  login.type('123456\r')
+  expect((await login.ended()).exit).toBe(0)
+  expect(requests).toHaveLength(2)
+})
+
+test('a missing value is asked for, and an empty answer is none', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const create = here.terminal('app create')
+  await create.shows('Code of the new app')
+  create.type('\r')
+  await create.shows('Type an answer')
+  create.type('asked\r')
+  await create.shows('Name that people read')
+  create.type('Asked for\r')
+  expect((await create.ended()).exit).toBe(0)
+  expect(JSON.parse((await here.authctl('app show asked --json')).stdout).name).toBe('Asked for')
+})
+
+test('--no-input never asks', async () => {
+  const here = machine()
+  await here.login(service.url)
+  for (const command of ['app create', 'app deactivate authctl', 'app delete authctl', 'login']) {
+    expect((await here.terminal(`${command} --no-input`).ended()).exit).toBe(2)
+  }
+})
+
+test('deactivate is asked for without a default; no is exit 9, yes does it', async () => {
+  const here = machine()
+  await here.login(service.url)
+  await here.authctl('app create asked-twice --name A')
+  const declined = here.terminal('app deactivate asked-twice')
+  await declined.shows('(yes/no)')
+  declined.type('\r')
+  await declined.shows('Type yes or no')
+  declined.type('no\r')
+  expect((await declined.ended()).exit).toBe(9)
+  expect(JSON.parse((await here.authctl('app show asked-twice --json')).stdout).status).toBe('active')
+  const agreed = here.terminal('app deactivate asked-twice')
+  await agreed.shows('(yes/no)')
+  agreed.type('yes\r')
+  expect((await agreed.ended()).exit).toBe(0)
+  expect(JSON.parse((await here.authctl('app show asked-twice --json')).stdout).status).toBe('inactive')
+})
+
+test('delete asks for the name; another one is exit 9', async () => {
+  const here = machine()
+  await here.login(service.url)
+  await here.authctl('app create named --name N')
+  const declined = here.terminal('app delete named')
+  await declined.shows('type named')
+  declined.type('nmaed\r')
+  expect((await declined.ended()).exit).toBe(9)
+  const agreed = here.terminal('app delete named')
+  await agreed.shows('type named')
+  agreed.type('named\r')
+  expect((await agreed.ended()).exit).toBe(0)
+  expect((await here.authctl('app show named')).exit).toBe(3)
+})
+
+test('Ctrl-C at a prompt is exit 130, and nothing is done', async () => {
+  const here = machine()
+  await here.login(service.url)
+  for (const [command, question] of [
+    ['app create', 'Code of the new app'],
+    ['app deactivate authctl', '(yes/no)'],
+    ['app delete authctl', 'type authctl'],
+    ['login', 'Password:'],
+  ] as const) {
+    const asked = here.terminal(command)
+    await asked.shows(question)
+    asked.type('\u0003')
+    expect({ command, exit: (await asked.ended()).exit }).toEqual({ command, exit: 130 })
+  }
+})
+
+test('Ctrl-C while waiting for the service is exit 130', async () => {
+  let arrived = () => {}
+  const waiting = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  const { url } = await standIn(() => arrived())
+  const list = machine().terminal('app list', { env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url } })
+  await waiting
+  list.type('\u0003')
+  expect((await list.ended()).exit).toBe(130)
+})
+
+test('a table has bold titles on a terminal, unless NO_COLOR or --no-color', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const { screen, exit } = await here.terminal('app list').ended()
+  expect(exit).toBe(0)
+  expect(screen).toMatch(/CODE +NAME +STATUS/)
+  expect(await here.terminal('app list').colours()).toBe(true)
+  expect(await here.terminal('app list --no-color').colours()).toBe(false)
+  expect(await here.terminal('app list', { env: { NO_COLOR: '1' } }).colours()).toBe(false)
+})
+
+test('--json on a terminal is JSON', async () => {
+  const here = machine()
+  await here.login(service.url)
+  expect(JSON.parse((await here.terminal('app list --json').ended()).screen)).toMatchObject([
+    { code: expect.any(String) },
+    {},
+    {},
+  ])
+})
