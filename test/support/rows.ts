@@ -9,22 +9,37 @@ function unique(prefix: string): string {
 }
 
 /** An organization, and when a user is given, that user's membership with these roles. */
-export async function insertOrganization(service: TestService, slug = unique('org')): Promise<{ id: string; slug: string; name: string }> {
+export async function insertOrganization(
+  service: TestService,
+  slug = unique('org'),
+): Promise<{ id: string; slug: string; name: string }> {
   const now = service.deps.clock()
   const organization = { id: newId(now), slug, name: `Organization ${slug}` }
   await service.deps.db('organizations').insert({ ...organization, created_at: now, updated_at: now })
   return organization
 }
 
-export async function insertMembership(service: TestService, organizationId: string, userId: string, roles: readonly string[]): Promise<void> {
+export async function insertMembership(
+  service: TestService,
+  organizationId: string,
+  userId: string,
+  roles: readonly string[],
+): Promise<void> {
   const now = service.deps.clock()
   const id = newId(now)
-  await service.deps.db('organization_memberships').insert({ id, organization_id: organizationId, user_id: userId, created_at: now })
-  if (roles.length > 0) await service.deps.db('membership_roles').insert(roles.map((role_code) => ({ membership_id: id, role_code })))
+  await service.deps
+    .db('organization_memberships')
+    .insert({ id, organization_id: organizationId, user_id: userId, created_at: now })
+  if (roles.length > 0)
+    await service.deps.db('membership_roles').insert(roles.map((role_code) => ({ membership_id: id, role_code })))
 }
 
 /** A role that holds these permissions; its code. */
-export async function insertRole(service: TestService, scope: 'global' | 'org', permissions: readonly string[] = []): Promise<string> {
+export async function insertRole(
+  service: TestService,
+  scope: 'global' | 'org',
+  permissions: readonly string[] = [],
+): Promise<string> {
   const { db, clock } = service.deps
   const code = unique('role')
   const now = clock()
@@ -80,7 +95,10 @@ export async function insertInvitation(service: TestService, invitation: Invitat
 }
 
 export async function isInvitationSpent(service: TestService, token: string): Promise<boolean> {
-  const row = await service.deps.db('invitations').where({ token_hash: hashOpaqueToken(token) }).first('accepted_at')
+  const row = await service.deps
+    .db('invitations')
+    .where({ token_hash: hashOpaqueToken(token) })
+    .first('accepted_at')
   return row.accepted_at !== null
 }
 
@@ -88,7 +106,9 @@ export async function isInvitationSpent(service: TestService, token: string): Pr
 export async function closeAccount(service: TestService, userId: string, status: 'suspended' | 'deleted'): Promise<void> {
   const { db, clock } = service.deps
   const raised = { token_version: db.raw('token_version + 1'), min_token_version: db.raw('token_version + 1') }
-  await db('users').where({ id: userId }).update({ status, ...raised })
+  await db('users')
+    .where({ id: userId })
+    .update({ status, ...raised })
   await db('sessions').where({ user_id: userId }).update({ ended_at: clock(), ended_reason: status })
 }
 

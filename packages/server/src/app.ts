@@ -1,9 +1,12 @@
 import Koa from 'koa'
 import type { Deps } from './deps.ts'
+import { explainRoutes } from './flows/explain/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
+import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
 import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
+import { twoFactorRoutes } from './flows/two-factor/routes.ts'
 import { cors } from './http/cors.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { buildOpenApi, openApiRoute } from './http/openapi.ts'
@@ -12,7 +15,14 @@ import type { Route } from './http/route.ts'
 import { createRouting, type ReplyObserver } from './http/router.ts'
 import { appAccessRoutes } from './resources/app-access/routes.ts'
 import { appRoutes } from './resources/apps/routes.ts'
+import { auditRoutes } from './resources/audit/routes.ts'
+import { invitationRoutes } from './resources/invitations/routes.ts'
+import { organizationRoutes } from './resources/organizations/routes.ts'
+import { takeAttempt } from './resources/rate-limits/take-attempt.ts'
+import { secondFactorRoutes } from './resources/second-factors/routes.ts'
+import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
+import { sessionRoutes } from './resources/sessions/routes.ts'
 import { systemRoutes } from './resources/system/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
 
@@ -30,9 +40,18 @@ export function listRoutes(): Route[] {
     ...loginRoutes,
     ...refreshRoutes,
     ...profileRoutes,
+    ...passwordRoutes,
+    ...twoFactorRoutes,
+    ...sessionRoutes,
     ...appRoutes,
     ...appAccessRoutes,
     ...userRoutes,
+    ...secondFactorRoutes,
+    ...organizationRoutes,
+    ...invitationRoutes,
+    ...serviceAccountRoutes,
+    ...auditRoutes,
+    ...explainRoutes,
     openApiRoute(openApiDocument),
   ]
 }
@@ -44,7 +63,11 @@ export function openApiDocument() {
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
 export function createApp(deps: Deps, options: AppOptions = {}): Koa {
-  const routing = createRouting(deps, BASE_PATH, listRoutes(), { authenticate: authenticateCaller, onReply: options.onReply })
+  const routing = createRouting(deps, BASE_PATH, listRoutes(), {
+    authenticate: authenticateCaller,
+    takeAttempt,
+    onReply: options.onReply,
+  })
   const app = new Koa()
   app.use(requestLog(deps))
   app.use(cors(deps, routing.methodsOf))

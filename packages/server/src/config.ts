@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import type { RateLimit } from './lib/rate-limit.ts'
 
 const documentedSamples = new Set(['change-me-change-me-change-me-change-me', 'your-256-bit-secret-your-256-bit-secret'])
 
@@ -42,6 +43,12 @@ function list(separator = ','): z.ZodType<string[], string> {
       .filter((entry) => entry !== ''),
   )
 }
+
+/** As browsers send them: scheme, host and port, without a final slash. */
+const origins = list().refine(
+  (entries) => entries.every((entry) => entry === '*' || URL.parse(entry)?.origin === entry),
+  'must be origins like https://app.example.com, or *',
+)
 
 /** What a setting is when it is not given; `inProduction` where production differs. Shown in docs/configuration.md. */
 export interface SettingNotes {
@@ -120,7 +127,7 @@ export const settings = z.object({
     inProduction: '100/60',
   }),
   AUTH_TRUST_PROXY: setting(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', { default: '0' }),
-  AUTH_CORS_ORIGINS: setting(list(), 'Browser origins that may call, by commas; `*` is all', { default: '*' }),
+  AUTH_CORS_ORIGINS: setting(origins, 'Browser origins that may call, by commas; `*` is all', { default: '*' }),
   AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
   SMTP_URL: setting(
     z.string().refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp or smtps URL'),
@@ -143,11 +150,6 @@ export const settings = z.object({
     default: 'info',
   }),
 })
-
-export interface RateLimit {
-  count: number
-  seconds: number
-}
 
 /** The settings in the form that the code uses. Times end in their unit. */
 export interface Config {

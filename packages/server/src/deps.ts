@@ -3,9 +3,13 @@ import type { Knex } from 'knex'
 import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
 import { createKnex, isPostgres } from './db/knex.ts'
+import { type Ears, type Listener, listen } from './db/listen.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
+import { ConsumerAssertions } from './lib/consumer-assertion.ts'
+import { commonPasswords } from './lib/password-blocklist.ts'
 import { PasswordHasher } from './lib/password-hasher.ts'
+import { RevocationHub } from './lib/revocation-hub.ts'
 import { SecretBox } from './lib/secret-box.ts'
 
 /** What every use-case is handed. Inside `transaction`, `db` is the transaction and the outer one is out of reach. */
@@ -15,10 +19,16 @@ export interface Deps {
   /** Unix milliseconds, whole. Tests move it. */
   clock: () => number
   logger: Logger
-  passwords: PasswordHasher
+  passwords: Pick<PasswordHasher, keyof PasswordHasher>
+  /** Passwords that nobody may choose, in lower case; empty unless AUTH_PASSWORD_BLOCKLIST is on. */
+  passwordBlocklist: ReadonlySet<string>
   accessTokens: AccessTokens
+  consumerAssertions: ConsumerAssertions
+  revocationHub: RevocationHub
   secretBox: SecretBox
   lifecycle: Lifecycle
+  /** Run once the transaction is committed, and never when it is taken back. */
+  afterCommit?: (() => void)[]
 }
 
 /** What the running program knows of itself. */
@@ -56,18 +66,24 @@ export function createLogger(level: string, destination?: { write(line: string):
 }
 
 export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock' | 'logger'>> = {}): Deps {
-  const db = createKnex(config)
+  const logger = overrides.logger ?? createLogger(config.logLevel)
+  const db = createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
   return {
     config,
     db,
     clock: overrides.clock ?? Date.now,
-    logger: overrides.logger ?? createLogger(config.logLevel),
+    logger,
     passwords: new PasswordHasher({ cost: config.bcryptCost, threads: config.hashThreads }),
+    passwordBlocklist: config.passwordBlocklist ? commonPasswords() : new Set(),
     accessTokens: new AccessTokens({
       secret: config.accessSecret,
       previousSecret: config.previousAccessSecret,
       issuer: config.issuer,
     }),
+    consumerAssertions: new ConsumerAssertions(
+      [config.accessSecret, config.previousAccessSecret].filter((secret) => secret !== undefined),
+    ),
+    revocationHub: new RevocationHub(),
     secretBox: new SecretBox(config.encryptionKeys),
     lifecycle: { isStopping: false, pendingMigrations: () => pendingMigrations(db) },
   }
@@ -80,7 +96,23 @@ export async function closeDeps(deps: Deps): Promise<void> {
 /** Runs `fn` in one transaction; inside another it joins that one. Nothing over the network and no hash belongs in it. */
 export async function transaction<T>(deps: Deps, fn: (deps: Deps) => Promise<T>): Promise<T> {
   if (deps.db.isTransaction) return fn(deps)
-  return deps.db.transaction((db) => fn({ ...deps, db }))
+  const afterCommit: (() => void)[] = []
+  const result = await deps.db.transaction((db) => fn({ ...deps, db, afterCommit }))
+  for (const run of afterCommit) run()
+  return result
+}
+
+type Channel = 'gatehouse_revocations'
+
+/** Tells every server that shares the database, once this transaction is committed; `listenFor` hears it. */
+export async function notifyAtCommit(deps: Deps, channel: Channel, payload: string): Promise<void> {
+  if (!deps.db.isTransaction) throw new Error('a notice at commit needs a transaction')
+  if (isPostgres(deps.db)) await deps.db.raw('select pg_notify(?, ?)', [channel, payload])
+}
+
+/** Hears what other servers tell, on a connection beside the pool. Undefined on SQLite, which has one server. */
+export function listenFor(deps: Deps, channel: Channel, ears: Ears): Listener | undefined {
+  return isPostgres(deps.db) ? listen(deps.config.databaseUrl, channel, ears) : undefined
 }
 
 /**
@@ -89,7 +121,7 @@ export async function transaction<T>(deps: Deps, fn: (deps: Deps) => Promise<T>)
  */
 export async function lockUntilCommit(
   deps: Deps,
-  kind: 'email' | 'bootstrap' | 'system_admins' | 'revocations',
+  kind: 'email' | 'organization' | 'bootstrap' | 'system_admins' | 'revocations',
   name = '',
 ): Promise<void> {
   if (!deps.db.isTransaction) throw new Error('a lock needs a transaction')

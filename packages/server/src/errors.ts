@@ -1,6 +1,8 @@
 interface ErrorDefinition {
   status: number
   title: string
+  /** The whole body, where it is not the common one. */
+  body?: Readonly<Record<string, boolean>>
 }
 
 /**
@@ -9,6 +11,7 @@ interface ErrorDefinition {
  */
 export const errorCodes = {
   validation_failed: { status: 400, title: 'The request is not valid' },
+  malformed_request: { status: 400, title: 'The request is not HTTP that this service reads' },
   invalid_json: { status: 400, title: 'The body is not a JSON object that this service reads' },
   app_code_required: { status: 400, title: 'An app_code is required' },
   code_immutable: { status: 400, title: 'The code of an app cannot be changed' },
@@ -18,6 +21,12 @@ export const errorCodes = {
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token has been revoked' },
   invalid_credentials: { status: 401, title: 'The e-mail or the password is wrong' },
+  two_factor_required: {
+    status: 401,
+    title: 'A second factor is required; this body is `{"requires_2fa": true}` and nothing else',
+    body: { requires_2fa: true },
+  },
+  invalid_two_factor_code: { status: 401, title: 'The two-factor code is wrong or was used before' },
   invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
   refresh_token_reused: { status: 401, title: 'The refresh token was used before; its session has ended' },
   system_admin_required: { status: 403, title: 'The role system_admin is required' },
@@ -27,6 +36,7 @@ export const errorCodes = {
   app_inactive: { status: 403, title: 'The app is inactive' },
   app_access_denied: { status: 403, title: 'The user has no access to this app' },
   account_suspended: { status: 403, title: 'The account is suspended' },
+  organization_admin_required: { status: 403, title: 'Only an org_admin of this organization may do this' },
   organization_membership_required: { status: 403, title: 'The user is not a member of this organization' },
   sign_up_closed: { status: 403, title: 'This app does not take registrations' },
   email_domain_not_allowed: { status: 403, title: 'This app does not take registrations from this e-mail domain' },
@@ -37,16 +47,30 @@ export const errorCodes = {
   user_exists: { status: 409, title: 'A user with this e-mail exists' },
   app_code_taken: { status: 409, title: 'Another app has this code' },
   app_in_use: { status: 409, title: 'Users still have access to this app' },
+  organization_slug_taken: { status: 409, title: 'Another organization has this slug' },
+  organization_in_use: { status: 409, title: 'The organization is still in use' },
+  last_org_admin: { status: 409, title: 'The last org_admin of an organization cannot step down' },
+  already_member: { status: 409, title: 'The user is a member of this organization already' },
+  two_factor_active: { status: 409, title: 'A second factor is active already' },
+  two_factor_not_set_up: { status: 409, title: 'No second factor is set up' },
   built_in: { status: 409, title: 'This is built in and cannot be changed so' },
+  request_timeout: { status: 408, title: 'The request came too slowly' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   account_locked: { status: 423, title: 'The account is locked after too many failed logins' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
   unavailable: { status: 503, title: 'The service cannot do this right now' },
 } as const satisfies Record<string, ErrorDefinition>
 
 export type ErrorCode = keyof typeof errorCodes
+
+/** The whole body of an error, for a code that has one of its own. */
+export function ownBodyOf(code: ErrorCode): ErrorDefinition['body'] {
+  const definition: ErrorDefinition = errorCodes[code]
+  return definition.body
+}
 
 /** Why one field of a request is refused; only with `validation_failed`. */
 export type FieldErrorCode =

@@ -4,8 +4,10 @@ import { createApp } from './app.ts'
 import { isPostgres } from './db/knex.ts'
 import { migrate } from './db/migrate.ts'
 import { closeDeps, type Deps } from './deps.ts'
+import { answerClientErrors } from './http/client-error.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { createSystemAdmin } from './resources/users/create-system-admin.ts'
+import { startCleanup } from './workers/cleanup.ts'
 
 const graceMs = 25_000
 const idleSweepMs = 50
@@ -25,6 +27,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
   await deps.passwords.warmUp()
   const server = createServer(createApp(deps).callback())
+  answerClientErrors(server)
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
   await new Promise<void>((resolve, reject) => {
@@ -33,6 +36,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   })
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const cleanup = startCleanup(deps)
   deps.logger.info({ url }, 'listening')
   return {
     url,
@@ -44,6 +48,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
       await new Promise((resolve) => server.close(resolve))
       clearInterval(sweep)
       clearTimeout(force)
+      await cleanup.stop()
       await closeDeps(deps)
       deps.logger.info('stopped')
     },

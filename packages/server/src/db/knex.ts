@@ -31,26 +31,34 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   }
 }
 
+/** Told what the driver would otherwise print. */
+export type Warn = (message: unknown) => void
+
 /** Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. */
-export function createKnex(config: { databaseUrl: string; dbPoolMax: number }): Knex {
-  return config.databaseUrl.startsWith('sqlite:')
-    ? createSqlite(config.databaseUrl.slice('sqlite:'.length))
-    : createPostgres(config)
+export function createKnex(config: { databaseUrl: string; dbPoolMax: number }, warn: Warn = () => {}): Knex {
+  const isSqlite = config.databaseUrl.startsWith('sqlite:')
+  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
+  return createKnexInstance({
+    ...settings,
+    // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
+    compileSqlOnError: false,
+    acquireConnectionTimeout: acquireTimeoutMs,
+    // knex would write to the console, between the lines of the structured log.
+    log: { warn, error: warn, deprecate: warn, debug() {} },
+  })
 }
 
 export function isPostgres(db: Knex): boolean {
   return db.client.config.client === 'pg'
 }
 
-function createSqlite(path: string): Knex {
+function sqliteSettings(path: string): Knex.Config {
   const filename = resolve(path)
   mkdirSync(dirname(filename), { recursive: true, mode: 0o700 })
-  return createKnexInstance({
+  return {
     client: ImmediateSqliteClient as unknown as typeof Knex.Client,
     connection: { filename },
     useNullAsDefault: true,
-    compileSqlOnError: false,
-    acquireConnectionTimeout: acquireTimeoutMs,
     pool: {
       min: 1,
       max: 1,
@@ -63,11 +71,11 @@ function createSqlite(path: string): Knex {
         done(null, connection)
       },
     },
-  })
+  }
 }
 
-function createPostgres(config: { databaseUrl: string; dbPoolMax: number }): Knex {
-  return createKnexInstance({
+function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }): Knex.Config {
+  return {
     client: 'pg',
     connection: {
       connectionString: config.databaseUrl,
@@ -79,9 +87,6 @@ function createPostgres(config: { databaseUrl: string; dbPoolMax: number }): Kne
           oid === INT8_OID ? Number : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format),
       },
     } as Knex.PgConnectionConfig,
-    // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
-    compileSqlOnError: false,
-    acquireConnectionTimeout: acquireTimeoutMs,
     pool: { min: 0, max: config.dbPoolMax },
-  })
+  }
 }

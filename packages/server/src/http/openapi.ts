@@ -5,7 +5,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
-import { type ErrorCode, errorCodes } from '../errors.ts'
+import { type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
 import { version } from '../lib/version.ts'
 import { impliedErrors, ok, type Route, route } from './route.ts'
 
@@ -26,6 +26,15 @@ const errorRecord = z
     request_id: z.string(),
   })
   .meta({ id: 'Error' })
+
+const ownBodies = new Map(
+  (Object.keys(errorCodes) as ErrorCode[]).flatMap((code): [ErrorCode, z.ZodType][] => {
+    const body = ownBodyOf(code)
+    if (!body) return []
+    const members = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, z.literal(value)]))
+    return [[code, z.strictObject(members).meta({ id: code.split('_').map(capital).join('') })]]
+  }),
+)
 
 /** The OpenAPI 3.1 document of the routes, built from the very schemas that validate their requests. */
 export function buildOpenApi(routes: readonly Route[], prefix: string) {
@@ -128,7 +137,14 @@ function errorResponses(route: Route): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     [...errorsOf(route)].map(([status, codes]) => [
       String(status),
-      { description: codes.map((code) => `\`${code}\``).join(', '), content: { 'application/json': { schema: errorRecord } } },
+      { description: codes.map((code) => `\`${code}\``).join(', '), content: { 'application/json': { schema: bodyOf(codes) } } },
     ]),
   )
+}
+
+/** The common record, or the body that a code has of its own; `two_factor_required` is the component `TwoFactorRequired`. */
+function bodyOf(codes: readonly ErrorCode[]): z.ZodType {
+  const own = codes.flatMap((code) => ownBodies.get(code) ?? [])
+  if (own.length === 0) return errorRecord
+  return own.length === codes.length && own.length === 1 ? own[0]! : z.union([errorRecord, ...own])
 }

@@ -89,14 +89,20 @@ export function noContent(): Reply {
   return { status: 204 }
 }
 
+/** Whether AUTH_RATE_LIMIT_IP counts the calls of a route: POSTs under `/auth/` that need no bearer (decisions 2). */
+export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'>): boolean {
+  return route.method === 'POST' && route.auth === 'public' && route.path.startsWith('/auth/')
+}
+
 /** The codes that any route of this kind may answer with, besides its own. */
-export function impliedErrors(declared: Pick<Route, 'auth' | 'params' | 'query' | 'body' | 'offline'>): ErrorCode[] {
+export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   const codes: ErrorCode[] = declared.offline ? [] : ['unavailable']
   if (declared.params) codes.push('not_found')
   if (declared.query || declared.body || declared.auth === 'system_admin') codes.push('validation_failed')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired', 'token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
+  if (isLimitedByAddress(declared)) codes.push('rate_limited')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
   return codes
 }

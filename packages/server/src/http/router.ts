@@ -5,8 +5,9 @@ import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateCaller, authorize, bearerOf } from './authenticate.ts'
 import { toApiError } from './error-handler.ts'
+import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
 import { isSoundText, readBody } from './request-body.ts'
-import type { Route } from './route.ts'
+import { isLimitedByAddress, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
@@ -14,6 +15,7 @@ export type ReplyObserver = (route: Route, status: number, body: unknown, errorC
 
 export interface RouterOptions {
   authenticate: AuthenticateCaller
+  takeAttempt: TakeAttempt
   onReply?: ReplyObserver
 }
 
@@ -25,7 +27,7 @@ export interface Routing {
 
 const noQuery = z.strictObject({})
 
-/** Mounts routes below a prefix: authenticate, read the body, validate, handle, in that order. */
+/** Mounts routes below a prefix: limit, authenticate, read the body, validate, handle, in that order. */
 export function createRouting(deps: Deps, prefix: string, routes: readonly Route[], options: RouterOptions): Routing {
   const router = new Router({ prefix, strict: true, sensitive: true })
   for (const route of routes) {
@@ -61,6 +63,7 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   try {
     const bearer = bearerOf(ctx)
+    if (isLimitedByAddress(route)) await limitByAddress(deps, { ip: ctx.state.origin.ip, bearer }, options)
     const caller = await authorize(deps, route.auth, bearer, options.authenticate)
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)

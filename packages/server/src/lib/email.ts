@@ -28,7 +28,7 @@ export function normalizeEmail(raw: string): string | undefined {
 
 /** A lower-case domain in punycode; empty when it is none. */
 function asciiDomain(domain: string): string {
-  if (foreignToDomains.test(domain)) return ''
+  if (foreignToDomains.test(domain) || invisible.test(domain)) return ''
   // What is ASCII stays as it is: of a number the URL parser would make an IPv4 address.
   return /[^\x20-\x7e]/.test(domain) ? domainToASCII(domain) : domain
 }

@@ -9,6 +9,12 @@ const maxOverrideEntries = 50
 /** A login through no app may leave `app_code` out, null or blank. */
 export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
 
+/** Of an authenticator app or a recovery code; blank, as a form sends it that was not asked for one, is none. */
+export const optionalTwoFactorCode = text
+  .nullish()
+  .transform((code) => code?.trim() || undefined)
+  .meta({ description: '6 digits of the authenticator app, or a recovery code' })
+
 /** The per-request overrides of contract 4.3. What they name is judged when provisioning runs. */
 export const overrideFields = {
   role_code: text.nullish().transform((code) => code || undefined),

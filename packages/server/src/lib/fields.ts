@@ -14,10 +14,21 @@ const maxCode = 100
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const poolForm = /^[a-z0-9_-]+$/
 const stableForm = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
+const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 /** In any case; stored and compared in lower case, since SQLite knows UUIDs as text. */
 export const id = z.string().toLowerCase().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })
+/** A moment in a request, as milliseconds: ISO 8601 with a zone, or a date, which is its first moment in UTC. */
+export const moment = z
+  .string()
+  .transform((raw, context) => {
+    const ms = isoMoment.safeParse(raw).success ? Date.parse(raw) : Number.NaN
+    if (Number.isFinite(ms)) return ms
+    context.addIssue({ code: 'custom', message: 'must be ISO 8601: 2026-01-31T12:00:00Z, with an offset, or a date alone' })
+    return z.NEVER
+  })
+  .meta({ format: 'date-time' })
 export const name = z.string().trim().min(1).max(MAX_NAME)
 export const text = z.string().max(MAX_TEXT)
 
@@ -33,7 +44,11 @@ export const newAppCode = z
 export const appCode = z.string().max(MAX_TEXT)
 
 /** `{appId}` of a path: UUID or code. */
-export const appRef = z.string().max(maxCode).regex(kebabCase)
+export const appRef = z
+  .string()
+  .max(maxCode)
+  .transform((ref) => (isUuid(ref) ? ref.toLowerCase() : ref))
+  .pipe(z.string().regex(kebabCase))
 
 export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
 export const userParams = z.object({ userId: id })

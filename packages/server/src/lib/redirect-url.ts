@@ -9,7 +9,7 @@ const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
 function isWellFormed(url: string): boolean {
   if (controlOrSpace.test(url) || url.includes('#') || incompleteWebUrl.test(url)) return false
   const parsed = URL.parse(url)
-  if (!parsed || parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
+  if (parsed?.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
   const path = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')[0]!
   return !dotSegment.test(path)
 }

@@ -1,6 +1,7 @@
 const uniqueCodes = new Set(['23505', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 
-function codeOf(error: unknown): unknown {
+/** The code that the database's driver gave an error, where it did. */
+export function driverCodeOf(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return undefined
   // Objection wraps what the driver threw and keeps it as `nativeError`.
   const native = 'nativeError' in error ? error.nativeError : error
@@ -9,5 +10,5 @@ function codeOf(error: unknown): unknown {
 
 /** Whether a statement failed because a unique index or primary key already holds its values, on either database. */
 export function isUniqueViolation(error: unknown): boolean {
-  return uniqueCodes.has(String(codeOf(error)))
+  return uniqueCodes.has(String(driverCodeOf(error)))
 }

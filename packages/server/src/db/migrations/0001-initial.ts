@@ -186,6 +186,7 @@ async function createSessions(db: Knex): Promise<void> {
     t.index(['app_id'])
     t.index(['expires_at'])
   })
+  await db.raw('create index sessions_ended on sessions (ended_at) where ended_at is not null')
   // One row per refresh token ever given: a spent one is recognized when it comes back, and ends its session.
   await db.schema.createTable('refresh_tokens', (t) => {
     t.text('token_hash').primary()
@@ -197,6 +198,7 @@ async function createSessions(db: Knex): Promise<void> {
     // The successor itself, sealed, for a client whose answer was lost; only worth something until the leeway ends.
     t.text('successor_box')
     t.index(['session_id'])
+    t.index(['expires_at'])
   })
   await db.schema.createTable('revocations', (t) => {
     t.bigIncrements('cursor')
@@ -233,7 +235,7 @@ async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
     t.text('email')
     t.text('role_codes').notNullable()
     owner(t, 'app_id', 'apps')
-    // Set when a system_admin invited: only then does accepting grant the app.
+    // Set when a system_admin invited: only then does accepting grant the app, and prove the address.
     t.integer('grants_app').notNullable().defaultTo(0)
     t.uuid('invited_by')
     t.bigInteger('created_at').notNullable()

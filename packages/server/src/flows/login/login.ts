@@ -2,32 +2,66 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
-import type { TokenAnswer } from '../../lib/records.ts'
+import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
+import { type CredentialsTry, settleTry } from '../../resources/lockouts/settle-try.ts'
+import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
+import { accountKey } from './account-key.ts'
 import type { LoginInput } from './schema.ts'
+import { verifyPassword } from './verify-password.ts'
+
+/** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
+export type AcceptInvitation = (deps: Deps, user: PooledUser) => Promise<Membership>
 
 /**
  * Login with a password: contract 4.5, step by step. What must not be told apart (wrong password, unknown user, one outside the
  * app's pools, a deleted one) takes the same time and gives the same `invalid_credentials`; everything that depends on the account
- * is disclosed only after a right password. Throws also `app_code_required`, `app_not_found` and what the gate throws.
+ * is disclosed only after a right password. Throws also `rate_limited`, `account_locked`, `app_code_required`, `app_not_found` and
+ * what the gate throws.
  */
-export async function login(deps: Deps, input: LoginInput, actor: Actor): Promise<TokenAnswer> {
-  const app = await resolveApp(deps, input.app_code) // step 2
-  const user = await findUserInPools(deps, input.email, poolSet(app)) // step 3; undefined is no answer yet
+export async function login(
+  deps: Deps,
+  input: LoginInput,
+  actor: Actor,
+  acceptInvitation?: AcceptInvitation,
+): Promise<TokenAnswer> {
+  const attempt = await takeAttempt(deps, accountKey(deps, input.email), deps.config.accountLimit) // step 1
+  const tried: CredentialsTry = { attempt, email: input.email }
   try {
+    const app = await resolveApp(deps, input.app_code) // step 2
+    tried.app = app
+    const user = await findUserInPools(deps, input.email, poolSet(app)) // step 3; undefined is no answer yet
+    tried.user = user
+    const lockKey = lockoutKey(deps, { userId: user?.id, email: input.email, appId: app?.id })
+    tried.lockKey = lockKey
+    await assertNotLocked(deps, lockKey) // step 4; suspended waits for the gate, deleted users are not found
     const verified = await verifyPassword(deps, input.password, user) // step 5
+    const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor) // step 6
+    const upgradedHash = await upgradeHash(deps, input.password, verified)
+
     return await transaction(deps, async (deps) => {
-      const answer = await openSession(deps, entryOf(input, app, verified), actor) // steps 7 to 9
+      const invitedTo = await acceptInvitation?.(deps, verified)
+      const answer = await openSession(deps, { ...entryOf(input, app, verified, secondFactor), invitedTo }, actor) // steps 7 to 9
+      await clearFailures(deps, lockKey, { unlessLocked: true })
+      await giveBackAttempt(deps, attempt)
+      if (upgradedHash)
+        await deps
+          .db('users')
+          .where({ id: verified.id, password_hash: verified.password_hash })
+          .update({ password_hash: upgradedHash })
       await recordEvent(deps, { event: 'login.success', actor, userId: verified.id, appId: app?.id ?? null }) // step 10
       return answer
     })
-  } catch (error) {
-    if (error instanceof ApiError) await recordFailure(deps, error, { input, app, user }, actor) // step 10
+  } catch (thrown) {
+    const error = await settleTry(deps, tried, thrown, actor)
+    if (error instanceof ApiError && tried.app !== undefined) await recordFailure(deps, error, tried, actor) // step 10
     throw error
   }
 }
@@ -39,16 +73,16 @@ async function resolveApp(deps: Deps, code: string | undefined): Promise<App | n
   return null
 }
 
-/** One bcrypt at the configured cost whatever the user is, so that time tells nothing. */
-async function verifyPassword(deps: Deps, password: string, user: PooledUser | undefined): Promise<PooledUser> {
-  const matches = await deps.passwords.verify(password, user?.password_hash)
-  if (!matches || !user) throw new ApiError('invalid_credentials')
-  return user
+/** A hash at the configured cost for a password whose hash has another. A full queue puts it off to the next login. */
+async function upgradeHash(deps: Deps, password: string, user: PooledUser): Promise<string | undefined> {
+  if (user.password_hash === null || !deps.passwords.needsUpgrade(user.password_hash)) return undefined
+  return deps.passwords.hash(password).catch(() => undefined)
 }
 
-function entryOf(input: LoginInput, app: App | null, user: PooledUser) {
+function entryOf(input: LoginInput, app: App | null, user: PooledUser, secondFactor: SecondFactorProof) {
   return {
     user,
+    secondFactor,
     app,
     organizationId: input.organization_id,
     overrides: { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes },
@@ -56,19 +90,8 @@ function entryOf(input: LoginInput, app: App | null, user: PooledUser) {
   }
 }
 
-async function recordFailure(
-  deps: Deps,
-  error: ApiError,
-  { input, app, user }: { input: LoginInput; app: App | null; user: PooledUser | undefined },
-  actor: Actor,
-): Promise<void> {
+async function recordFailure(deps: Deps, error: ApiError, { email, user, app }: CredentialsTry, actor: Actor): Promise<void> {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
-  await recordEvent(deps, {
-    event: 'login.failed',
-    actor,
-    reason,
-    userId: user?.id ?? null,
-    appId: app?.id ?? null,
-    details: { email: input.email },
-  })
+  const about = { userId: user?.id ?? null, appId: app?.id ?? null }
+  await recordEvent(deps, { event: 'login.failed', actor, reason, ...about, details: { email } })
 }

@@ -1,4 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { findOverridingCaller } from './find-overriding-caller.ts'
 import { login } from './login.ts'
 import { loginBody, tokenAnswer } from './schema.ts'
 
@@ -13,14 +14,20 @@ export const loginRoutes: Route[] = [
     body: loginBody,
     responses: { 200: tokenAnswer },
     errors: [
+      'account_locked',
       'app_access_denied',
       'app_code_required',
       'app_inactive',
       'app_not_found',
       'account_suspended',
       'invalid_credentials',
+      'invalid_two_factor_code',
       'organization_membership_required',
+      'two_factor_required',
     ],
-    handle: async (deps, { body, origin }) => ok(await login(deps, body, { caller: undefined, origin })),
+    handle: async (deps, { body, bearer, origin }) => {
+      const caller = await findOverridingCaller(deps, body, bearer)
+      return ok(await login(deps, body, { caller, origin }))
+    },
   }),
 ]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { optionalAppCode, overrideFields, password } from '../../lib/entry-fields.ts'
-import { email, id, text } from '../../lib/fields.ts'
+import { optionalAppCode, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { email, id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 
@@ -11,11 +11,11 @@ export const loginBody = z
     password,
     app_code: optionalAppCode,
     organization_id: id.nullish().transform((value) => value ?? undefined),
-    two_factor_code: text.nullish().transform((code) => code ?? undefined),
+    two_factor_code: optionalTwoFactorCode,
     ...overrideFields,
   })
   .meta({ id: 'Login' })
 export type LoginInput = Pick<
   z.output<typeof loginBody>,
   'email' | 'password' | 'app_code' | 'organization_id' | 'role_code' | 'linked_app_codes'
->
+> & { two_factor_code?: string | undefined }

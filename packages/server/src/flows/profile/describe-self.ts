@@ -3,8 +3,9 @@ import type { UserCaller } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
 import { listMemberships } from '../../resources/organizations/list-memberships.ts'
-import { listTokenPermissions } from '../../resources/permissions/list-token-permissions.ts'
 import { listGlobalRoles } from '../../resources/roles/list-user-roles.ts'
+import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
+import { resolveRights } from '../../resources/sessions/open-session.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import type { Profile } from './schema.ts'
@@ -14,15 +15,15 @@ export async function describeSelf(deps: Deps, caller: UserCaller): Promise<Prof
   const user = await getUser(deps, caller.userId)
   const app = caller.appId === null ? null : ((await App.query(deps.db).findById(caller.appId)) ?? null)
   const organizations = await listMemberships(deps, user.id)
-  const current = organizations.find((organization) => organization.id === caller.claims.org_id)
-  const roles = current?.role_codes ?? (await listGlobalRoles(deps, user.id))
-  const factor = await deps.db('second_factors').where({ user_id: user.id }).whereNotNull('activated_at').first('user_id')
+  const membership = organizations.find((organization) => organization.id === caller.claims.org_id) ?? null
+  const globalRoles = await listGlobalRoles(deps, user.id)
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles })
   return {
     user: presentUser(user),
     app: app ? presentAppRef(app) : null,
     roles,
-    permissions: await listTokenPermissions(deps, app, roles),
+    permissions,
     organizations,
-    two_factor: factor !== undefined,
+    two_factor: (await findActiveFactor(deps, user.id)) !== undefined,
   }
 }

@@ -76,7 +76,8 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
     presented !== undefined &&
     presented.ended_at === null &&
     presented.session_expires_at > now &&
-    presented.expires_at > now &&
+    // One that was spent is recognized also after its own life: its coming back means that somebody else has it.
+    (presented.expires_at > now || presented.used_at !== null) &&
     presented.session_version >= Math.max(presented.user_floor, presented.app_floor ?? 0)
   if (!isAlive) throw new ApiError('invalid_refresh_token')
   return presented
@@ -126,6 +127,7 @@ async function findUnusedSuccessor(deps: Deps, presented: PresentedToken): Promi
 async function readmit(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor) {
   // The version that was read together with the session: one that rose since must not make its way into a token.
   const user = { ...(await getUser(deps, presented.user_id)), token_version: presented.user_version }
+  if (user.status === 'deleted') throw new ApiError('invalid_refresh_token')
   const app = presented.app_id === null ? null : ((await App.query(deps.db).findById(presented.app_id)) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
   return admit(deps, { user, app, organizationId, overrides: {} }, actor)

@@ -16,6 +16,7 @@ export const refreshRoutes: Route[] = [
     body: refreshBody,
     responses: { 200: tokenAnswer },
     errors: [
+      'account_suspended',
       'app_access_denied',
       'app_inactive',
       'invalid_refresh_token',

@@ -5,12 +5,14 @@ import type { App } from '../../models/app.ts'
 import { findAccess } from '../../resources/app-access/find-access.ts'
 import { provisionAccess } from '../../resources/app-access/provision-access.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
 import { listMemberships } from '../../resources/organizations/list-memberships.ts'
+import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
 import { insertUser } from '../../resources/users/insert-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { acceptInvitation } from './accept-invitation.ts'
+import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
@@ -44,7 +46,8 @@ export async function createRegistration(
   const organization = await associateOrganization(deps, input, app, user, actor)
   const access = await findAccess(deps, user.id, app.id)
   const opensSession = access.isActive && input.mode !== 'register_or_return'
-  const tokens = opensSession ? await openSession(deps, { user, app, overrides: {}, authMethod: 'password' }, actor) : undefined
+  const entry = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod: 'password' }
+  const tokens = opensSession ? await openSession(deps, entry, actor) : undefined
   return presentRegistration({ created: true, user, app, granted: access.isActive, organization, tokens })
 }
 
@@ -57,9 +60,9 @@ async function associateOrganization(
   actor: Actor,
 ): Promise<Membership | null> {
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
-  const invitation = input.invite_token ?? input.invite_code
+  const invitation = invitationOf(input)
   let organization: Membership | null = null
-  if (invitation) organization = await acceptInvitation(deps, invitation, user, actor)
+  if (invitation) organization = (await acceptInvitation(deps, invitation, user, actor)).membership
   else if (input.organization_name)
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
   if (app.auto_grant_on_signup) {

@@ -3,14 +3,18 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import { poolSet } from '../../lib/pool-set.ts'
+import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findAccess } from '../../resources/app-access/find-access.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { login } from '../login/login.ts'
 import { checkPolicy } from './check-policy.ts'
 import { createRegistration } from './create-registration.ts'
+import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
@@ -22,14 +26,14 @@ import type { RegisterInput, RegistrationAnswer } from './schema.ts'
  */
 export async function register(deps: Deps, input: RegisterInput, actor: Actor): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
-  checkPolicy(app, { email: input.email, method: 'password', isInvited: Boolean(input.invite_token ?? input.invite_code) }) // step 2
+  checkPolicy(app, { email: input.email, method: 'password', isInvited: invitationOf(input) !== undefined }) // step 2
   const pools = poolSet(app) // step 3
 
   // step 4, first without the lock: a collision that stands needs no hash
   const existing = await findUserInPools(deps, input.email, pools)
   if (existing) return meetExisting(deps, input, app, existing, actor)
 
-  const fault = passwordFault(input.password, input.email)
+  const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
   const passwordHash = await deps.passwords.hash(input.password)
 
@@ -66,8 +70,17 @@ async function meetExisting(
     }
     case 'register_or_login': {
       // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.
-      const tokens = await login(deps, { ...input, app_code: app.code, organization_id: undefined }, actor)
-      return presentRegistration({ created: false, user, app, granted: true, organization: tokens.organization, tokens })
+      const invitation = invitationOf(input)
+      let organization: Membership | null = null
+      const accept = async (deps: Deps, verified: PooledUser) => {
+        await lockUserRow(deps, verified.id)
+        organization = (await acceptInvitation(deps, invitation!, verified, actor)).membership
+        return organization
+      }
+      const asLogin = { ...input, app_code: app.code, organization_id: undefined }
+      const tokens = await login(deps, asLogin, actor, invitation ? accept : undefined)
+      // The user as the login leaves it: an invitation may have verified the address.
+      return { ...presentRegistration({ created: false, user, app, granted: true, organization, tokens }), user: tokens.user }
     }
   }
 }

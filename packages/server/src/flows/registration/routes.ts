@@ -12,12 +12,13 @@ export const registrationRoutes: Route[] = [
     description:
       '201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when ' +
       'access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with ' +
-      'the scope `users:register_or_return`, or of a system_admin.',
+      'the scope `users:register_or_return` for this app, or of a system_admin.',
     auth: 'public',
     noStore: true,
     body: registerBody,
     responses: { 200: registrationAnswer, 201: registrationAnswer },
     errors: [
+      'account_locked',
       'account_suspended',
       'app_access_denied',
       'app_code_required',
@@ -27,16 +28,19 @@ export const registrationRoutes: Route[] = [
       'email_domain_not_allowed',
       'invalid_credentials',
       'invalid_invitation',
+      'invalid_two_factor_code',
+      'scope_required',
       'service_caller_required',
       'sign_up_closed',
       'token_expired',
       'token_invalid',
       'token_missing',
       'token_revoked',
+      'two_factor_required',
       'user_exists',
     ],
     handle: async (deps, { body, bearer, origin }) => {
-      const caller = await authorizeMode(deps, body.mode, bearer)
+      const caller = await authorizeMode(deps, body, bearer)
       const answer = await register(deps, body, { caller, origin })
       return { status: answer.created ? 201 : 200, body: answer }
     },

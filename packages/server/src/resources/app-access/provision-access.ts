@@ -34,7 +34,7 @@ export async function provisionAccess(deps: Deps, input: ProvisionInput, actor: 
   await linkApps(deps, input, actor)
   if (input.joinOrganization && app.default_organization_id !== null) {
     const roleCode = await settleRole(deps, app, overrides.roleCode, actor, userId)
-    await addMember(deps, { organizationId: app.default_organization_id, userId, roleCodes: [roleCode] })
+    await addMember(deps, { organizationId: app.default_organization_id, userId, roleCodes: [roleCode] }, actor)
   }
 }
 
@@ -60,7 +60,7 @@ async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, 
     .orderBy('id')
     .select('id', 'code', 'auto_grant_on_signup', 'built_in')
   const isDeclared = (target: (typeof found)[number]) =>
-    deps.config.clientOverrides === 'open' ||
+    !mustDeclare(deps, actor) ||
     overrides.linkedAppCodes === undefined ||
     Boolean(target.auto_grant_on_signup) ||
     app.linked_app_codes.includes(target.code)
@@ -83,15 +83,26 @@ async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, 
 
 /** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates (contract 4.3). */
 async function settleRole(deps: Deps, app: App, override: string | undefined, actor: Actor, userId: string): Promise<string> {
-  const configured = membershipRoleOf(app) ?? fallbackRole
+  const standing = membershipRoleOf(app) ?? fallbackRole
+  const configured = (await isOrganizationRole(deps, standing)) ? standing : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
-  if (deps.config.clientOverrides === 'declared' && !declared) {
+  if (mustDeclare(deps, actor) && !declared) {
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
     return configured
   }
-  const role = await deps.db('roles').where({ code: override, scope: 'org' }).first('code')
-  const event = role ? 'override.applied' : 'override.refused'
+  const isRole = await isOrganizationRole(deps, override)
+  const event = isRole ? 'override.applied' : 'override.refused'
   await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: override } })
-  return role ? override : fallbackRole
+  return isRole ? override : fallbackRole
+}
+
+async function isOrganizationRole(deps: Deps, code: string): Promise<boolean> {
+  return (await deps.db('roles').where({ code, scope: 'org' }).first('code')) !== undefined
+}
+
+/** Whether overrides are bound by what the app declares; a service account or a system_admin may name anything (decisions 5). */
+function mustDeclare(deps: Deps, { caller }: Actor): boolean {
+  if (deps.config.clientOverrides === 'open') return false
+  return caller === undefined || (caller.kind === 'user' && !caller.isSystemAdmin)
 }

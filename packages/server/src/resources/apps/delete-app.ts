@@ -2,6 +2,7 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
+import { UserApp, whereActive } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
@@ -14,8 +15,8 @@ export async function deleteApp(deps: Deps, ref: string, options: { force: boole
   await transaction(deps, async (deps) => {
     const app = await getAppForUpdate(deps, ref)
     if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} cannot be deleted` })
-    const grants = await deps.db('user_apps').where({ app_id: app.id, status: 'active' }).first('id')
-    if (grants && !options.force)
+    const grant = await UserApp.query(deps.db).modify(whereActive, deps.clock()).findOne({ app_id: app.id })
+    if (grant && !options.force)
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await App.query(deps.db).deleteById(app.id)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })

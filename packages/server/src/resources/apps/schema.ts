@@ -39,7 +39,7 @@ const webhookInput = z.strictObject({
   has_secret: z.unknown().optional().meta({ description: 'Ignored, so that what was read can be written back' }),
 })
 
-const webhooksInput = list(webhookInput, 20).superRefine((webhooks, context) => {
+const webhooksInput = list(webhookInput).superRefine((webhooks, context) => {
   const names = new Set<string>()
   webhooks.forEach((webhook, index) => {
     if (names.has(webhook.name))
@@ -54,7 +54,7 @@ function clearableList<T extends z.ZodType>(entry: T) {
 
 const settings = {
   description: clearable(text),
-  status: appStatus.optional(),
+  status: clearable(appStatus),
   allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
   service_codes: clearableList(serviceCode).meta({
     description: 'Services whose permissions the tokens carry; the app code unless told',

@@ -1,4 +1,4 @@
-import { type Deps, lockUntilCommit } from '../../deps.ts'
+import { type Deps, lockUntilCommit, notifyAtCommit } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 
@@ -13,9 +13,12 @@ interface Revocation {
 /**
  * Kills a user's tokens of one app, or of all apps without `appId`: raises the token version, sets the floor that old tokens fall
  * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
- * Needs a transaction, and comes last in it.
+ * `keptSessionId` goes on under the new version. Needs a transaction, and comes last in it.
  */
-export async function raiseFloor(deps: Deps, input: { userId: string; appId: string | null; reason: string }): Promise<void> {
+export async function raiseFloor(
+  deps: Deps,
+  input: { userId: string; appId: string | null; reason: string; keptSessionId?: string },
+): Promise<void> {
   const { userId, appId, reason } = input
   const floor = appId === null ? { min_token_version: deps.db.raw('token_version + 1') } : {}
   const [bumped] = await deps
@@ -31,13 +34,19 @@ export async function raiseFloor(deps: Deps, input: { userId: string; appId: str
     .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
     .whereNull('ended_at')
     .update({ ended_at: deps.clock(), ended_reason: reason })
+  if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
   await recordRevocation(deps, { userId, appId, sessionId: null, minTokenVersion })
+}
+
+/** Lifts one session over the new floor: that of somebody who changes the own password goes on. */
+async function keepSession(deps: Deps, sessionId: string, tokenVersion: number): Promise<void> {
+  await deps.db('sessions').where({ id: sessionId }).update({ ended_at: null, ended_reason: null, token_version: tokenVersion })
 }
 
 /** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
 export async function endSession(
   deps: Deps,
-  input: { sessionId: string; event: 'logout' | 'token.reuse_detected' },
+  input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
   actor: Actor,
 ): Promise<void> {
   const [ended] = await deps

@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
+import { claimsServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 interface LiveSession {
   user_id: string
@@ -19,9 +21,10 @@ interface LiveSession {
 /**
  * Who a bearer token stands for, looked up at each call (decisions 3 and 6): signature and times, then the session, the account
  * and both floors of the token version as they are now. Roles are read here and never from the token: every consumer holds the
- * secret that signs it. Throws `token_invalid`, `token_expired`, `token_revoked`.
+ * secret that signs it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
+  if (claimsServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
   const verified = deps.accessTokens.verify(bearer, deps.clock())
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { claims } = verified

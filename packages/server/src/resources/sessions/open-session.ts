@@ -13,6 +13,8 @@ import { assertAppActive } from '../apps/get-app.ts'
 import { listMemberships } from '../organizations/list-memberships.ts'
 import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
 import { listGlobalRoles } from '../roles/list-user-roles.ts'
+import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
+import { lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentTokens } from './present.ts'
 
@@ -25,6 +27,8 @@ export interface Entry {
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
+  /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
+  invitedTo?: Membership | undefined
 }
 
 /** What the gate found; what a token is made of. */
@@ -54,13 +58,23 @@ export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Adm
 
   // contract 4.5 step 7
   const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
-  const isBaseLogin = app === null && deps.config.allowBaseUserLogin
-  const roles = isBaseLogin ? ['base_user'] : (membership?.role_codes ?? globalRoles)
-  const permissions = await listTokenPermissions(deps, app, isBaseLogin ? [] : roles)
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles })
 
   // contract 4.5 step 8
   if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
   return { user, app, membership, roles, permissions, accessExpiresAt: access?.expiresAt ?? null }
+}
+
+/** What a token says that its holder may do; a login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone (decisions 5). */
+export async function resolveRights(
+  deps: Deps,
+  { app, membership, globalRoles }: { app: App | null; membership: Membership | null; globalRoles: string[] },
+): Promise<{ roles: string[]; permissions: string[] }> {
+  if (app === null && deps.config.allowBaseUserLogin) {
+    return { roles: ['base_user'], permissions: await listTokenPermissions(deps, null, []) }
+  }
+  const roles = membership?.role_codes ?? globalRoles
+  return { roles, permissions: await listTokenPermissions(deps, app, roles) }
 }
 
 async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: readonly string[], actor: Actor): Promise<Access> {
@@ -68,11 +82,12 @@ async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: re
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
   const access = await findAccess(deps, entry.user.id, entry.app.id)
   if (access.exists || !entry.app.auto_grant_on_signup) return access
-  await provisionAccess(
-    deps,
-    { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization: true },
-    actor,
-  )
+  // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
+  await lockUserRow(deps, entry.user.id)
+  const settled = await findAccess(deps, entry.user.id, entry.app.id)
+  if (settled.exists) return settled
+  const joinOrganization = entry.invitedTo === undefined
+  await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization }, actor)
   return findAccess(deps, entry.user.id, entry.app.id)
 }
 
@@ -82,8 +97,15 @@ async function getMembership(deps: Deps, userId: string, organizationId: string)
   return membership
 }
 
+/** An entry that begins a session: a door that forgot the second factor does not compile. */
+export interface NewEntry extends Entry {
+  authMethod: string
+  secondFactor: SecondFactorProof
+}
+
 /** Opens a session for an entry that the gate admits, and gives its first tokens (contract 4.5 step 9). */
-export async function openSession(deps: Deps, entry: Entry & { authMethod: string }, actor: Actor): Promise<TokenAnswer> {
+export async function openSession(deps: Deps, entry: NewEntry, actor: Actor): Promise<TokenAnswer> {
+  if (entry.secondFactor.userId !== entry.user.id) throw new Error('the second factor of somebody else was proven')
   return transaction(deps, async (deps) => {
     const admission = await admit(deps, entry, actor)
     const now = deps.clock()

@@ -62,7 +62,7 @@ export async function createSystemAdmin(
 }
 
 async function hashNewPassword(deps: Deps, password: string, email: string): Promise<string> {
-  const fault = passwordFault(password, email)
+  const fault = passwordFault(password, email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
   return deps.passwords.hash(password)
 }

@@ -10,6 +10,14 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
   return pooled(user)
 }
 
+/**
+ * Makes everybody else who changes what a user holds wait until this transaction ends. Taken before the first such change: rows that
+ * refer to the user share a lock on it, and two who both share it could not both go on to this one.
+ */
+export async function lockUserRow(deps: Deps, id: string): Promise<void> {
+  await forUpdate(deps, deps.db('users').where({ id }).first('id'))
+}
+
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
 export async function lockUser(deps: Deps, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
   const user = await forUpdate(

@@ -3,7 +3,7 @@ import type { Page } from '../../lib/keyset.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { whereContains, withPage } from '../../models/list-query.ts'
 import { User } from '../../models/user.ts'
-import { UserApp } from '../../models/user-app.ts'
+import { UserApp, whereActive } from '../../models/user-app.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { type PooledUser, pooled } from './present.ts'
@@ -21,7 +21,7 @@ export async function listUsers(deps: Deps, request: ListUsersRequest): Promise<
     query.where((any) => any.where('users.namespace', namespace).orWhereIn('users.id', tagged))
   }
   if (app) {
-    const granted = UserApp.query(deps.db).joinRelated('app').where('user_apps.status', 'active').select('user_apps.user_id')
+    const granted = UserApp.query(deps.db).joinRelated('app').modify(whereActive, deps.clock()).select('user_apps.user_id')
     query.whereIn('users.id', granted.where(isUuid(app) ? { 'app.id': app } : { 'app.code': app }))
   }
   if (role) query.whereIn('users.id', UserRole.query(deps.db).where({ role_code: role }).select('user_id'))

@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, loadConfig, settings } from './config.ts'
+
+const secret = 'k3Jx0vQ2nLr8TzYw5HcBpMdAfGsUeViO'
+const key = Buffer.alloc(32, 1).toString('base64')
+const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://login.example.com',
+  JWT_ACCESS_SECRET: secret,
+  AUTH_ENCRYPTION_KEY: key,
+  SMTP_URL: 'smtp://mail.example.com',
+}
+const kept = (name: string) => (name === 'encryption-key' ? key : `kept ${secret}`)
+const load = (environment: Record<string, string | undefined>) => loadConfig(environment, kept)
+
+function faultsOf(environment: Record<string, string | undefined>): readonly string[] {
+  try {
+    load(environment)
+    return []
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).faults
+  }
+}
+
+const namesOf = (faults: readonly string[]) => faults.map((fault) => fault.split(' ')[0]).sort()
+
+describe('defaults', () => {
+  test('are those of the contract', () => {
+    expect(load({})).toMatchObject({
+      production: false,
+      host: '127.0.0.1',
+      port: 4000,
+      publicUrl: 'http://127.0.0.1:4000',
+      databaseUrl: 'sqlite:./.gatehouse/gatehouse.db',
+      dbPoolMax: 10,
+      autoMigrate: true,
+      accessSecret: `kept ${secret}`,
+      issuer: 'gatehouse',
+      accessTtlSeconds: 900,
+      refreshTtlSeconds: 2_592_000,
+      sessionMaxSeconds: 7_776_000,
+      refreshLeewaySeconds: 10,
+      defaultAppCode: undefined,
+      allowBaseUserLogin: false,
+      requireAppCode: true,
+      clientOverrides: 'open',
+      adminAppCodes: ['*'],
+      bootstrapAdmin: undefined,
+      bcryptCost: 12,
+      passwordBlocklist: false,
+      lockoutThreshold: 10,
+      lockoutSeconds: 900,
+      accountLimit: { count: 20, seconds: 300 },
+      ipLimit: { count: 1_000, seconds: 60 },
+      trustedProxies: 0,
+      corsOrigins: ['*'],
+      metricsToken: undefined,
+      smtpUrl: undefined,
+      mailFrom: 'no-reply@localhost',
+      mailDir: '.gatehouse/mail',
+      defaultFrontendUrl: 'http://127.0.0.1:4000',
+      webhookAllowPrivate: true,
+      chatWebhookHosts: [],
+      retentionDays: 90,
+      auditRetentionDays: undefined,
+      logLevel: 'info',
+    })
+    expect(load({}).hashThreads).toBeGreaterThanOrEqual(1)
+    expect(load({}).hashThreads).toBeLessThanOrEqual(4)
+  })
+
+  test('are stricter in production', () => {
+    expect(load(production)).toMatchObject({
+      production: true,
+      publicUrl: 'https://login.example.com',
+      accessSecret: secret,
+      clientOverrides: 'declared',
+      adminAppCodes: ['authctl'],
+      passwordBlocklist: true,
+      ipLimit: { count: 100, seconds: 60 },
+      webhookAllowPrivate: false,
+      defaultFrontendUrl: 'https://login.example.com',
+    })
+  })
+
+  test('give way to what is set, in production too', () => {
+    const set = {
+      AUTH_CLIENT_OVERRIDES: 'open',
+      AUTH_ADMIN_APP_CODES: 'console, authctl',
+      AUTH_PASSWORD_BLOCKLIST: 'off',
+      AUTH_RATE_LIMIT_IP: 'off',
+      AUTH_WEBHOOK_ALLOW_PRIVATE: 'true',
+    }
+    expect(load({ ...production, ...set })).toMatchObject({
+      clientOverrides: 'open',
+      adminAppCodes: ['console', 'authctl'],
+      passwordBlocklist: false,
+      ipLimit: null,
+      webhookAllowPrivate: true,
+    })
+  })
+
+  test('of the kept secrets are not asked for in production, nor when they are set', () => {
+    const never = () => expect.unreachable('asked for a kept secret')
+    expect(loadConfig(production, never).accessSecret).toBe(secret)
+    expect(() => loadConfig({ NODE_ENV: 'production' }, never)).toThrow(ConfigError)
+  })
+
+  test('an empty variable counts as unset', () => {
+    const blank = Object.fromEntries(Object.keys(settings.shape).map((name) => [name, '']))
+    expect(load(blank)).toEqual(load({}))
+  })
+
+  test('variables that are not settings are no matter', () => {
+    expect(load({ PATH: '/bin', AUTH_NOTHING: 'x', __proto__: 'x' })).toEqual(load({}))
+  })
+})
+
+describe('AUTH_REQUIRE_APP_CODE', () => {
+  test.each([
+    [undefined, undefined, true],
+    ['true', undefined, false],
+    ['true', 'true', true],
+    [undefined, 'false', false],
+    ['false', undefined, true],
+  ])('with AUTH_ALLOW_BASE_USER_LOGIN %s and itself %s is %s', (base, require, expected) => {
+    expect(load({ AUTH_ALLOW_BASE_USER_LOGIN: base, AUTH_REQUIRE_APP_CODE: require }).requireAppCode).toBe(expected)
+  })
+})
+
+describe('faults', () => {
+  test('are told all at once, a line each', () => {
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      PORT: 'x',
+      JWT_ACCESS_TTL_SECONDS: '3601',
+      AUTH_RATE_LIMIT_IP: 'many',
+      LOG_LEVEL: 'loud',
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: 'a@example.com',
+      DB_POOL_MAX: '0',
+    })
+    expect(namesOf(faults)).toEqual(
+      [
+        'AUTH_BOOTSTRAP_ADMIN_EMAIL',
+        'AUTH_ENCRYPTION_KEY',
+        'AUTH_RATE_LIMIT_IP',
+        'DB_POOL_MAX',
+        'JWT_ACCESS_SECRET',
+        'JWT_ACCESS_TTL_SECONDS',
+        'LOG_LEVEL',
+        'PORT',
+        'PUBLIC_URL',
+        'SMTP_URL',
+      ].sort(),
+    )
+    for (const fault of faults) expect(fault).not.toContain('\n')
+  })
+
+  test('never hold a value', () => {
+    const value = 'Zq9-value-of-mine'
+    const faults = Object.keys(settings.shape)
+      .filter((name) => name !== 'NODE_ENV')
+      .flatMap((name) => faultsOf({ [name]: value }))
+    expect(faults.length).toBeGreaterThan(20)
+    expect(faults.join('\n')).not.toContain(value)
+    const short = faultsOf({
+      JWT_ACCESS_SECRET: value,
+      JWT_ACCESS_SECRET_PREVIOUS: value,
+      AUTH_ENCRYPTION_KEY: value,
+      AUTH_METRICS_TOKEN: 'x9',
+      DATABASE_URL: `mysql://u:${value}@h/d`,
+      SMTP_URL: `http://u:${value}@h`,
+    })
+    expect(namesOf(short)).toEqual(
+      expect.arrayContaining(['AUTH_ENCRYPTION_KEY', 'AUTH_METRICS_TOKEN', 'DATABASE_URL', 'JWT_ACCESS_SECRET', 'SMTP_URL']),
+    )
+    expect(short.join('\n')).not.toMatch(/Zq9|x9/)
+  })
+
+  test.each<[string, string[]]>([
+    ['PORT', ['-1', '65536', '1.5', '0x50', 'http', ' 80', '1e3']],
+    ['DB_POOL_MAX', ['0', '1001', '-5']],
+    ['AUTH_AUTO_MIGRATE', ['yes', 'TRUE!', 'null']],
+    ['JWT_ACCESS_SECRET', ['short', 'x'.repeat(31)]],
+    ['AUTH_ENCRYPTION_KEY', ['short', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64'), 'ab'.repeat(32)]],
+    ['JWT_ACCESS_TTL_SECONDS', ['0', '3601', '-1', '900s']],
+    ['AUTH_RATE_LIMIT_ACCOUNT', ['0/60', '5/0', '5', '/5', '-1/60', '5/60/2', 'OFF', '5 / 60']],
+    ['AUTH_CLIENT_OVERRIDES', ['closed', 'Open']],
+    ['AUTH_BCRYPT_COST', ['9', '16', '3']],
+    ['AUTH_TRUST_PROXY', ['true', '-1', '21']],
+    ['PUBLIC_URL', ['login.example.com', 'ftp://x', 'javascript:x']],
+    ['SMTP_URL', ['mail.example.com', 'http://mail.example.com']],
+    ['DATABASE_URL', ['mysql://x', 'sqlite:', './file.db']],
+    ['LOG_LEVEL', ['verbose', 'INFO']],
+  ])('%s takes no nonsense', (name, values) => {
+    for (const value of values) expect(namesOf(faultsOf({ [name]: value })), value).toEqual([name])
+  })
+
+  test('the cost of bcrypt may be low in tests alone', () => {
+    expect(load({ NODE_ENV: 'test', AUTH_BCRYPT_COST: '4' }).bcryptCost).toBe(4)
+    for (const mode of ['production', 'development', undefined])
+      expect(namesOf(faultsOf({ ...production, NODE_ENV: mode, AUTH_BCRYPT_COST: '9' }))).toEqual(['AUTH_BCRYPT_COST'])
+  })
+
+  test('a secret that is one repeated character or a documented sample is refused in production', () => {
+    for (const weak of ['x'.repeat(64), 'change-me-change-me-change-me-change-me']) {
+      expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET: weak }))).toEqual(['JWT_ACCESS_SECRET'])
+      expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET_PREVIOUS: weak }))).toEqual(['JWT_ACCESS_SECRET_PREVIOUS'])
+      expect(faultsOf({ JWT_ACCESS_SECRET: weak })).toEqual([])
+    }
+  })
+
+  test('two secrets of a rotation differ, and an admin at start has address and password', () => {
+    expect(namesOf(faultsOf({ JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: secret }))).toEqual([
+      'JWT_ACCESS_SECRET_PREVIOUS',
+    ])
+    expect(faultsOf({ AUTH_BOOTSTRAP_ADMIN_EMAIL: 'a@example.com' })).toHaveLength(1)
+    expect(faultsOf({ AUTH_BOOTSTRAP_ADMIN_PASSWORD: 'x' })).toHaveLength(1)
+    expect(load({ AUTH_BOOTSTRAP_ADMIN_EMAIL: 'a@example.com', AUTH_BOOTSTRAP_ADMIN_PASSWORD: 'x' }).bootstrapAdmin).toEqual({
+      email: 'a@example.com',
+      password: 'x',
+    })
+  })
+})
+
+test('addresses lose their final slash; links and lists are read as given', () => {
+  const config = load({
+    PUBLIC_URL: 'https://login.example.com/',
+    AUTH_DEFAULT_FRONTEND_URL: 'https://app.example.com//',
+    AUTH_CORS_ORIGINS: ' https://a.example ,, https://b.example',
+    HOST: '::1',
+    PORT: '0',
+  })
+  expect(config).toMatchObject({
+    publicUrl: 'https://login.example.com',
+    defaultFrontendUrl: 'https://app.example.com',
+    corsOrigins: ['https://a.example', 'https://b.example'],
+  })
+  expect(load({ HOST: '::1' }).publicUrl).toBe('http://[::1]:4000')
+})
+
+test('the keys of a rotation are both there, the current one first', () => {
+  const previous = Buffer.alloc(32, 2).toString('base64')
+  expect(load({ AUTH_ENCRYPTION_KEY: key, AUTH_ENCRYPTION_KEY_PREVIOUS: previous }).encryptionKeys).toEqual([
+    Buffer.from(key, 'base64'),
+    Buffer.from(previous, 'base64'),
+  ])
+})

@@ -1,0 +1,81 @@
+import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import { iso } from '../../lib/timestamps.ts'
+import { command, userRefOf } from './command.ts'
+import type { Step } from './schema.ts'
+import type { Entitlements, Situation } from './survey.ts'
+
+/** The longest token that the SDK takes (docs/tokens.md). */
+const maxTokenBytes = 8_192
+
+interface Outcome {
+  before: Entitlements
+  after: Entitlements
+  claims: AccessTokenClaims | undefined
+  tokenBytes: number | undefined
+}
+
+/** What was found at a step that lets the user pass. */
+export function describePassed(name: Step['name'], situation: Situation, outcome: Outcome): { detail?: string } {
+  const { app, subject, pools } = situation
+  switch (name) {
+    case 'account_limit':
+      return {}
+    case 'app':
+      return { detail: app ? `${app.code} is active and looks into ${quantity(pools, 'pool')}` : 'No app; pool default' }
+    case 'user':
+      return subject ? { detail: `${userRefOf(subject)}, ${quantity([subject.namespace, ...subject.tags], 'pool')}` } : {}
+    case 'account':
+      return { detail: 'Neither locked nor suspended' }
+    case 'password':
+      return { detail: 'Taken to be right' }
+    case 'two_factor':
+      return { detail: situation.hasTwoFactor ? 'On: a login must also bring two_factor_code' : 'Off' }
+    case 'roles':
+      return { detail: describeRoles(situation, outcome) }
+    case 'access':
+      return { detail: describeAccess(situation, outcome) }
+    case 'tokens':
+      return { detail: describeToken(situation, outcome) }
+  }
+}
+
+function describeRoles({ organization }: Situation, { after, claims }: Outcome): string {
+  const membership = after.memberships.find(({ id }) => id === organization?.id)
+  const roles = claims?.roles ?? membership?.role_codes ?? after.globalRoles
+  return membership ? `In ${membership.slug}: ${quantity(roles, 'role')}` : `Global: ${quantity(roles, 'role')}`
+}
+
+function describeAccess(situation: Situation, outcome: Outcome): string {
+  const { app } = situation
+  if (!app) return 'No app, so no grant is needed'
+  if (outcome.before.globalRoles.includes('system_admin')) return 'Holders of system_admin enter every app without a grant'
+  const grant = outcome.before.grants.find(({ app_code }) => app_code === app.code)
+  if (!grant) return describeProvisioning(app, outcome)
+  const until = grant.expires_at === null ? '' : `, until ${iso(grant.expires_at)}`
+  return `Active grant (${grant.granted_via}) since ${iso(grant.granted_at)}${until}`
+}
+
+/** What a first login at an auto-granting app would give (contract 4.3). */
+function describeProvisioning(app: NonNullable<Situation['app']>, { before, after }: Outcome): string {
+  const held = new Set(before.grants.map(({ app_code }) => app_code))
+  const given = after.grants.map(({ app_code }) => app_code).filter((code) => !held.has(code) && code !== app.code)
+  const joined = after.memberships.find(({ id }) => !before.memberships.some((membership) => membership.id === id))
+  const skipped = app.linked_app_codes.filter((code) => !after.grants.some(({ app_code }) => app_code === code))
+  return [
+    `No grant yet, and ${app.code} grants by itself: a login now would give access to it`,
+    ...(given.length > 0 ? [`access to the linked ${given.join(', ')}`] : []),
+    ...(joined ? [`membership of ${joined.slug} as ${joined.role_codes.join(', ')}`] : []),
+    ...(skipped.length > 0 ? [`it would skip the linked ${skipped.join(', ')}: no such app, or none that may be linked`] : []),
+  ].join('; ')
+}
+
+function describeToken({ app }: Situation, { claims, tokenBytes }: Outcome): string {
+  const { permissions, exp, iat } = claims!
+  const size = `${tokenBytes} bytes with ${permissions.length} permissions, for ${exp - iat} seconds`
+  if (tokenBytes! <= maxTokenBytes || !app) return size
+  return `${size}. Consumers refuse more than ${maxTokenBytes} bytes: ${command('app update', app.code, '--permission-scope', 'roles')}`
+}
+
+function quantity(names: readonly string[], noun: string): string {
+  return names.length === 0 ? `no ${noun}` : `${noun}${names.length === 1 ? '' : 's'} ${names.join(', ')}`
+}

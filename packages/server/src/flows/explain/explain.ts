@@ -1,0 +1,115 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import type { RequestOrigin } from '../../lib/caller.ts'
+import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
+import { login } from '../login/login.ts'
+import { describePassed } from './describe-passed.ts'
+import { describeRefusal } from './describe-refusal.ts'
+import { rehearse } from './rehearse.ts'
+import type { ExplainInput, Explanation, Step } from './schema.ts'
+import { type Entitlements, listEntitlements, type Situation, survey } from './survey.ts'
+
+/** Steps 1 to 9 of contract 4.5. */
+const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
+
+/** Which step answers with a code. `invalid_credentials` is told by two of them. */
+const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
+  rate_limited: 'account_limit',
+  app_code_required: 'app',
+  app_not_found: 'app',
+  app_inactive: 'app',
+  account_locked: 'account',
+  account_suspended: 'account',
+  organization_membership_required: 'roles',
+  app_access_denied: 'access',
+}
+
+const nothingElse = { two_factor_code: undefined, role_code: undefined, linked_app_codes: undefined }
+
+interface Refusal {
+  at: Step['name']
+  error: ApiError
+}
+
+/** What a login came to; of the token its length alone is kept. */
+interface Verdict {
+  refusal?: Refusal
+  claims?: AccessTokenClaims
+  tokenBytes?: number
+}
+
+/**
+ * What a login would answer, step by step (decisions 3). It runs the login itself, on the database as it is, in a transaction that
+ * is taken back: an explanation cannot differ from what it explains, nor leave anything behind.
+ * Throws `not_found` for an unknown `user_id`.
+ */
+export async function explain(deps: Deps, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
+  return rehearse(deps, async (deps) => {
+    const situation = await survey(deps, input)
+    const before = await listEntitlements(deps, situation.subject?.id)
+    const verdict = await tryLogin(deps, situation, origin)
+    const after = await listEntitlements(deps, situation.subject?.id)
+    return {
+      steps: stepsOf(deps, situation, verdict, { before, after }),
+      outcome: verdict.refusal?.error.code ?? 'granted',
+      ...(verdict.claims ? { claims: verdict.claims, token_bytes: verdict.tokenBytes } : {}),
+    }
+  })
+}
+
+async function tryLogin(deps: Deps, situation: Situation, origin: RequestOrigin): Promise<Verdict> {
+  const { email, appCode, organizationId, subject, found } = situation
+  // Whoever has a second factor is taken to bring it.
+  if (found) await deleteSecondFactor(deps, found.id)
+  const verdict = await login(
+    deps,
+    { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },
+    { caller: undefined, origin },
+  ).then(
+    ({ access_token }): Verdict => ({ claims: claimsIn(access_token), tokenBytes: Buffer.byteLength(access_token) }),
+    refused,
+  )
+  // The login of somebody else of that address: the password of the one who was named would be wrong.
+  const isOfAnother = subject !== undefined && found?.id !== subject.id
+  const isBeforeUser = verdict.refusal && stepNames.indexOf(verdict.refusal.at) < stepNames.indexOf('user')
+  return isOfAnother && !isBeforeUser ? { refusal: { at: 'user', error: new ApiError('invalid_credentials') } } : verdict
+
+  function refused(error: unknown): Verdict {
+    if (!(error instanceof ApiError)) throw error
+    const at = error.code === 'invalid_credentials' ? (found ? 'password' : 'user') : refusingStep[error.code]
+    if (at === undefined) throw error
+    return { refusal: { at, error } }
+  }
+}
+
+function claimsIn(accessToken: string): AccessTokenClaims {
+  return JSON.parse(Buffer.from(accessToken.split('.')[1]!, 'base64url').toString())
+}
+
+function stepsOf(
+  deps: Deps,
+  situation: Situation,
+  { refusal, claims, tokenBytes }: Verdict,
+  entitlements: { before: Entitlements; after: Entitlements },
+): Step[] {
+  const last = refusal ? stepNames.indexOf(refusal.at) : stepNames.length - 1
+  return stepNames.slice(0, last + 1).map((name, index): Step => {
+    const refuse = (error: ApiError): Step => ({
+      step: index + 1,
+      name,
+      ok: false,
+      code: error.code,
+      detail: describeRefusal(situation, error, entitlements.before, deps.clock()),
+    })
+    if (name === refusal?.at) return refuse(refusal.error)
+    // An address that nobody has is locked like any other, and then the lock is what the login answers.
+    if (name === 'user' && !situation.found) return refuse(new ApiError('invalid_credentials'))
+    return {
+      step: index + 1,
+      name,
+      ok: true,
+      ...describePassed(name, situation, { ...entitlements, claims, tokenBytes }),
+    }
+  })
+}

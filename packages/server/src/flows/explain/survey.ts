@@ -1,0 +1,85 @@
+import type { Deps } from '../../deps.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { Membership } from '../../lib/records.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+import { Organization } from '../../models/organization.ts'
+import type { UserApp } from '../../models/user-app.ts'
+import { listMemberships } from '../../resources/organizations/list-memberships.ts'
+import { listGlobalRoles } from '../../resources/roles/list-user-roles.ts'
+import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { listUsers } from '../../resources/users/list-users.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import type { ExplainInput } from './schema.ts'
+
+/** Whom and what a login is about, as an admin may know it and the login would not tell. */
+export interface Situation {
+  email: string
+  /** The code that the login sends; what was asked for when no app is named so. */
+  appCode: string | undefined
+  app: App | undefined
+  organizationId: string | undefined
+  organization: Organization | undefined
+  /** The pools that are searched. */
+  pools: string[]
+  /** Whom it is about: the user that was named, or the one whom a login with the address finds. */
+  subject: PooledUser | undefined
+  /** Whom a login finds. */
+  found: PooledUser | undefined
+  /** All who have the address, in whatever pool. */
+  namesakes: PooledUser[]
+  hasTwoFactor: boolean
+}
+
+export type Grant = Pick<UserApp, 'status' | 'granted_via' | 'granted_at' | 'expires_at' | 'revoked_at'> & { app_code: string }
+
+/** What a user may do at some moment. */
+export interface Entitlements {
+  globalRoles: string[]
+  grants: Grant[]
+  memberships: Membership[]
+}
+
+/** Throws `not_found` for an unknown `user_id`. */
+export async function survey(deps: Deps, input: ExplainInput): Promise<Situation> {
+  const named = input.user_id === undefined ? undefined : await getUser(deps, input.user_id)
+  const email = named?.email ?? input.email!
+  const app = input.app === undefined ? undefined : await findApp(deps, input.app)
+  const pools = poolSet(app ?? null)
+  const found = await findUserInPools(deps, email, pools)
+  const subject = named ?? found
+  const factor = subject && (await findActiveFactor(deps, subject.id))
+  return {
+    email,
+    appCode: app?.code ?? input.app,
+    app,
+    organizationId: input.organization_id,
+    organization: input.organization_id ? await Organization.query(deps.db).findById(input.organization_id) : undefined,
+    pools,
+    subject,
+    found,
+    namesakes: (await listUsers(deps, { email, limit: 200 })).items,
+    hasTwoFactor: factor !== undefined,
+  }
+}
+
+async function findApp(deps: Deps, ref: string): Promise<App | undefined> {
+  return App.query(deps.db).findOne(isUuid(ref) ? { id: ref.toLowerCase() } : { code: ref })
+}
+
+export async function listEntitlements(deps: Deps, userId: string | undefined): Promise<Entitlements> {
+  if (userId === undefined) return { globalRoles: [], grants: [], memberships: [] }
+  const grants: Grant[] = await deps
+    .db('user_apps as g')
+    .join('apps as a', 'a.id', 'g.app_id')
+    .where('g.user_id', userId)
+    .orderBy('a.code')
+    .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
+  return {
+    globalRoles: await listGlobalRoles(deps, userId),
+    grants,
+    memberships: await listMemberships(deps, userId),
+  }
+}

@@ -1,0 +1,43 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked, lockoutKey } from '../../resources/lockouts/count-failure.ts'
+import { type CredentialsTry, settleTry } from '../../resources/lockouts/settle-try.ts'
+import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { accountKey } from './account-key.ts'
+import { verifyPassword } from './verify-password.ts'
+
+/**
+ * Asks somebody who is logged in for the credentials once more: a stolen access token alone does not pass, and guesses with one are
+ * limited, counted and answered as those at a login. Passing clears no failures: only a complete login does (decisions 5).
+ * `secondFactor` asks for that too, where one is active.
+ * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `two_factor_required`, `invalid_two_factor_code`.
+ */
+export async function proveAgain(
+  deps: Deps,
+  { caller, password, secondFactor }: { caller: UserCaller; password: string; secondFactor?: { code: string | undefined } },
+  actor: Actor,
+): Promise<void> {
+  const user = await getUser(deps, caller.userId)
+  const app = caller.appId === null ? null : { id: caller.appId }
+  const attempt = await takeAttempt(deps, accountKey(deps, user.email), deps.config.accountLimit)
+  const tried: CredentialsTry = { attempt, email: user.email, user, app }
+  try {
+    tried.lockKey = lockoutKey(deps, { userId: user.id, email: user.email, appId: app?.id })
+    await assertNotLocked(deps, tried.lockKey)
+    await verifyPassword(deps, password, user)
+    if (secondFactor) await passSecondFactor(deps, user, secondFactor.code, actor)
+    await assertNotLocked(deps, tried.lockKey)
+  } catch (thrown) {
+    const error = await settleTry(deps, tried, thrown, actor)
+    if (error instanceof ApiError) {
+      const reason = error.code === 'invalid_credentials' ? 'wrong_password' : error.code
+      await recordEvent(deps, { event: 'reauthentication.failed', actor, reason, userId: user.id, appId: app?.id ?? null })
+    }
+    throw error
+  }
+  await giveBackAttempt(deps, attempt)
+}

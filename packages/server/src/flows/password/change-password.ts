@@ -1,0 +1,56 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { newOpaqueToken } from '../../lib/opaque-token.ts'
+import { passwordFault } from '../../lib/password-policy.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
+import { App } from '../../models/app.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
+import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
+import { getUser, lockUser } from '../../resources/users/get-user.ts'
+import { proveAgain } from '../login/prove-again.ts'
+import type { ChangePasswordInput } from './schema.ts'
+
+/**
+ * Changes the own password (decisions 5). The session of the call goes on under the new token version, with new tokens; all others
+ * end. Throws `validation_failed`, what `proveAgain` and the gate throw, and `token_revoked` when the session ended meanwhile.
+ */
+export async function changePassword(
+  deps: Deps,
+  input: ChangePasswordInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<TokenAnswer> {
+  const { email, password_hash: oldHash } = await getUser(deps, caller.userId)
+  const fault = passwordFault(input.new_password, email, deps.passwordBlocklist)
+  if (fault) throw fieldError('new_password', fault.code, fault.message)
+  await proveAgain(deps, { caller, password: input.current_password }, actor)
+  const newHash = await deps.passwords.hash(input.new_password)
+
+  return transaction(deps, async (deps) => {
+    await lockUser(deps, caller.userId)
+    // Two changes at once: the one that comes second proved a password that is no more.
+    const changed = await deps.db('users').where({ id: caller.userId, password_hash: oldHash }).update({ password_hash: newHash })
+    if (changed === 0) throw new ApiError('invalid_credentials')
+    const session = await getLiveSession(deps, caller.sessionId)
+    const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
+    // The refresh token that the client holds is replaced by the one in the answer.
+    await deps.db('refresh_tokens').where({ session_id: session.id }).whereNull('used_at').delete()
+    const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
+    await recordEvent(deps, { event: 'password.changed', actor, userId: caller.userId, appId: caller.appId })
+    await raiseFloor(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
+
+    const user = await getUser(deps, caller.userId)
+    const app = caller.appId === null ? null : ((await App.query(deps.db).findById(caller.appId)) ?? null)
+    const organizationId = session.organizationId ?? undefined
+    const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
+    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
+  })
+}
+
+async function getLiveSession(deps: Deps, id: string): Promise<{ id: string; expiresAt: number; organizationId: string | null }> {
+  const row = await deps.db('sessions').where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
+  if (!row) throw new ApiError('token_revoked')
+  return { id, expiresAt: row.expires_at, organizationId: row.organization_id }
+}

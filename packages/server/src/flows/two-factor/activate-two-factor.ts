@@ -1,0 +1,66 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
+import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { findFactor, type SecondFactor, seedContext } from '../../resources/second-factors/find-second-factor.ts'
+import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
+
+/** Wrong codes per user. Two steps beside the present one fit too, so this leaves a guesser one chance in 33,000. */
+const wrongCodesLimit = { count: 10, seconds: 300 }
+
+/**
+ * Turns the second factor on, once a code shows that the authenticator app has the seed; that code is spent. Of callers at once one
+ * gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`, `rate_limited`.
+ */
+export async function activateTwoFactor(
+  deps: Deps,
+  input: ActivateInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<RecoveryCodesAnswer> {
+  const attempt = await takeAttempt(deps, `two-factor:${caller.userId}`, wrongCodesLimit)
+  try {
+    const factor = await getPendingFactor(deps, caller.userId)
+    const secret = deps.secretBox.open(factor.totp_box, seedContext(factor.user_id))
+    const code = totpCodeIn(input.code)
+    const step = code && findTotpStep(secret, code, deps.clock())
+    if (!step) throw new ApiError('invalid_two_factor_code')
+    const recoveryCodes = await transaction(deps, (deps) => activate(deps, factor, step, actor))
+    await giveBackAttempt(deps, attempt)
+    return { recovery_codes: recoveryCodes }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_two_factor_code') await giveBackAttempt(deps, attempt)
+    else await recordEvent(deps, { event: 'two_factor.failed', actor, userId: caller.userId, reason: error.code })
+    throw error
+  }
+}
+
+async function getPendingFactor(deps: Deps, userId: string): Promise<SecondFactor> {
+  const factor = await findFactor(deps, userId)
+  if (!factor) throw new ApiError('two_factor_not_set_up')
+  if (factor.activated_at !== null) throw new ApiError('two_factor_active')
+  return factor
+}
+
+async function activate(deps: Deps, factor: SecondFactor, step: number, actor: Actor): Promise<string[]> {
+  const userId = factor.user_id
+  const activated = await deps
+    .db('second_factors')
+    .where({ user_id: userId, totp_box: factor.totp_box })
+    .whereNull('activated_at')
+    .update({ activated_at: deps.clock(), last_step: step })
+  if (activated === 0) {
+    // Somebody else was faster: with the same code, or with a set-up that replaced this seed.
+    await getPendingFactor(deps, userId)
+    throw new ApiError('invalid_two_factor_code')
+  }
+  const codes = newRecoveryCodes()
+  const digestOf = (code: string) => recoveryCodeDigest(deps.config.encryptionKeys[0], userId, code)
+  await deps.db('recovery_codes').where({ user_id: userId }).delete()
+  await deps.db('recovery_codes').insert(codes.map((code) => ({ user_id: userId, code_hash: digestOf(code) })))
+  await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
+  return codes
+}

@@ -1,0 +1,21 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
+import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
+import { proveAgain } from '../login/prove-again.ts'
+import type { DisableInput } from './schema.ts'
+
+/**
+ * Turns the second factor off, for the caller who proves password and code again. Recovery codes go with it.
+ * Throws `two_factor_not_set_up` when none is active, and what `proveAgain` throws.
+ */
+export async function disableTwoFactor(deps: Deps, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
+  if (!(await findActiveFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
+  await proveAgain(deps, { caller, password: input.password, secondFactor: { code: input.code } }, actor)
+  await transaction(deps, async (deps) => {
+    if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
+    await recordEvent(deps, { event: 'two_factor.disabled', actor, userId: caller.userId })
+  })
+}

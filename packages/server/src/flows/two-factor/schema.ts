@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { password } from '../../lib/entry-fields.ts'
+import { text } from '../../lib/fields.ts'
+
+const code = text
+  .trim()
+  .min(1)
+  .meta({ description: '6 digits of the authenticator app; to turn it off, a recovery code will do as well' })
+
+export const activateBody = z.object({ code }).meta({ id: 'ActivateTwoFactor' })
+export type ActivateInput = z.output<typeof activateBody>
+
+export const disableBody = z.object({ password, code }).meta({ id: 'DisableTwoFactor' })
+export type DisableInput = z.output<typeof disableBody>
+
+export const setUpAnswer = z
+  .object({
+    secret: z.string().meta({ description: 'The seed in base32, to be typed in' }),
+    otpauth_url: z.string().meta({ description: 'The same as the URL of a QR code' }),
+  })
+  .meta({ id: 'TwoFactorSetUp' })
+export type SetUpAnswer = z.output<typeof setUpAnswer>
+
+export const recoveryCodesAnswer = z
+  .object({ recovery_codes: z.array(z.string()).meta({ description: 'Ten codes for one use each; shown this once' }) })
+  .meta({ id: 'RecoveryCodes' })
+export type RecoveryCodesAnswer = z.output<typeof recoveryCodesAnswer>

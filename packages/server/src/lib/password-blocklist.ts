@@ -1,0 +1,26 @@
+import { createRequire } from 'node:module'
+import { MIN_PASSWORD_CHARACTERS } from './password-policy.ts'
+
+const size = 10_000
+let blocklist: ReadonlySet<string> | undefined
+
+/**
+ * The 10,000 commonest of the passwords that are long enough to be chosen here, in lower case: the shorter ones, two thirds of the
+ * head of any such list, are refused for their length. Read on first use, 30 ms, and kept.
+ */
+export function commonPasswords(): ReadonlySet<string> {
+  blocklist ??= new Set(listByFrequency().filter(isLongEnough).slice(0, size))
+  return blocklist
+}
+
+function isLongEnough(password: string): boolean {
+  return password.length >= MIN_PASSWORD_CHARACTERS
+}
+
+/** In lower case and ASCII, the commonest first. Required only here, so that a server without the list does not hold it in memory. */
+function listByFrequency(): string[] {
+  const { dictionary } = createRequire(import.meta.url)(
+    '@zxcvbn-ts/language-common',
+  ) as typeof import('@zxcvbn-ts/language-common')
+  return dictionary['passwords-common']
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { firstInPools, poolSet } from './pool-set.ts'
+
+test('an app sees its registration pool, then those it reads, each once; without an app there is `default`', () => {
+  expect(poolSet({ registration_namespace: 'b', read_namespaces: ['a', 'b', 'c', 'a'] })).toEqual(['b', 'a', 'c'])
+  expect(poolSet({ registration_namespace: 'staff', read_namespaces: [] })).toEqual(['staff'])
+  expect(poolSet(null)).toEqual(['default'])
+})
+
+const user = (id: string, namespace: string, ...tags: string[]) => ({ id, namespace, tags })
+
+test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
+  ['nobody', [], ['a'], undefined],
+  ['nobody in the set', [user('1', 'x', 'y')], ['a', 'b'], undefined],
+  ['an empty set', [user('1', 'a')], [], undefined],
+  ['a home pool', [user('1', 'a')], ['a'], '1'],
+  ['a tag', [user('1', 'x', 'a')], ['a'], '1'],
+  ['home pools in the order of the set', [user('1', 'b'), user('2', 'a')], ['a', 'b'], '2'],
+  ['a home pool before a tag of an earlier pool', [user('1', 'x', 'a'), user('2', 'b')], ['a', 'b'], '2'],
+  ['tags in the order of the set', [user('1', 'x', 'b'), user('2', 'y', 'a')], ['a', 'b'], '2'],
+  ['the name of a pool as a whole', [user('1', 'ab')], ['a', 'b'], undefined],
+])('of users who share an e-mail: %s', (_, users, pools, id) => {
+  expect(firstInPools(users, pools)?.id).toBe(id)
+})

@@ -1,0 +1,5 @@
+/** So many in a fixed window of so many seconds. */
+export interface RateLimit {
+  count: number
+  seconds: number
+}

@@ -1,0 +1,22 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { listAuditEvents } from './list-audit-events.ts'
+import { presentAuditEvent } from './present.ts'
+import { auditPage, listAuditQuery } from './schema.ts'
+
+export const auditRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/audit',
+    tag: 'Audit',
+    summary: 'List audit events, newest first',
+    description: 'All filters that are given apply together. A filter that nothing fits gives an empty page.',
+    auth: 'system_admin',
+    query: listAuditQuery,
+    responses: { 200: auditPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listAuditEvents(deps, query)
+      return ok({ items: items.map(presentAuditEvent), next_cursor: nextCursor })
+    },
+  }),
+]

@@ -1,0 +1,56 @@
+import type { z } from 'zod'
+import { type Deps, transaction } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { newId } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { type Governed, lockGovernedOrganization } from '../organizations/govern-organization.ts'
+import { settleMemberRoles } from '../organizations/settle-member-roles.ts'
+import { presentInvitation } from './present.ts'
+import type { CreateInvitationInput, createdInvitation } from './schema.ts'
+
+const TOKEN_PREFIX = 'gin_'
+const defaultLifeSeconds = 7 * 24 * 60 * 60
+
+/**
+ * Invites to an organization. The token is in this answer and nowhere else: stored is its hash.
+ * Throws what `lockGovernedOrganization` throws, `validation_failed`.
+ */
+export async function createInvitation(
+  deps: Deps,
+  { organizationId, by, ...input }: Governed & CreateInvitationInput,
+  actor: Actor,
+): Promise<z.output<typeof createdInvitation>> {
+  const token = newOpaqueToken(TOKEN_PREFIX)
+  return transaction(deps, async (deps) => {
+    await lockGovernedOrganization(deps, { organizationId, by }, actor)
+    const roleCodes = await settleMemberRoles(deps, input.role_codes)
+    const app = input.app_code == null ? null : await getInvitingApp(deps, input.app_code)
+    const now = deps.clock()
+    const invitation = {
+      id: newId(now),
+      organization_id: organizationId,
+      email: input.email ?? null,
+      role_codes: roleCodes,
+      grants_app: by === 'system_admin',
+      invited_by: actor.caller?.kind === 'user' ? actor.caller.userId : null,
+      created_at: now,
+      expires_at: now + (input.expires_in_seconds ?? defaultLifeSeconds) * 1000,
+      accepted_at: null,
+      accepted_by: null,
+    }
+    await Invitation.query(deps.db).insert({ ...invitation, token_hash: hashOpaqueToken(token), app_id: app?.id ?? null })
+    const presented = presentInvitation({ ...invitation, app }, now)
+    await recordEvent(deps, { event: 'invitation.created', actor, appId: app?.id ?? null, details: { after: presented } })
+    return { ...presented, token, code: token }
+  })
+}
+
+async function getInvitingApp(deps: Deps, code: string): Promise<Pick<App, 'id' | 'code'>> {
+  const app = await App.query(deps.db).findOne({ code }).select('id', 'code')
+  if (!app) throw fieldError('app_code', 'invalid_value', 'names no app')
+  return app
+}

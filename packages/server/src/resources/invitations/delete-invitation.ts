@@ -1,0 +1,31 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { type Governed, lockGovernedOrganization } from '../organizations/govern-organization.ts'
+import { presentInvitation } from './present.ts'
+
+/**
+ * Takes an invitation back; what an accepted one has given stays. Throws what `lockGovernedOrganization` throws, and `not_found` for
+ * none of this organization.
+ */
+export async function deleteInvitation(
+  deps: Deps,
+  { invitationId, ...governed }: Governed & { invitationId: string },
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const { id } = await lockGovernedOrganization(deps, governed, actor)
+    const key = { id: invitationId, organization_id: id }
+    const invitation = await Invitation.query(deps.db).findOne(key).withGraphFetched('app')
+    if (!invitation) throw new ApiError('not_found', { detail: 'The organization has no invitation with this id' })
+    await Invitation.query(deps.db).deleteById(invitationId)
+    await recordEvent(deps, {
+      event: 'invitation.deleted',
+      actor,
+      appId: invitation.app_id,
+      details: { before: presentInvitation(invitation, deps.clock()) },
+    })
+  })
+}

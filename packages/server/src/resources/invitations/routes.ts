@@ -1,0 +1,94 @@
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { createInvitation } from './create-invitation.ts'
+import { deleteInvitation } from './delete-invitation.ts'
+import { joinOrganization } from './join-organization.ts'
+import { listInvitations } from './list-invitations.ts'
+import {
+  acceptedInvitation,
+  acceptInvitationBody,
+  createdInvitation,
+  createInvitationBody,
+  invitationPage,
+  invitationParams,
+  listInvitationsQuery,
+  organizationParams,
+} from './schema.ts'
+
+const tag = 'Organizations'
+
+export const invitationRoutes: Route[] = [
+  ...invitationRoutesFor('system_admin'),
+  ...invitationRoutesFor('org_admin'),
+  route({
+    method: 'POST',
+    path: '/auth/invitations/accept',
+    tag,
+    summary: 'Accept an invitation with the own account',
+    description:
+      'Joins the inviting organization with the invitation’s roles. A member already gets 409: the membership stays as it is and the ' +
+      'invitation unused. A token with the organization comes from a refresh with its `organization_id`.',
+    auth: 'user',
+    noStore: true,
+    body: acceptInvitationBody,
+    responses: { 200: acceptedInvitation },
+    errors: ['already_member', 'invalid_invitation'],
+    handle: async (deps, { body, ...actor }) => ok({ organization: await joinOrganization(deps, body.token, actor) }),
+  }),
+]
+
+/** The calls that stand once in the admin API and once below `/organizations` for the organization's own admins. */
+function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
+  const forAdmins = by === 'system_admin'
+  const auth = forAdmins ? 'system_admin' : 'user'
+  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/invitations`
+  const whose = forAdmins ? '' : ', as its org_admin'
+  const refusals = forAdmins ? [] : (['organization_admin_required'] as const)
+  return [
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: `Invite to an organization${whose}`,
+      description: forAdmins
+        ? 'The token is shown this once. Accepting grants the app of `app_code`, and verifies the address of `email`.'
+        : 'The token is shown this once. `app_code` only says whose frontend the link leads to.',
+      auth,
+      noStore: true,
+      params: organizationParams,
+      body: createInvitationBody,
+      responses: { 201: createdInvitation },
+      errors: refusals,
+      handle: async (deps, { params, body, ...actor }) =>
+        created(await createInvitation(deps, { ...params, ...body, by }, actor)),
+    }),
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: `List the invitations of an organization, newest first${whose}`,
+      auth,
+      params: organizationParams,
+      query: listInvitationsQuery,
+      responses: { 200: invitationPage },
+      errors: refusals,
+      handle: async (deps, { params, query, ...actor }) => {
+        const { items, nextCursor } = await listInvitations(deps, { ...params, by }, query, actor)
+        return ok({ items, next_cursor: nextCursor })
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/{invitationId}`,
+      tag,
+      summary: `Take an invitation back${whose}`,
+      auth,
+      params: invitationParams,
+      responses: { 204: null },
+      errors: refusals,
+      handle: async (deps, { params, ...actor }) => {
+        await deleteInvitation(deps, { ...params, by }, actor)
+        return noContent()
+      },
+    }),
+  ]
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { appCode, clearable, email, id, list, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
+import { organizationRecord } from '../../lib/records.ts'
+
+const maxSeconds = 90 * 24 * 60 * 60
+
+export const organizationParams = z.object({ organizationId: id })
+export const invitationParams = z.object({ organizationId: id, invitationId: id })
+
+export const createInvitationBody = z
+  .strictObject({
+    email: clearable(email).meta({ description: 'Only the user of this address may accept; anybody with the token unless told' }),
+    // Any text: whether it names an org-scoped role is judged against the roles there are, for all entries at once.
+    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles of the membership' }),
+    app_code: clearable(appCode).meta({
+      description: 'Whose frontend the link leads to; granted too when a system_admin invites',
+    }),
+    expires_in_seconds: clearable(z.int().min(1).max(maxSeconds)).meta({ description: '7 days unless told, 90 days at most' }),
+  })
+  .meta({ id: 'CreateInvitation' })
+export type CreateInvitationInput = z.output<typeof createInvitationBody>
+
+export const invitationRecord = z
+  .object({
+    id,
+    organization_id: id,
+    email: z.string().nullable(),
+    role_codes: z.array(z.string()),
+    app_code: z.string().nullable(),
+    grants_app: z.boolean().meta({ description: 'Whether accepting grants the app: a system_admin invited' }),
+    status: z.enum(['pending', 'accepted', 'expired']),
+    invited_by: id.nullable(),
+    created_at: timestamp,
+    expires_at: timestamp,
+    accepted_at: timestamp.nullable(),
+    accepted_by: id.nullable(),
+  })
+  .meta({ id: 'Invitation' })
+
+const secret = z.string().meta({ description: 'Shown this once; `token` and `code` are one value' })
+export const createdInvitation = invitationRecord.extend({ token: secret, code: secret }).meta({ id: 'CreatedInvitation' })
+
+export const invitationPage = page(invitationRecord)
+export const listInvitationsQuery = z.strictObject(pageQuery)
+
+export const acceptInvitationBody = z.object({ token: z.string().min(1).max(500) }).meta({ id: 'AcceptInvitation' })
+export const acceptedInvitation = z.object({ organization: organizationRecord })

@@ -1,0 +1,48 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getOrganization, lockOrganization } from './get-organization.ts'
+import { presentOrganization } from './present.ts'
+
+/**
+ * Deletes an organization with its invitations, once no app names it and no user is a member.
+ * Throws `not_found`, `organization_in_use`.
+ */
+export async function deleteOrganization(deps: Deps, id: string, actor: Actor): Promise<void> {
+  try {
+    await transaction(deps, async (deps) => {
+      await lockOrganization(deps, id)
+      const organization = await getOrganization(deps, id)
+      await assertUnused(deps, id)
+      // What a deleted user was a member of is nobody's use of it.
+      await deps.db('organization_memberships').where({ organization_id: id }).whereIn('user_id', deletedUsers(deps)).delete()
+      await deps.db('organizations').where({ id }).delete()
+      await recordEvent(deps, { event: 'organization.deleted', actor, details: { before: presentOrganization(organization) } })
+    })
+  } catch (error) {
+    // An app was pointed at it, or a user auto-joined it, since we looked.
+    if (isForeignKeyViolation(error)) throw inUse(error)
+    throw error
+  }
+}
+
+async function assertUnused(deps: Deps, id: string): Promise<void> {
+  const app = await deps.db('apps').where({ default_organization_id: id }).first('code')
+  if (app) throw inUse()
+  const member = await deps
+    .db('organization_memberships')
+    .where({ organization_id: id })
+    .whereNotIn('user_id', deletedUsers(deps))
+    .first('id')
+  if (member) throw inUse()
+}
+
+function deletedUsers(deps: Deps) {
+  return deps.db('users').where({ status: 'deleted' }).select('id')
+}
+
+function inUse(cause?: unknown): ApiError {
+  return new ApiError('organization_in_use', { detail: 'An app names it, or users are members', cause })
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { OrganizationRow } from './present.ts'
+
+const maxSlug = 80
+
+/** The slug that a name suggests: ASCII letters and digits joined by hyphens. */
+function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, maxSlug)
+    .replace(/-+$/, '')
+  return slug === '' ? 'organization' : slug
+}
+
+/** Inserts an organization. A slug made from the name gets a suffix when it is taken; one that was asked for throws `organization_slug_taken`. */
+export async function insertOrganization(
+  deps: Deps,
+  input: { name: string; slug?: string | null | undefined },
+): Promise<OrganizationRow> {
+  const now = deps.clock()
+  const row = { id: newId(now), slug: input.slug ?? slugOf(input.name), name: input.name, created_at: now, updated_at: now }
+  // A conflict is skipped, not thrown: an error would end the transaction that registers a founder.
+  const insert = () => deps.db('organizations').insert(row).onConflict('slug').ignore().returning('id')
+  const wanted = row.slug
+  while ((await insert()).length === 0) {
+    if (input.slug != null) throw slugTaken(input.slug)
+    row.slug = `${wanted}-${randomBytes(3).toString('hex')}`
+  }
+  return row
+}
+
+export function slugTaken(slug: string, cause?: unknown): ApiError {
+  return new ApiError('organization_slug_taken', { detail: `Another organization has the slug ${slug}`, cause })
+}

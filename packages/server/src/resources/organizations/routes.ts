@@ -1,0 +1,154 @@
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { createOrganization } from './create-organization.ts'
+import { deleteOrganization } from './delete-organization.ts'
+import { getOrganization } from './get-organization.ts'
+import { listMembers } from './list-members.ts'
+import { listOrganizations } from './list-organizations.ts'
+import { presentOrganization } from './present.ts'
+import { putMember } from './put-member.ts'
+import { removeMember } from './remove-member.ts'
+import {
+  createOrganizationBody,
+  listMembersQuery,
+  listOrganizationsQuery,
+  memberPage,
+  memberParams,
+  memberRecord,
+  organizationDetail,
+  organizationPage,
+  organizationParams,
+  putMemberBody,
+  updateOrganizationBody,
+} from './schema.ts'
+import { updateOrganization } from './update-organization.ts'
+
+const tag = 'Organizations'
+
+export const organizationRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/organizations',
+    tag,
+    summary: 'Create an organization',
+    description: 'Without `slug`, one is made from the name, with a suffix where that is taken.',
+    auth: 'system_admin',
+    body: createOrganizationBody,
+    responses: { 201: organizationDetail },
+    errors: ['organization_slug_taken'],
+    handle: async (deps, { body, ...actor }) => created(presentOrganization(await createOrganization(deps, body, actor))),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/organizations',
+    tag,
+    summary: 'List organizations, newest first',
+    auth: 'system_admin',
+    query: listOrganizationsQuery,
+    responses: { 200: organizationPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listOrganizations(deps, query)
+      return ok({ items: items.map(presentOrganization), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/organizations/{organizationId}',
+    tag,
+    summary: 'Show an organization',
+    auth: 'system_admin',
+    params: organizationParams,
+    responses: { 200: organizationDetail },
+    errors: [],
+    handle: async (deps, { params }) => ok(presentOrganization(await getOrganization(deps, params.organizationId))),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/organizations/{organizationId}',
+    tag,
+    summary: 'Change the name or slug of an organization',
+    description: 'Tokens carry a new slug from their next refresh on.',
+    auth: 'system_admin',
+    params: organizationParams,
+    body: updateOrganizationBody,
+    responses: { 200: organizationDetail },
+    errors: ['organization_slug_taken'],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok(presentOrganization(await updateOrganization(deps, params.organizationId, body, actor))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/organizations/{organizationId}',
+    tag,
+    summary: 'Delete an organization',
+    description: 'With its invitations; 409 while an app names it or users are members.',
+    auth: 'system_admin',
+    params: organizationParams,
+    responses: { 204: null },
+    errors: ['organization_in_use'],
+    handle: async (deps, { params, ...actor }) => {
+      await deleteOrganization(deps, params.organizationId, actor)
+      return noContent()
+    },
+  }),
+  ...memberRoutes('system_admin'),
+  ...memberRoutes('org_admin'),
+]
+
+/** The member calls, which stand once in the admin API and once below `/organizations` for the organization's own admins. */
+function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
+  const forAdmins = by === 'system_admin'
+  const auth = forAdmins ? 'system_admin' : 'user'
+  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/members`
+  const whose = forAdmins ? '' : ', as its org_admin'
+  const refusals = forAdmins ? [] : (['organization_admin_required'] as const)
+  const changeRefusals = forAdmins ? [] : ([...refusals, 'last_org_admin'] as const)
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: `List the members of an organization, newest first${whose}`,
+      auth,
+      params: organizationParams,
+      query: listMembersQuery,
+      responses: { 200: memberPage },
+      errors: refusals,
+      handle: async (deps, { params, query, ...actor }) => {
+        const { items, nextCursor } = await listMembers(deps, { ...params, by }, query, actor)
+        return ok({ items, next_cursor: nextCursor })
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: `${path}/{userId}`,
+      tag,
+      summary: `Make a user a member, or replace a member's roles${whose}`,
+      description: '201 when the user became a member, 200 when one already. Only org-scoped roles are taken.',
+      auth,
+      params: memberParams,
+      body: putMemberBody,
+      responses: { 200: memberRecord, 201: memberRecord },
+      errors: changeRefusals,
+      handle: async (deps, { params, body, ...actor }) => {
+        const { created, member } = await putMember(deps, { ...params, ...body, by }, actor)
+        return { status: created ? 201 : 200, body: member }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/{userId}`,
+      tag,
+      summary: `Remove a member from an organization${whose}`,
+      description: 'Tokens with this organization go on until they expire; they cannot be refreshed with it.',
+      auth,
+      params: memberParams,
+      responses: { 204: null },
+      errors: changeRefusals,
+      handle: async (deps, { params, ...actor }) => {
+        await removeMember(deps, { ...params, by }, actor)
+        return noContent()
+      },
+    }),
+  ]
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { clearable, id, list, name, newAppCode, page, pageQuery, searchQuery, text, timestamp } from '../../lib/fields.ts'
+import { userRecord } from '../../lib/records.ts'
+
+export const organizationParams = z.object({ organizationId: id })
+export const memberParams = z.object({ organizationId: id, userId: id })
+
+/** In the form of an app's code. */
+const slug = newAppCode
+
+export const createOrganizationBody = z
+  .strictObject({ name, slug: clearable(slug).meta({ description: 'Made from the name unless told' }) })
+  .meta({ id: 'CreateOrganization' })
+export type CreateOrganizationInput = z.output<typeof createOrganizationBody>
+
+export const updateOrganizationBody = z
+  .strictObject({ name: name.optional(), slug: slug.optional() })
+  .meta({ id: 'UpdateOrganization' })
+export type UpdateOrganizationInput = z.output<typeof updateOrganizationBody>
+
+export const listOrganizationsQuery = z.strictObject({ ...pageQuery, q: searchQuery })
+
+/** An organization as the admin API shows one. */
+export const organizationDetail = z
+  .object({ id, slug: z.string(), name: z.string(), created_at: timestamp, updated_at: timestamp })
+  .meta({ id: 'Organization' })
+
+export const organizationPage = page(organizationDetail)
+
+export const putMemberBody = z
+  .strictObject({
+    // Any text: whether it names an org-scoped role is judged against the roles there are, for all entries at once.
+    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles; they replace those held' }),
+  })
+  .meta({ id: 'PutMember' })
+
+/** A user as a member of one organization. */
+export const memberRecord = userRecord.extend({ role_codes: z.array(z.string()), joined_at: timestamp }).meta({ id: 'Member' })
+
+export const memberPage = page(memberRecord)
+export const listMembersQuery = z.strictObject(pageQuery)

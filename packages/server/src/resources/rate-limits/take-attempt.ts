@@ -1,0 +1,46 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { RateLimit } from '../../lib/rate-limit.ts'
+
+/** An attempt that was counted and may be given back. */
+export interface Attempt {
+  key: string
+  /** End of the window it was counted in, in milliseconds: it can be given back to that window alone. */
+  resetsAt: number
+}
+
+/**
+ * Counts an attempt in a fixed window that begins with its first hit (contract 8.3, decisions 2). One statement, so callers at once
+ * and on several servers are all counted. It is committed by itself, whatever becomes of the request. One that is refused is not
+ * counted: the room that a given back attempt makes is room.
+ * Throws `rate_limited` with the seconds left.
+ */
+export async function takeAttempt(deps: Deps, key: string, limit: RateLimit | null): Promise<Attempt | undefined> {
+  if (limit === null) return undefined
+  const now = deps.clock()
+  const [taken] = await deps
+    .db('rate_limits')
+    .insert({ key, count: 1, resets_at: now + limit.seconds * 1000 })
+    .onConflict('key')
+    .merge({
+      count: deps.db.raw('case when rate_limits.resets_at <= ? then 1 else rate_limits.count + 1 end', [now]),
+      resets_at: deps.db.raw('case when rate_limits.resets_at <= ? then excluded.resets_at else rate_limits.resets_at end', [
+        now,
+      ]),
+    })
+    .where((row) => row.where('rate_limits.count', '<', limit.count).orWhere('rate_limits.resets_at', '<=', now))
+    .returning('resets_at')
+  if (taken) return { key, resetsAt: taken.resets_at }
+  const full: { resets_at: number } | undefined = await deps.db('rate_limits').where({ key }).first('resets_at')
+  throw new ApiError('rate_limited', { retryAfter: Math.max(0, (full?.resets_at ?? now) - now) / 1000 })
+}
+
+/** Takes an attempt back that turned out not to count. */
+export async function giveBackAttempt(deps: Deps, attempt: Attempt | undefined): Promise<void> {
+  if (!attempt) return
+  await deps
+    .db('rate_limits')
+    .where({ key: attempt.key, resets_at: attempt.resetsAt })
+    .andWhere('count', '>', 0)
+    .decrement('count')
+}

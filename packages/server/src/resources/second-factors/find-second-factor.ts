@@ -1,0 +1,25 @@
+import type { Deps } from '../../deps.ts'
+
+export interface SecondFactor {
+  user_id: string
+  /** The seed, sealed for this user. */
+  totp_box: string
+  activated_at: number | null
+  /** The newest accepted time step: it and all before it are spent. */
+  last_step: number | null
+}
+
+/** The second factor that a login must pass. */
+export async function findActiveFactor(deps: Deps, userId: string): Promise<SecondFactor | undefined> {
+  return deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').first()
+}
+
+/** The one that was set up, active or not. */
+export async function findFactor(deps: Deps, userId: string): Promise<SecondFactor | undefined> {
+  return deps.db('second_factors').where({ user_id: userId }).first()
+}
+
+/** What a seed is sealed for: it opens for this user alone. */
+export function seedContext(userId: string): string {
+  return `second_factors:${userId}`
+}

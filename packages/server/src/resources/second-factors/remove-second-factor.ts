@@ -1,0 +1,21 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getUser } from '../users/get-user.ts'
+
+/** Takes a user's second factor away, for an admin. Throws `not_found`, also when none is active. */
+export async function removeSecondFactor(deps: Deps, userId: string, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const user = await getUser(deps, userId)
+    if (!(await deleteSecondFactor(deps, user.id))) throw new ApiError('not_found', { detail: 'The user has no second factor' })
+    await recordEvent(deps, { event: 'two_factor.removed', actor, userId: user.id })
+  })
+}
+
+/** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
+export async function deleteSecondFactor(deps: Deps, userId: string): Promise<boolean> {
+  const deleted = await deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').delete()
+  if (deleted > 0) await deps.db('recovery_codes').where({ user_id: userId }).delete()
+  return deleted > 0
+}

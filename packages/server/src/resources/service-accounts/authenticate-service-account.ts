@@ -1,0 +1,39 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { ServiceCaller } from '../../lib/caller.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { isServiceToken } from '../../lib/service-token.ts'
+import { ServiceAccount } from '../../models/service-account.ts'
+
+/** `last_used_at` is written at most this often: a busy service would otherwise write one row at every call. */
+const useResolutionMs = 60_000
+
+/**
+ * The service account that a `gsa_` bearer stands for, as it is now. A token whose checksum does not fit is refused without a look
+ * into the database. Throws `token_invalid`, also for a rotated or deleted one, and `token_expired`.
+ */
+export async function authenticateServiceAccount(deps: Deps, token: string): Promise<ServiceCaller> {
+  if (!isServiceToken(token)) throw new ApiError('token_invalid')
+  const account = await ServiceAccount.query(deps.db).findOne({ token_hash: hashOpaqueToken(token) })
+  if (!account) throw new ApiError('token_invalid')
+  const now = deps.clock()
+  if (account.expires_at !== null && account.expires_at <= now) throw new ApiError('token_expired')
+  await noteUse(deps, account, now)
+  return {
+    kind: 'service_account',
+    id: account.id,
+    service: account.service,
+    scopes: account.scopes,
+    appCodes: account.app_codes,
+  }
+}
+
+/** Conditional, so that of callers at once one writes. */
+async function noteUse(deps: Deps, account: ServiceAccount, now: number): Promise<void> {
+  const latest = now - useResolutionMs
+  if (account.last_used_at !== null && account.last_used_at > latest) return
+  await ServiceAccount.query(deps.db)
+    .where({ id: account.id })
+    .where((any) => any.whereNull('last_used_at').orWhere('last_used_at', '<=', latest))
+    .patch({ last_used_at: now })
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { clearable, id, list, moment, name, newAppCode, page, pageQuery, serviceCode, timestamp } from '../../lib/fields.ts'
+
+export const serviceAccountParams = z.object({ serviceAccountId: id })
+
+const scope = z.enum(['permissions:register', 'users:register_or_return'])
+
+export const createServiceAccountBody = z
+  .strictObject({
+    name,
+    service: serviceCode.meta({ description: 'The service whose permissions it may register' }),
+    scopes: clearable(list(scope)).meta({ description: '`permissions:register` unless told' }),
+    app_codes: clearable(list(newAppCode)).meta({
+      description: 'The apps through which it may register users; none restricts nothing. They need not exist yet',
+    }),
+    expires_at: clearable(moment).meta({ description: 'When its token ends; never unless told' }),
+  })
+  .meta({ id: 'CreateServiceAccount' })
+export type ServiceAccountInput = z.output<typeof createServiceAccountBody>
+
+export const listServiceAccountsQuery = z.strictObject({ ...pageQuery, service: serviceCode.optional() })
+
+export const serviceAccountRecord = z
+  .object({
+    id,
+    name: z.string(),
+    service: z.string(),
+    scopes: z.array(scope),
+    app_codes: z.array(z.string()).meta({ description: 'An empty list restricts nothing' }),
+    expires_at: timestamp.nullable(),
+    last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null when it was never used' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'ServiceAccount' })
+
+export const serviceAccountPage = page(serviceAccountRecord)
+
+export const serviceAccountWithToken = serviceAccountRecord
+  .extend({ token: z.string().meta({ description: 'The bearer token; shown this once' }) })
+  .meta({ id: 'ServiceAccountWithToken' })

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { appRefRecord } from '../../lib/records.ts'
+
+export { userParams } from '../../lib/fields.ts'
+
+export const listSessionsQuery = z.strictObject(pageQuery)
+export const sessionParams = z.object({ sessionId: id })
+
+/** A login of the caller that is alive. */
+export const sessionRecord = z
+  .object({
+    id,
+    app: appRefRecord.nullable(),
+    auth_method: z.string(),
+    ip: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    created_at: timestamp,
+    last_used_at: timestamp,
+    expires_at: timestamp.meta({ description: 'However often it is refreshed, it ends here' }),
+    current: z.boolean().meta({ description: 'Whether it is the session of this very call' }),
+  })
+  .meta({ id: 'Session' })
+
+export const sessionPage = page(sessionRecord)

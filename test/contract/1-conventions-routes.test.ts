@@ -1,0 +1,437 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
+import type { ErrorCode } from '../../packages/server/src/errors.ts'
+import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { forgeToken } from '../support/forge-token.ts'
+import { rawCall } from '../support/raw-http.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  type Reply,
+  type TestService,
+} from '../support/service.ts'
+
+// What decisions 1 promises of every route, asked of each one that app.ts lists: a new route is covered by being listed.
+
+const limitBytes = 64 * 1024
+const routes = listRoutes().map((route) => ({ name: `${route.method} ${route.path}`, route }))
+const implying = (code: ErrorCode) => routes.filter(({ route }) => impliedErrors(route).includes(code))
+
+let service: TestService
+let app: Json
+let user: Json
+/** The user is an org_admin of it. */
+let organization: Json
+/** Tokens by what they are good for. */
+let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked', string>
+
+beforeAll(async () => {
+  service = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' }, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+  const registered = await buildUser(service, app)
+  user = registered.user
+  organization = (await service.admin('POST', '/admin/organizations', { body: { name: 'Acme' } })).body
+  const membership = `/admin/organizations/${organization.id}/members/${user.id}`
+  await service.admin('PUT', membership, { body: { role_codes: ['org_admin'] } })
+  const admin = (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const seconds = Math.floor(service.deps.clock() / 1000)
+  const { sign } = service.deps.accessTokens
+  const signed = (claims: object) => sign.call(service.deps.accessTokens, { ...claimsOf(admin), ...claims })
+  tokens = {
+    user: registered.access_token,
+    admin,
+    adminOfAnotherApp: (await service.login(ADMIN_EMAIL, app.code)).body.access_token,
+    expired: signed({ iat: seconds - 100, nbf: seconds - 100, exp: seconds - 1 }),
+    revoked: signed({ sid: randomUUID() }),
+  }
+})
+
+/** The path of a route with these values for its parameters, or with ones that name something. */
+function pathOf(route: Route, param?: string): string {
+  return route.path.replace(
+    /\{(\w+)\}/g,
+    (_, name) => param ?? { userId: user.id, appId: app.code, organizationId: organization.id }[name as string] ?? randomUUID(),
+  )
+}
+
+/** A token with which a route gets past authentication. */
+function tokenFor(route: Route): string | undefined {
+  if (route.auth === 'public') return undefined
+  return route.auth === 'user' ? tokens.user : tokens.admin
+}
+
+function bearer(route: Route): Record<string, string> {
+  const token = tokenFor(route)
+  return token === undefined ? {} : { authorization: `Bearer ${token}` }
+}
+
+/** Sends these bytes as the body of a route that takes JSON. */
+function post(route: Route, body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+  return service.call(route.method, pathOf(route), { body, token: tokenFor(route), headers })
+}
+
+/** A body comes in chunks or with its length. */
+function withOrWithout(headers: Record<string, string>): Record<string, string>[] {
+  return [{}, headers]
+}
+
+/** An object around a value, so many levels deep in all. */
+function nested(levels: number): string {
+  return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+}
+
+describe('authentication', () => {
+  test.each(implying('token_missing'))('$name without a bearer token is 401 token_missing', async ({ route }) => {
+    const { method } = route
+    expectError(await service.call(method, pathOf(route)), 'token_missing')
+    for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', tokens.admin, `Token ${tokens.admin}`]) {
+      expectError(await service.call(method, pathOf(route), { headers: { authorization } }), 'token_missing', authorization)
+    }
+    // A token in the query is none: it would end up in logs and histories.
+    expectError(await service.call(method, `${pathOf(route)}?access_token=${tokens.admin}`), 'token_missing')
+  })
+
+  test.each(implying('token_invalid'))(
+    '$name with a token that the service did not make is 401 token_invalid',
+    async ({ route }) => {
+      const claims = claimsOf(tokens.admin)
+      const [header, payload, signature] = tokens.admin.split('.')
+      const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')
+      const forged = {
+        garbage: 'garbage',
+        'three parts of nothing': '..',
+        'not JSON': 'aGFsbG8.aGFsbG8.aGFsbG8',
+        'another secret': forgeToken(claims, { secret: 'another secret that is also at least 32 characters' }),
+        'no algorithm': `${none}.${payload}.`,
+        'no algorithm, signature kept': `${none}.${payload}.${signature}`,
+        'no signature': `${header}.${payload}.`,
+        'a changed payload': `${header}.${Buffer.from(JSON.stringify({ ...claims, tv: 99 })).toString('base64url')}.${signature}`,
+        HS512: forgeToken(claims, { header: { alg: 'HS512' } }),
+        'a token of a consumer': forgeToken(claims, { header: { typ: 'consumer+jwt' } }),
+        'a critical header': forgeToken(claims, { header: { crit: ['b64'] } }),
+        'another issuer': forgeToken({ ...claims, iss: 'someone' }),
+        'another audience': forgeToken({ ...claims, aud: 'someone' }),
+        'another user': forgeToken({ ...claims, uid: user.id }),
+        'another app': forgeToken({ ...claims, app_id: app.id, app_code: app.code }),
+        'no uid': forgeToken({ ...claims, uid: undefined }),
+        'no sid': forgeToken({ ...claims, sid: undefined }),
+        'no tv': forgeToken({ ...claims, tv: undefined }),
+        'a sid that is no id': forgeToken({ ...claims, sid: "' or 1=1 --" }),
+        'begun in an hour': forgeToken({ ...claims, iat: claims.iat + 3600, nbf: undefined, exp: claims.exp + 3600 }),
+        'not valid for an hour': forgeToken({ ...claims, nbf: claims.nbf + 3600, exp: claims.exp + 3600 }),
+      }
+      for (const [what, token] of Object.entries(forged)) {
+        expectError(await service.call(route.method, pathOf(route), { token }), 'token_invalid', what)
+      }
+    },
+  )
+
+  test.each(implying('token_expired'))('$name with an old token is 401 token_expired', async ({ route }) => {
+    expectError(await service.call(route.method, pathOf(route), { token: tokens.expired }), 'token_expired')
+  })
+
+  test.each(implying('token_revoked'))('$name with the token of a dead session is 401 token_revoked', async ({ route }) => {
+    expectError(await service.call(route.method, pathOf(route), { token: tokens.revoked }), 'token_revoked')
+  })
+
+  test.each(implying('system_admin_required'))('$name by anyone else is 403 system_admin_required', async ({ route }) => {
+    expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'system_admin_required')
+  })
+
+  test.each(implying('service_caller_required'))('$name by a user is 403 service_caller_required', async ({ route }) => {
+    expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'service_caller_required')
+  })
+
+  test.each(implying('admin_app_not_allowed'))('$name through an app that may not administer is 403', async ({ route }) => {
+    expectError(await service.call(route.method, pathOf(route), { token: tokens.adminOfAnotherApp }), 'admin_app_not_allowed')
+  })
+
+  test.each(routes.filter(({ route }) => route.auth !== 'public' && route.body))(
+    '$name authenticates before it reads the body',
+    async ({ route }) => {
+      const huge = 'x'.repeat(10 * 1024 * 1024)
+      expectError(await service.call(route.method, pathOf(route), { body: huge }), 'token_missing')
+      expectError(await service.call(route.method, pathOf(route), { body: '{', token: tokens.revoked }), 'token_revoked')
+    },
+  )
+})
+
+describe('paths and methods', () => {
+  test.each(implying('not_found'))('$name with a malformed id is 404', async ({ route }) => {
+    const malformed = ['%20!%20', '%27%20or%201%3D1%20--', 'x'.repeat(3000), '%0A', '%2Fetc', '..%2F..', '%F0%9F%92%A9', '{x}']
+    for (const param of malformed) {
+      expectError(
+        await rawCall(service.url, route.method, BASE_PATH + pathOf(route, param), { headers: bearer(route) }),
+        'not_found',
+        param,
+      )
+    }
+  })
+
+  test.each(implying('not_found').filter(({ route }) => !route.body))('$name with an unknown id is 404', async ({ route }) => {
+    for (const param of [randomUUID(), '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
+      // Whoever is no org_admin is not told whether there is such an organization.
+      const code = route.errors.includes('organization_admin_required') ? 'organization_admin_required' : 'not_found'
+      expectError(await service.call(route.method, pathOf(route, param), { token: tokenFor(route) }), code)
+    }
+  })
+
+  test.each(routes)('$name is at that very path alone', async ({ route }) => {
+    const path = BASE_PATH + pathOf(route)
+    const elsewhere = [
+      `${path}/`,
+      `/${path}`,
+      path.toUpperCase(),
+      `${path}%00`,
+      `${path}/%zz`,
+      `${path}/%C0%AF`,
+      `${path}/%ED%A0%80`,
+      pathOf(route),
+    ]
+    for (const other of elsewhere) {
+      // A longer path may be another route's, with an id that is none.
+      const headers = bearer(route)
+      expectError(await rawCall(service.url, route.method, other, { headers }), 'not_found', other)
+    }
+  })
+
+  test.each([...new Set(routes.map(({ route }) => route.path))])(
+    '%s with another method is 405 and names the right ones',
+    async (path) => {
+      const declared = routes.filter(({ route }) => route.path === path).map(({ route }) => route)
+      const allowed = new Set(declared.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'].filter(
+        (each) => !allowed.has(each),
+      )) {
+        const reply = await rawCall(service.url, method, BASE_PATH + pathOf(declared[0]!), { headers: bearer(declared[0]!) })
+        if (method === 'HEAD') expect(reply.status).toBe(405)
+        else expectError(reply, 'method_not_allowed', method)
+        expect(new Set(reply.headers.get('allow')?.split(', '))).toEqual(allowed)
+      }
+    },
+  )
+
+  test.each([
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v2/health',
+    '/api/v1/',
+    '/api/v1/admin',
+    '/api/v1/nothing',
+    '/favicon.ico',
+    '/.env',
+    '/api/v1/../v1/health',
+  ])('%s is 404', async (path) => {
+    expectError(await rawCall(service.url, 'GET', path), 'not_found')
+    expectError(await rawCall(service.url, 'POST', path), 'not_found')
+  })
+})
+
+describe('bodies', () => {
+  test.each(implying('payload_too_large'))('$name takes 64 KiB and no byte more', async ({ route }) => {
+    const most = JSON.stringify({ padding: 'x'.repeat(limitBytes - '{"padding":""}'.length) })
+    expect(Buffer.byteLength(most)).toBe(limitBytes)
+    const headers = { 'content-type': 'application/json', ...bearer(route) }
+    const path = BASE_PATH + pathOf(route)
+    const half = Buffer.from(most).subarray(0, limitBytes / 2)
+    for (const length of withOrWithout({ 'content-length': String(limitBytes) })) {
+      const reply = await rawCall(service.url, route.method, path, {
+        headers: { ...headers, ...length },
+        chunks: [half, Buffer.from(most).subarray(limitBytes / 2)],
+      })
+      expect(reply.body.code).toBe('validation_failed')
+    }
+    for (const length of withOrWithout({ 'content-length': String(limitBytes + 1) })) {
+      const reply = await rawCall(service.url, route.method, path, {
+        headers: { ...headers, ...length },
+        chunks: [half, half, ' '],
+      })
+      expectError(reply, 'payload_too_large')
+    }
+  })
+
+  test.each(implying('unsupported_media_type'))('$name takes a body of application/json in UTF-8 alone', async ({ route }) => {
+    const types = [
+      'text/plain',
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/json; charset=utf-16',
+      'application/json; charset="iso-8859-1"',
+      'application/jsonp',
+      'application/problem+json',
+      'nonsense',
+      ',',
+    ]
+    for (const type of types) expectError(await post(route, '{}', { 'content-type': type }), 'unsupported_media_type', type)
+    for (const length of withOrWithout({ 'content-length': '2' })) {
+      const untyped = await rawCall(service.url, route.method, BASE_PATH + pathOf(route), {
+        headers: { ...bearer(route), ...length },
+        chunks: ['{}'],
+      })
+      expectError(untyped, 'unsupported_media_type')
+    }
+    for (const type of [
+      'application/json; charset=utf-8',
+      'Application/JSON;charset="UTF-8"',
+      'application/json;charset=utf8; x=y',
+    ]) {
+      expect((await post(route, '{"email":5,"nope":1}', { 'content-type': type })).body.code, type).not.toBe(
+        'unsupported_media_type',
+      )
+    }
+  })
+
+  test.each(implying('unsupported_media_type'))('$name takes no compressed body', async ({ route }) => {
+    for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'nonsense', 'identity, gzip']) {
+      expectError(await post(route, '{}', { 'content-encoding': encoding }), 'unsupported_media_type', encoding)
+    }
+    expect((await post(route, '{"email":5,"nope":1}', { 'content-encoding': 'identity' })).body.code).toBe('validation_failed')
+  })
+
+  test.each(implying('invalid_json'))('$name with what is no sound JSON object is 400 invalid_json', async ({ route }) => {
+    const unsound: Record<string, string | Uint8Array> = {
+      'no JSON': '{"a":',
+      'blanks alone': '  \n',
+      'two values': '{} {}',
+      'an array': '[]',
+      'a string': '"text"',
+      'a number': '5',
+      null: 'null',
+      true: 'true',
+      'a comment': '{} // x',
+      'single quotes': "{'a':1}",
+      'a trailing comma': '{"a":1,}',
+      NaN: '{"a":NaN}',
+      'nesting 33': nested(33),
+      'nesting in lists': `{"a":${'['.repeat(32)}${']'.repeat(32)}}`,
+      'nesting without end': `{"a":${'['.repeat(30_000)}`,
+      'half a surrogate pair': '{"a":"\\ud800"}',
+      'the other half': '{"a":"\\udc00\\ud800"}',
+      'half a pair in a key': '{"\\udfff":1}',
+      'a NUL': '{"a":"x\\u0000y"}',
+      'a NUL in a key': '{"a\\u0000":1}',
+      'a NUL deep inside': '{"a":[{"b":["\\u0000"]}]}',
+      'a bare NUL': '{"a":"\0"}',
+      'a number that overflows': '{"a":1e999}',
+      'a negative one': '{"a":-1e999}',
+      'invalid UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]),
+      'overlong UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
+      'a surrogate in UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
+      'cut UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xf0, 0x9f]),
+      'UTF-16': Buffer.from('{"a":1}', 'utf16le'),
+    }
+    for (const [what, body] of Object.entries(unsound)) expectError(await post(route, body), 'invalid_json', what)
+  })
+
+  test.each(implying('invalid_json'))(
+    '$name reads JSON to its bounds: nesting 32, a whole pair, a byte order mark',
+    async ({ route }) => {
+      for (const body of [nested(32), '{"a":"\\ud83d\\ude00"}', '\ufeff{"a":1}', '{"a":1e308}']) {
+        expect((await post(route, body)).body.code, body).toBe('validation_failed')
+      }
+    },
+  )
+
+  test.each(implying('validation_failed').filter(({ route }) => route.body))(
+    '$name never coerces: fields of another type are named',
+    async ({ route }) => {
+      const fields = Object.keys((route.body as z.ZodObject).shape).filter((field) => field !== 'code')
+      const reply = await post(route, Object.fromEntries(fields.map((field) => [field, [[]]])))
+      expectError(reply, 'validation_failed')
+      const named = new Set(reply.body.errors.map((error: { path: string }) => error.path.split('.')[0]))
+      expect(fields.filter((field) => !named.has(field))).toEqual([])
+    },
+  )
+
+  test.each(routes.filter(({ route }) => route.auth === 'system_admin' && route.body))(
+    '$name names every field it does not know',
+    async ({ route }) => {
+      const reply = await post(
+        route,
+        '{"nope":1,"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"prototype":1,"toString":2}',
+      )
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual(
+        expect.arrayContaining(
+          ['__proto__', 'constructor', 'nope', 'prototype', 'toString'].map((field) => `${field}: unknown_field`),
+        ),
+      )
+      expect(({} as Json).isAdmin).toBeUndefined()
+    },
+  )
+})
+
+describe('limits', () => {
+  test.each(implying('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and says when to come again', async ({ route }) => {
+    const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
+    const ask = (token?: string) => limited.call(route.method, route.path, { body: {}, token })
+    for (const token of [undefined, 'garbage']) expect((await ask(token)).status).not.toBe(429)
+    const refused = await ask()
+    expectError(refused, 'rate_limited')
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    for (const token of ['garbage', 'gsa_garbage']) expectError(await ask(token), 'rate_limited')
+    limited.advance(60)
+    expect((await ask()).status).not.toBe(429)
+  })
+})
+
+describe('queries', () => {
+  const judged = implying('validation_failed').filter(({ route }) => route.query || route.auth === 'system_admin')
+
+  test.each(judged)('$name refuses query fields that it does not know or cannot read', async ({ route }) => {
+    const ask = (query: string) =>
+      rawCall(service.url, route.method, `${BASE_PATH}${pathOf(route)}?${query}`, { headers: bearer(route) })
+    const unknown = await ask('nope=1')
+    expectError(unknown, 'validation_failed')
+    expect(faultsOf(unknown)).toContain('nope: unknown_field')
+    expect(faultsOf(await ask('__proto__=1&constructor=2')).filter((fault) => fault.endsWith(': unknown_field'))).toEqual([
+      '__proto__: unknown_field',
+      'constructor: unknown_field',
+    ])
+    for (const query of ['nope=%00', '%00=1', 'a%00b=1', 'nope[]=1', 'limit[a]=1', 'nope', '=1'])
+      expectError(await ask(query), 'validation_failed', query)
+    for (const field of Object.keys(route.query?.shape ?? {})) {
+      const twice = await ask(`${field}=1&${field}=1`)
+      expectError(twice, 'validation_failed', field)
+      expect(faultsOf(twice)).toContain(`${field}: invalid_type`)
+      expectError(await ask(`${field}=%00`), 'validation_failed', field)
+    }
+  })
+
+  test.each(routes.filter(({ route }) => route.query && 'limit' in route.query.shape))(
+    '$name takes limits from 1 to 200 and its own cursors',
+    async ({ route }) => {
+      const ask = (query: string) => service.call(route.method, `${pathOf(route)}?${query}`, { token: tokenFor(route) })
+      for (const limit of ['0', '201', '-1', '1.5', '1e2', '%2B5', ' 5', '', 'abc', '0x10', '99999999999999999999', 'null']) {
+        const reply = await ask(`limit=${limit}`)
+        expectError(reply, 'validation_failed', limit)
+        expect(faultsOf(reply)).toContain('limit: invalid_value')
+      }
+      const cursors = [
+        '',
+        'x',
+        '%25',
+        'null',
+        Buffer.from('1').toString('base64url'),
+        Buffer.from("' or 1=1").toString('base64url'),
+        'A'.repeat(501),
+      ]
+      for (const cursor of cursors) expectError(await ask(`cursor=${cursor}`), 'validation_failed', cursor)
+      for (const limit of [1, 200]) {
+        const reply = await ask(`limit=${limit}`)
+        expect(reply.status).toBe(200)
+        expectHeaders(reply)
+        expect(Object.keys(reply.body).sort()).toEqual(['items', 'next_cursor'])
+      }
+    },
+  )
+})

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { listRoutes } from '../../packages/server/src/app.ts'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { impliedErrors } from '../../packages/server/src/http/route.ts'
+import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  PASSWORD,
+  type Reply,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
+
+// decisions 1: without its database the service says 503 within 5 seconds, and never that a good token is a bad one.
+
+const offline = listRoutes().filter((route) => !impliedErrors(route).includes('unavailable'))
+const online = listRoutes().filter((route) => impliedErrors(route).includes('unavailable'))
+const anyId = '0190a0a0-0000-7000-8000-000000000000'
+
+/** Asks each route that needs the database, with a good token and a good enough body. */
+async function askAll(service: TestService, token: string): Promise<{ name: string; ms: number; reply: Reply }[]> {
+  return Promise.all(
+    online.map(async (route) => {
+      const started = performance.now()
+      const path = route.path.replace(/\{\w+\}/g, anyId)
+      const body = route.body
+        ? { email: 'a@example.com', password: PASSWORD, app_code: 'shop', refresh_token: 'grt_x', token: 'x' }
+        : undefined
+      const reply = await service.call(route.method, path, { token: route.auth === 'public' ? undefined : token, body })
+      return { name: `${route.method} ${route.path}`, ms: performance.now() - started, reply }
+    }),
+  )
+}
+
+async function expectUnavailable(service: TestService, token: string): Promise<void> {
+  for (const { name, ms, reply } of await askAll(service, token)) {
+    expectError(reply, 'unavailable', name)
+    expect(ms, name).toBeLessThan(5_000)
+  }
+}
+
+/** Runs statements on the Postgres server, from outside the service's own database. */
+async function asOperator(service: TestService, ...statements: string[]): Promise<void> {
+  const url = new URL(service.deps.config.databaseUrl)
+  url.pathname = '/postgres'
+  const db = createKnex({ databaseUrl: url.href, dbPoolMax: 1 })
+  try {
+    for (const statement of statements) await db.raw(statement)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function databaseName(service: TestService): string {
+  return new URL(service.deps.config.databaseUrl).pathname.slice(1)
+}
+
+async function adminTokenOf(service: TestService): Promise<string> {
+  await buildApp(service)
+  return (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token
+}
+
+test('every route that needs the database is 503 without it; the others answer', async () => {
+  const service = await buildService()
+  const token = await adminTokenOf(service)
+  await service.deps.db.destroy()
+  await expectUnavailable(service, token)
+  for (const route of offline) {
+    const reply = await service.call(route.method, route.path)
+    expectHeaders(reply)
+    expect(reply.body.code, route.path).toBeUndefined()
+  }
+  // A token that no key of ours signed is bad without asking anybody.
+  expectError(await service.call('GET', '/auth/me', { token: 'garbage' }), 'token_invalid')
+  expectError(await service.call('GET', '/auth/me'), 'token_missing')
+})
+
+describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
+  test('a database that was dropped is 503, in time', async () => {
+    const service = await buildService()
+    const token = await adminTokenOf(service)
+    await asOperator(service, `drop database ${databaseName(service)} with (force)`)
+    await expectUnavailable(service, token)
+    expect((await service.call('GET', '/ready')).status).toBe(503)
+    await expectUnavailable(service, token)
+  })
+
+  test('a server that takes no connections is 503, in time, and the service recovers with it', async () => {
+    const service = await buildService()
+    const token = await adminTokenOf(service)
+    const name = databaseName(service)
+    const terminate = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
+    await asOperator(service, `alter database ${name} allow_connections false`, terminate)
+    await expectUnavailable(service, token)
+    await asOperator(service, `alter database ${name} allow_connections true`)
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+    expect((await service.call('GET', '/ready')).status).toBe(200)
+  })
+
+  test('connections that are cut under load never make a good token bad, and the next request is served', async () => {
+    const service = await buildService()
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { access_token: token } = await buildUser(service, app)
+    const seen = new Set<number>()
+    for (let round = 0; round < 5; round += 1) {
+      const asked = Array.from({ length: 30 }, () => service.call('GET', '/auth/me', { token }))
+      await asOperator(
+        service,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseName(service)}' and pid <> pg_backend_pid()`,
+      )
+      for (const reply of await Promise.all(asked)) {
+        seen.add(reply.status)
+        if (reply.status !== 200) expectError(reply, 'unavailable')
+      }
+    }
+    expect([...seen].every((status) => status === 200 || status === 503)).toBe(true)
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+  })
+
+  test('connections that are all taken are 503, in time', async () => {
+    const service = await buildService({ DB_POOL_MAX: '1' })
+    const token = await adminTokenOf(service)
+    const held = await service.deps.db.transaction()
+    await expectUnavailable(service, token)
+    await held.rollback()
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+  })
+})

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { whsec } from '../support/app-fixtures.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
+
+const url = 'https://crm.example.com/hook?key=1'
+const other = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+function patch(app: Json, webhooks: unknown): Promise<Reply> {
+  return service.admin('PATCH', `/admin/apps/${app.code}`, { body: { webhooks } })
+}
+
+/** The sealed secrets of an app by the names of its webhooks, as stored. */
+async function boxesOf(app: Json): Promise<Record<string, string | null>> {
+  const { webhooks } = await service.deps.db('apps').where({ id: app.id }).first('webhooks')
+  return Object.fromEntries(JSON.parse(webhooks).map((webhook: Json) => [webhook.name, webhook.secret_box]))
+}
+
+describe('an element', () => {
+  test('is enabled and gets user.registered unless told', async () => {
+    const app = await buildApp(service, { webhooks: [{ name: ' crm ', url }] })
+    expect(app.webhooks).toEqual([{ name: 'crm', url, events: ['user.registered'], enabled: true, has_secret: false }])
+    expect((await patch(app, [{ name: 'crm', url, enabled: false }])).body.webhooks[0].enabled).toBe(false)
+  })
+
+  const valid = { name: 'crm', url, events: ['user.registered'], enabled: true }
+  test.each<[unknown, string]>([
+    [{ ...valid, name: undefined }, 'webhooks.0.name: required'],
+    [{ ...valid, name: '' }, 'webhooks.0.name: too_short'],
+    [{ ...valid, name: 'x'.repeat(201) }, 'webhooks.0.name: too_long'],
+    [{ ...valid, name: 5 }, 'webhooks.0.name: invalid_type'],
+    [{ ...valid, url: undefined }, 'webhooks.0.url: required'],
+    [{ ...valid, url: null }, 'webhooks.0.url: invalid_type'],
+    [{ ...valid, url: '' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'crm.example.com' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'ftp://crm.example.com' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'file:///etc/passwd' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'javascript:alert(1)' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'https://user:pass@crm.example.com' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'https://crm.example.com/\r\nHost: evil' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'https:\\\\crm.example.com' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: 'https:crm.example.com' }, 'webhooks.0.url: invalid_value'],
+    [{ ...valid, url: `https://crm.example.com/${'x'.repeat(2000)}` }, 'webhooks.0.url: too_long'],
+    [{ ...valid, events: ['user.deleted'] }, 'webhooks.0.events.0: invalid_value'],
+    [{ ...valid, events: 'user.registered' }, 'webhooks.0.events: invalid_type'],
+    [{ ...valid, events: [] }, 'webhooks.0.events: too_short'],
+    [{ ...valid, enabled: 'true' }, 'webhooks.0.enabled: invalid_type'],
+    [{ ...valid, enabled: 1 }, 'webhooks.0.enabled: invalid_type'],
+    [{ ...valid, secret: 'whsec_short' }, 'webhooks.0.secret: invalid_value'],
+    [{ ...valid, secret: 'plain text that is long enough to be a secret' }, 'webhooks.0.secret: invalid_value'],
+    [{ ...valid, secret: 5 }, 'webhooks.0.secret: invalid_type'],
+    [{ ...valid, Secret: whsec }, 'webhooks.0.Secret: unknown_field'],
+    [{ ...valid, secret_box: 'x' }, 'webhooks.0.secret_box: unknown_field'],
+    ['https://crm.example.com', 'webhooks.0: invalid_type'],
+    [null, 'webhooks.0: invalid_type'],
+    [[], 'webhooks.0: invalid_type'],
+  ])('%j is 400', async (webhook, fault) => {
+    const app = await buildApp(service)
+    const created = await service.admin('POST', '/admin/apps', { body: { code: 'never', name: 'Never', webhooks: [webhook] } })
+    for (const reply of [await patch(app, [webhook]), created]) {
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toContain(fault)
+    }
+  })
+
+  test('has a name that is unique in its app', async () => {
+    const app = await buildApp(service)
+    const reply = await patch(app, [valid, { ...valid, name: 'b' }, { ...valid, name: ' crm' }])
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(['webhooks.2.name: invalid_value'])
+  })
+
+  test('the list is a list, replaced as a whole', async () => {
+    const app = await buildApp(service, { webhooks: [valid, { ...valid, name: 'b' }] })
+    for (const webhooks of [valid, 'x', 5, true]) expectError(await patch(app, webhooks), 'validation_failed')
+    expect((await patch(app, [{ ...valid, name: 'c' }])).body.webhooks.map((webhook: Json) => webhook.name)).toEqual(['c'])
+  })
+})
+
+describe('a secret', () => {
+  test('is kept under the name of its element, changed by another, and cleared by null or ""', async () => {
+    const app = await buildApp(service, {
+      webhooks: [
+        { name: 'a', url, secret: whsec },
+        { name: 'b', url },
+      ],
+    })
+    const hasSecrets = ({ webhooks }: Json) => webhooks.map((webhook: Json) => webhook.has_secret)
+    expect(hasSecrets(app)).toEqual([true, false])
+    const { a } = await boxesOf(app)
+
+    // In another order, with another URL, switched off, and as it was read: the secret stays with the name.
+    expect(
+      hasSecrets(
+        (
+          await patch(app, [
+            { name: 'b', url },
+            { name: 'a', url: 'https://elsewhere.example', enabled: false },
+          ])
+        ).body,
+      ),
+    ).toEqual([false, true])
+    expect(await boxesOf(app)).toEqual({ a, b: null })
+    const read = (await service.admin('GET', `/admin/apps/${app.code}`)).body
+    expect((await patch(app, read.webhooks)).body.webhooks).toEqual(read.webhooks)
+    expect(await boxesOf(app)).toEqual({ a, b: null })
+
+    expect(hasSecrets((await patch(app, [{ name: 'a', url, secret: other }])).body)).toEqual([true])
+    expect((await boxesOf(app)).a).not.toBe(a)
+    for (const blank of [null, '']) {
+      await patch(app, [{ name: 'a', url, secret: whsec }])
+      expect(hasSecrets((await patch(app, [{ name: 'a', url, secret: blank }])).body)).toEqual([false])
+    }
+  })
+
+  test('goes with its element, and does not come back with its name', async () => {
+    const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
+    await patch(app, [{ name: 'renamed', url }])
+    expect((await patch(app, [{ name: 'a', url }])).body.webhooks[0].has_secret).toBe(false)
+  })
+
+  test('has_secret is read, never written', async () => {
+    const app = await buildApp(service, {
+      webhooks: [
+        { name: 'a', url, has_secret: true },
+        { name: 'b', url, secret: whsec, has_secret: false },
+      ],
+    })
+    expect(app.webhooks.map((webhook: Json) => webhook.has_secret)).toEqual([false, true])
+    expect((await patch(app, [{ name: 'a', url, has_secret: 'x' }])).status).toBe(200)
+  })
+
+  test('is stored sealed, and opens for its app and name alone', async () => {
+    const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
+    const { a } = await boxesOf(app)
+    expect(a).not.toContain(whsec.slice(6))
+    const { secretBox } = service.deps
+    expect(secretBox.open(a!, `apps/${app.id}/webhooks/a`)).toBe(whsec)
+    expect(() => secretBox.open(a!, `apps/${app.id}/webhooks/b`)).toThrow()
+  })
+
+  test('is in no answer and in no row of the audit', async () => {
+    const secrets = [whsec, other].map((secret) => secret.slice('whsec_'.length))
+    const created = await service.admin('POST', '/admin/apps', {
+      body: { code: 'discreet', name: 'Discreet', webhooks: [{ name: 'a', url, secret: whsec }] },
+    })
+    const replies = [
+      created,
+      await patch(created.body, [{ name: 'a', url, secret: other }]),
+      await patch(created.body, [{ name: 'a', url, secret: whsec, nope: 1 }]),
+      await patch(created.body, [{ name: 'a', url, secret: `${whsec}${whsec}` }]),
+      await service.admin('GET', '/admin/apps/discreet'),
+      await service.admin('GET', '/admin/apps?q=discreet'),
+      await service.admin('DELETE', '/admin/apps/discreet'),
+    ]
+    const events = await service.deps.db('audit_events').where({ app_id: created.body.id })
+    expect(events.map((event) => event.event).sort()).toEqual(['app.created', 'app.deleted', 'app.updated'])
+    const everything = JSON.stringify([replies.map((reply) => reply.body), events])
+    for (const secret of secrets) expect(everything).not.toContain(secret)
+    expect(everything).not.toMatch(/secret_box|whsec_[^ ]/)
+  })
+})

@@ -1,0 +1,158 @@
+import { createHash, createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
+import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
+  await insertPermissions(service, 'stock', ['items:read', 'items:count'])
+  await insertPermissions(service, 'other', ['secrets:read'])
+})
+
+const core = ['users:read_self', 'users:update_self']
+const loginClaims = async (user: Json, app: Json, extra: Record<string, unknown> = {}): Promise<Json> =>
+  claimsOf((await service.login(user.email, app.code, extra)).body.access_token)
+
+test('a token has exactly these claims, and the two lists last', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'shop'] })
+  const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
+  const claims = claimsOf(access_token)
+  const now = Math.floor(service.deps.clock() / 1000)
+  expect(claims).toEqual({
+    app_id: app.id,
+    app_code: app.code,
+    uid: user.id,
+    email: user.email,
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    tv: 0,
+    sid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    iss: 'gatehouse',
+    aud: app.code,
+    exp: claims.iat + 900,
+    nbf: claims.iat,
+    iat: claims.iat,
+    jti: expect.any(String),
+    roles: ['base_user'],
+    permissions: ['items:count', 'items:read', 'orders:cancel', 'orders:read', 'orders:write', ...core],
+  })
+  expect(claims.iat).toBeGreaterThan(now - 30)
+  expect(claims.iat).toBeLessThanOrEqual(now)
+  expect(Object.keys(claims).slice(-2)).toEqual(['roles', 'permissions'])
+})
+
+test('a token is signed with HS256 under the shared secret, which its kid names', async () => {
+  const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  const [header, payload, signature] = access_token.split('.')
+  const kid = createHash('sha256').update(`gatehouse-kid:${ACCESS_SECRET}`).digest('hex').slice(0, 8)
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'HS256', typ: 'JWT', kid })
+  expect(signature).toBe(createHmac('sha256', ACCESS_SECRET).update(`${header}.${payload}`).digest('base64url'))
+})
+
+test('the organization comes with its id and slug, before the lists', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const organization = await insertOrganization(service)
+  await insertMembership(service, organization.id, user.id, ['org_admin'])
+  const claims = await loginClaims(user, app, { organization_id: organization.id })
+  expect(claims).toMatchObject({ org_id: organization.id, org_slug: organization.slug, roles: ['org_admin'] })
+  expect(Object.keys(claims).slice(-2)).toEqual(['roles', 'permissions'])
+})
+
+test('jti and sid differ between logins, tv is a number', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const all = await Promise.all(Array.from({ length: 5 }, () => loginClaims(user, app)))
+  for (const member of ['jti', 'sid']) expect(new Set(all.map((claims) => claims[member])).size).toBe(5)
+  for (const claims of all) expect(claims.tv).toBeTypeOf('number')
+})
+
+describe('permissions', () => {
+  test('of an app whose services registered none are the core ones', async () => {
+    const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+    expect(claimsOf(access_token).permissions).toEqual(core)
+  })
+
+  test('are the union of services, core and roles: sorted, and what two of them give is there once', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'core', 'no-such-service'] })
+    const { user } = await buildUser(service, app)
+    await assignRole(service, user.id, await insertRole(service, 'global', ['items:read', 'orders:write', 'users:read_self']))
+    await assignRole(service, user.id, await insertRole(service, 'global', ['orders:write', 'secrets:read']))
+    expect((await loginClaims(user, app)).permissions).toEqual([
+      'items:count',
+      'items:read',
+      'orders:write',
+      'secrets:read',
+      ...core,
+    ])
+  })
+
+  test('with permission_scope roles are what the roles grant, narrowed to the services of the app, and core', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['shop'], permission_scope: 'roles' })
+    const { user } = await buildUser(service, app)
+    expect((await loginClaims(user, app)).permissions).toEqual(core)
+    await assignRole(service, user.id, await insertRole(service, 'global', ['orders:write', 'secrets:read']))
+    expect((await loginClaims(user, app)).permissions).toEqual(['orders:write', ...core])
+  })
+
+  test('of a super_admin are all, or with permission_scope roles all of the services of the app', async () => {
+    const wide = await buildApp(service, { auto_grant_on_signup: true })
+    const narrow = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock'], permission_scope: 'roles' })
+    const { user } = await buildUser(service, wide)
+    await assignRole(service, user.id, 'super_admin')
+    const all: string[] = await service.deps.db('permissions').whereNull('pruned_at').pluck('code')
+    expect((await loginClaims(user, wide)).permissions).toEqual([...new Set(all)].sort())
+    expect((await loginClaims(user, narrow)).permissions).toEqual(['items:count', 'items:read', ...core])
+  })
+
+  test('that were pruned are in no token, by service, role or super_admin', async () => {
+    await insertPermissions(service, 'pruning', ['gone:a', 'kept:b'])
+    const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['pruning'] })
+    const { user } = await buildUser(service, app)
+    await assignRole(service, user.id, await insertRole(service, 'global', ['gone:a']))
+    await service.deps.db('permissions').where({ code: 'gone:a' }).update({ pruned_at: service.deps.clock() })
+    expect((await loginClaims(user, app)).permissions).toEqual(['kept:b', ...core])
+    await assignRole(service, user.id, 'super_admin')
+    expect((await loginClaims(user, app)).permissions).not.toContain('gone:a')
+  })
+
+  test('of a role that the user holds in an organization count only in its token', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const [here, there] = [await insertOrganization(service), await insertOrganization(service)]
+    await insertMembership(service, here.id, user.id, [await insertRole(service, 'org', ['orders:read'])])
+    await insertMembership(service, there.id, user.id, [await insertRole(service, 'org', ['items:read'])])
+    expect((await loginClaims(user, app)).permissions).toEqual(core)
+    expect((await loginClaims(user, app, { organization_id: here.id })).permissions).toEqual(['orders:read', ...core])
+    expect((await loginClaims(user, app, { organization_id: there.id })).permissions).toEqual(['items:read', ...core])
+  })
+})
+
+describe('exp', () => {
+  test('is clamped to the end of the grant, and expires_in says so', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const expires = Math.floor(service.deps.clock() / 1000) + 120
+    const body = { expires_at: new Date(expires * 1000 + 500).toISOString() }
+    await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`, { body })
+    const login = await service.login(user.email, app.code)
+    const claims = claimsOf(login.body.access_token)
+    expect(claims.exp).toBe(expires)
+    expect(login.body.expires_in).toBe(claims.exp - claims.iat)
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: login.body.refresh_token } })
+    expect(claimsOf(refreshed.body.access_token).exp).toBe(expires)
+  })
+
+  test('goes by JWT_ACCESS_TTL_SECONDS and never outlives the session', async () => {
+    const on = await buildService({ JWT_ACCESS_TTL_SECONDS: '60', JWT_SESSION_MAX_SECONDS: '90' })
+    const login = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
+    expect(login).toMatchObject({ expires_in: 60, refresh_expires_in: 90 })
+    on.advance(50)
+    const { body } = await on.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
+    expect(body.expires_in).toBeLessThanOrEqual(40)
+    expect(body.refresh_expires_in).toBeLessThanOrEqual(40)
+    expect(claimsOf(body.access_token).exp).toBeLessThanOrEqual(claimsOf(login.access_token).iat + 91)
+  })
+})

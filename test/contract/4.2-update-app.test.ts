@@ -1,0 +1,308 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildOrganization, buildRole, productionSettings } from '../support/app-fixtures.ts'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
+
+let service: TestService
+let organization: { id: string }
+
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  organization = await buildOrganization(service)
+  await buildRole(service, 'billing', 'org')
+  await buildRole(service, 'auditor', 'global')
+})
+
+function patch(app: { code: string }, body: unknown, target = service): Promise<Reply> {
+  return target.admin('PATCH', `/admin/apps/${app.code}`, { body })
+}
+
+async function read(app: { code: string }): Promise<Json> {
+  return (await service.admin('GET', `/admin/apps/${app.code}`)).body
+}
+
+/** What a field can be set to, and what it is when cleared. */
+const fields: Record<string, { value: unknown; cleared: unknown }> = {
+  description: { value: 'Text', cleared: null },
+  allowed_redirect_urls: { value: ['https://app.example.com/cb'], cleared: [] },
+  auto_grant_on_signup: { value: true, cleared: false },
+  registration_namespace: { value: 'staff', cleared: 'default' },
+  read_namespaces: { value: ['staff', 'partners'], cleared: [] },
+  linked_app_codes: { value: ['other'], cleared: [] },
+  override_role_codes: { value: ['org_admin'], cleared: [] },
+  frontend_url: { value: 'https://app.example.com', cleared: null },
+  allowed_email_domains: { value: ['example.com'], cleared: [] },
+  allowed_auth_methods: { value: ['google'], cleared: [] },
+  webhooks: {
+    value: [{ name: 'a', url: 'https://a.example', events: ['user.registered'], enabled: true, has_secret: false }],
+    cleared: [],
+  },
+  permission_scope: { value: 'roles', cleared: 'services' },
+  sign_up: { value: 'closed', cleared: 'open' },
+}
+
+describe('a change', () => {
+  test.each(Object.entries(fields))('of %s changes that field alone; null and "" clear it', async (field, { value, cleared }) => {
+    const before = await buildApp(service)
+    service.advance(1)
+    const reply = await patch(before, { [field]: value })
+    expect(reply.status).toBe(200)
+    expectHeaders(reply)
+    expect(reply.body).toEqual({ ...before, [field]: value, updated_at: expect.any(String) })
+    expect(reply.body.updated_at > before.updated_at).toBe(true)
+    expect(await read(before)).toEqual(reply.body)
+    for (const blank of [null, '']) {
+      await patch(before, { [field]: value })
+      expect((await patch(before, { [field]: blank })).body[field]).toEqual(cleared)
+    }
+    if (Array.isArray(cleared)) {
+      await patch(before, { [field]: value })
+      expect((await patch(before, { [field]: [] })).body[field]).toEqual([])
+    }
+  })
+
+  test('of service_codes: cleared, they are the code of the app; an empty list is one', async () => {
+    const app = await buildApp(service, { service_codes: ['a'] })
+    expect((await patch(app, { service_codes: [] })).body.service_codes).toEqual([])
+    for (const blank of [null, '']) expect((await patch(app, { service_codes: blank })).body.service_codes).toEqual([app.code])
+  })
+
+  test('of name and status', async () => {
+    const app = await buildApp(service)
+    expect((await patch(app, { name: '  Other  ', status: 'inactive' })).body).toMatchObject({
+      name: 'Other',
+      status: 'inactive',
+    })
+    expect((await patch(app, { status: 'active' })).body).toMatchObject({ name: 'Other', status: 'active' })
+    for (const body of [{ name: '' }, { name: null }, { name: ' ' }, { status: 'gone' }, { status: 1 }])
+      expectError(await patch(app, body), 'validation_failed')
+  })
+
+  test('of nothing changes nothing, also without a body', async () => {
+    const app = await buildApp(service)
+    service.advance(1)
+    expect((await patch(app, {})).body).toEqual(app)
+    const reply = await service.admin('PATCH', `/admin/apps/${app.id}`)
+    expect(reply.status).toBe(200)
+    expect(reply.body).toEqual(app)
+    expect(await service.deps.db('audit_events').where({ app_id: app.id, event: 'app.updated' })).toEqual([])
+  })
+
+  test('takes a record as it was read, but for what is the service’s own', async () => {
+    const app = await buildApp(service, {
+      default_organization_id: organization.id,
+      webhooks: [{ name: 'a', url: 'https://a.example' }],
+    })
+    const { id, code, built_in, created_at, updated_at, ...settings } = app
+    expect((await patch(app, settings)).body).toEqual({ ...app, updated_at: expect.any(String) })
+    const reply = await patch(app, { ...settings, id, built_in, created_at, updated_at })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual([
+      'built_in: unknown_field',
+      'created_at: unknown_field',
+      'id: unknown_field',
+      'updated_at: unknown_field',
+    ])
+  })
+
+  test('that is refused in one field changes none', async () => {
+    const app = await buildApp(service)
+    expectError(await patch(app, { name: 'Other', read_namespaces: ['Not'] }), 'validation_failed')
+    expectError(await patch(app, { name: 'Other', default_role_code: 'org_member' }), 'validation_failed')
+    expect(await read(app)).toEqual(app)
+  })
+
+  test('of an app named by UUID or by code is the same; an unknown one is 404', async () => {
+    const app = await buildApp(service)
+    expect((await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { description: 'x' } })).body.code).toBe(app.code)
+    expectError(await patch({ code: 'no-such-app' }, { description: 'x' }), 'not_found')
+    expectError(await patch({ code: organization.id }, { description: 'x' }), 'not_found')
+  })
+
+  test('is audited with what it was and what it became, and nothing else', async () => {
+    const app = await buildApp(service)
+    const { headers } = await patch(app, { name: 'Renamed', sign_up: 'closed', description: null })
+    const [event] = await service.deps.db('audit_events').where({ app_id: app.id, event: 'app.updated' })
+    expect(event.request_id).toBe(headers.get('x-request-id'))
+    const { before, after } = JSON.parse(event.details)
+    expect(before).toMatchObject({ name: app.name, sign_up: 'open' })
+    expect(after).toMatchObject({ name: 'Renamed', sign_up: 'closed' })
+    expect(
+      Object.keys(after)
+        .filter((field) => field !== 'updated_at')
+        .sort(),
+    ).toEqual(['name', 'sign_up'])
+  })
+})
+
+test('the code never changes: 400 code_immutable, also to what it is', async () => {
+  const app = await buildApp(service)
+  for (const code of ['other', app.code, null, '', 5]) expectError(await patch(app, { code, name: 'x' }), 'code_immutable')
+  expect(await read(app)).toEqual(app)
+})
+
+describe('frontend_url', () => {
+  test.each([
+    ['https://app.example.com/', 'https://app.example.com'],
+    ['https://app.example.com/base/', 'https://app.example.com/base'],
+    ['http://localhost:3000/', 'http://localhost:3000'],
+    ['HTTPS://App.Example.com', 'HTTPS://App.Example.com'],
+    ['https://bücher.example', 'https://bücher.example'],
+    ['http://[::1]:3000', 'http://[::1]:3000'],
+  ])('%s is kept as %s', async (given, kept) => {
+    const app = await buildApp(service)
+    expect((await patch(app, { frontend_url: given })).body.frontend_url).toBe(kept)
+  })
+})
+
+describe('default_organization_id and default_role_code are judged together', () => {
+  const roleFault = ['default_role_code: invalid_value']
+
+  test('a role without an organization is 400', async () => {
+    const app = await buildApp(service)
+    const reply = await patch(app, { default_role_code: 'billing' })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(roleFault)
+    expect((await patch(app, { default_role_code: 'billing', default_organization_id: organization.id })).body).toMatchObject({
+      default_role_code: 'billing',
+    })
+  })
+
+  test('a role joins the organization that is there', async () => {
+    const app = await buildApp(service, { default_organization_id: organization.id })
+    expect(app.default_role_code).toBe('org_member')
+    expect((await patch(app, { default_role_code: 'billing' })).body.default_role_code).toBe('billing')
+    expect((await patch(app, { default_role_code: null })).body).toMatchObject({
+      default_role_code: 'org_member',
+      default_organization_id: organization.id,
+    })
+  })
+
+  test.each([null, ''])('clearing the organization with %j clears the role for good', async (blank) => {
+    const app = await buildApp(service, { default_organization_id: organization.id, default_role_code: 'billing' })
+    expect((await patch(app, { default_organization_id: blank })).body).toMatchObject({
+      default_organization_id: null,
+      default_role_code: null,
+    })
+    expect((await patch(app, { default_organization_id: organization.id })).body.default_role_code).toBe('org_member')
+  })
+
+  test('the organization cannot be cleared while a role is set', async () => {
+    const app = await buildApp(service, { default_organization_id: organization.id, default_role_code: 'billing' })
+    const reply = await patch(app, { default_organization_id: null, default_role_code: 'org_admin' })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(roleFault)
+    expect(await read(app)).toEqual(app)
+  })
+
+  test.each(['system_admin', 'super_admin', 'base_user', 'auditor', 'no-such-role'])(
+    '%s, no org-scoped role, is 400',
+    async (role) => {
+      const app = await buildApp(service, { default_organization_id: organization.id })
+      const reply = await patch(app, { default_role_code: role })
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual(roleFault)
+    },
+  )
+
+  test('an unknown organization is 400', async () => {
+    const app = await buildApp(service)
+    const reply = await patch(app, { default_organization_id: app.id })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(['default_organization_id: invalid_value'])
+  })
+})
+
+describe('at once', () => {
+  test('two changes of different fields both stick, twenty times', async () => {
+    const app = await buildApp(service)
+    for (let round = 0; round < 20; round += 1) {
+      const replies = await Promise.all([
+        patch(app, { description: `d${round}` }),
+        patch(app, { webhooks: [{ name: `w${round}`, url: 'https://a.example' }] }),
+        patch(app, { read_namespaces: [`p${round}`] }),
+        patch({ code: app.id }, { frontend_url: `https://${round}.example` }),
+      ])
+      expect(replies.map((reply) => reply.status)).toEqual([200, 200, 200, 200])
+      expect(await read(app)).toMatchObject({
+        description: `d${round}`,
+        webhooks: [{ name: `w${round}` }],
+        read_namespaces: [`p${round}`],
+        frontend_url: `https://${round}.example`,
+      })
+    }
+  })
+
+  test('a role and the clearing of its organization never leave a role without one', async () => {
+    const app = await buildApp(service)
+    for (let round = 0; round < 10; round += 1) {
+      await patch(app, { default_organization_id: organization.id, default_role_code: null })
+      await Promise.all([patch(app, { default_role_code: 'billing' }), patch(app, { default_organization_id: null })])
+      const row = await service.deps.db('apps').where({ id: app.id }).first()
+      if (row.default_organization_id === null) expect(row.default_role_code).toBeNull()
+    }
+  })
+
+  test('a change and a deletion leave no half of either', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const app = await buildApp(service)
+      const [changed, deleted] = await Promise.all([
+        patch(app, { name: 'x' }),
+        service.admin('DELETE', `/admin/apps/${app.code}`),
+      ])
+      expect([200, 404]).toContain(changed.status)
+      expect(deleted.status).toBe(204)
+      expectError(await patch(app, { name: 'y' }), 'not_found')
+    }
+  })
+})
+
+describe('the built-in app authctl', () => {
+  test.each([
+    { status: 'inactive' },
+    { auto_grant_on_signup: true },
+    { sign_up: 'open' },
+    { sign_up: 'invitation' },
+    { sign_up: null },
+  ])('%j is 409 built_in', async (body) => {
+    expectError(await patch({ code: 'authctl' }, body), 'built_in')
+  })
+
+  test('takes what does it no harm', async () => {
+    const before = await read({ code: 'authctl' })
+    expect(before).toMatchObject({ built_in: true, status: 'active', auto_grant_on_signup: false, sign_up: 'closed' })
+    expect((await patch(before, { description: 'Ours', status: 'active' })).body).toMatchObject({ description: 'Ours' })
+    expectError(await patch(before, { code: 'ours' }), 'code_immutable')
+  })
+
+  test('is never linked', async () => {
+    const app = await buildApp(service)
+    expectError(await patch(app, { linked_app_codes: ['authctl'] }), 'built_in')
+  })
+})
+
+describe('in production mode', () => {
+  let production: TestService
+  beforeAll(async () => {
+    production = await buildService(productionSettings, afterAll)
+  })
+
+  test('redirect URLs cannot be emptied, and an app without any must get some before it is changed', async () => {
+    const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
+    for (const urls of [[], null, '']) {
+      const reply = await patch(app, { allowed_redirect_urls: urls }, production)
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual(['allowed_redirect_urls: required'])
+    }
+    expect((await patch(app, { name: 'Fine' }, production)).status).toBe(200)
+    await production.deps.db('apps').where({ id: app.id }).update({ allowed_redirect_urls: '[]' })
+    expectError(await patch(app, { name: 'Not fine' }, production), 'validation_failed')
+    expect((await patch(app, { name: 'Mended', allowed_redirect_urls: ['https://app.example.com/cb'] }, production)).status).toBe(
+      200,
+    )
+  })
+
+  test('authctl, which redirects nobody, needs none', async () => {
+    expect((await patch({ code: 'authctl' }, { description: 'x' }, production)).status).toBe(200)
+  })
+})

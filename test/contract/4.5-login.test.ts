@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  assignRole,
+  closeAccount,
+  countWrites,
+  insertMembership,
+  insertOrganization,
+  insertPermissions,
+  insertRole,
+} from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+const someEmail = () => `user-${randomUUID()}@example.com`
+const wrong = { password: 'not this password' }
+
+test('a login answers with tokens, the user, the app and no organization', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
+  const { status, body, headers } = await service.login(` ${user.email.toUpperCase()} `, app.code)
+  expect(status).toBe(200)
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(body).toEqual({
+    token_type: 'Bearer',
+    access_token: expect.any(String),
+    expires_in: 900,
+    refresh_token: expect.any(String),
+    refresh_expires_in: 2_592_000,
+    user,
+    app: { id: app.id, code: app.code },
+    organization: null,
+  })
+})
+
+describe('step 2, the app', () => {
+  test('is judged before the account: unknown is 404 and inactive 403 for anybody', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const suspended = (await buildUser(service, app)).user
+    await closeAccount(service, suspended.id, 'suspended')
+    await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
+    for (const email of [user.email, suspended.email, someEmail()]) {
+      for (const extra of [{}, wrong]) {
+        expect((await service.login(email, 'no-such-app', extra)).body).toMatchObject({ status: 404, code: 'app_not_found' })
+        expect((await service.login(email, app.code, extra)).body).toMatchObject({ status: 403, code: 'app_inactive' })
+      }
+    }
+    await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'active' } })
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+  })
+
+  test.for(['', '   ', null, undefined])('named by %j is 400', async (app_code) => {
+    expect((await service.login(someEmail(), '', { app_code })).body).toMatchObject({ status: 400, code: 'app_code_required' })
+  })
+
+  test('is named by its code alone, to the letter', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    for (const code of [app.id, app.code.toUpperCase(), `${app.code}%`, '_', "' or 1=1 --"]) {
+      expect((await service.login(user.email, code)).body).toMatchObject({ status: 404, code: 'app_not_found' })
+    }
+  })
+})
+
+test('a wrong password, an unknown user, one outside the pools, a deleted one and one without a password are one answer', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: `pool-${randomUUID()}` })
+  const { user } = await buildUser(service, app)
+  const outside = (await buildUser(service, elsewhere)).user
+  const deleted = (await buildUser(service, app)).user
+  await closeAccount(service, deleted.id, 'deleted')
+  const bare = (await buildUser(service, app)).user
+  await service.deps.db('users').where({ id: bare.id }).update({ password_hash: null })
+  const suspended = (await buildUser(service, app)).user
+  await closeAccount(service, suspended.id, 'suspended')
+
+  const before = await countWrites(service)
+  const replies = [
+    await service.login(user.email, app.code, wrong),
+    await service.login(user.email, app.code, { password: PASSWORD.toUpperCase() }),
+    await service.login(someEmail(), app.code),
+    await service.login(outside.email, app.code),
+    await service.login(deleted.email, app.code),
+    await service.login(bare.email, app.code),
+    await service.login(suspended.email, app.code, wrong),
+    await service.login(user.email, elsewhere.code),
+  ]
+  for (const { status, body, headers } of replies) {
+    expect(status).toBe(401)
+    const { request_id, ...rest } = body
+    expect(rest).toEqual({ status: 401, code: 'invalid_credentials', title: expect.any(String), detail: null })
+    expect(request_id).toBe(headers.get('x-request-id'))
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('www-authenticate')).toBeNull()
+  }
+  expect(new Set(replies.map(({ body: { request_id, ...rest } }) => JSON.stringify(rest))).size).toBe(1)
+  expect(new Set(replies.map(({ headers }) => [...headers.keys()].sort().join())).size).toBe(1)
+  expect(await countWrites(service)).toEqual(before)
+})
+
+test('suspended, denied and not a member are told only after the right password', async () => {
+  const app = await buildApp(service)
+  const organization = await insertOrganization(service)
+  const { user } = await buildUser(service, app)
+  expect((await service.login(user.email, app.code, wrong)).body.code).toBe('invalid_credentials')
+  expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
+  const inOrganization = { organization_id: organization.id }
+  expect((await service.login(user.email, app.code, { ...inOrganization, ...wrong })).body.code).toBe('invalid_credentials')
+  expect((await service.login(user.email, app.code, inOrganization)).body.code).toBe('organization_membership_required')
+  await closeAccount(service, user.id, 'suspended')
+  expect((await service.login(user.email, app.code, wrong)).body.code).toBe('invalid_credentials')
+  expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'account_suspended' })
+})
+
+describe('organization_id', () => {
+  test('of a member puts the organization and its roles alone into the token', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
+    await insertPermissions(service, 'shop', ['orders:read', 'orders:write'])
+    const [clerk, buyer] = [
+      await insertRole(service, 'org', ['orders:write']),
+      await insertRole(service, 'global', ['orders:read']),
+    ]
+    const { user } = await buildUser(service, app)
+    await assignRole(service, user.id, buyer)
+    const organization = await insertOrganization(service)
+    await insertMembership(service, organization.id, user.id, [clerk, 'org_member'])
+    const roles = ['org_member', clerk].sort()
+
+    const inside = await service.login(user.email, app.code, { organization_id: organization.id })
+    expect(inside.body.organization).toEqual({ ...organization, role_codes: roles })
+    expect(claimsOf(inside.body.access_token)).toMatchObject({ org_id: organization.id, org_slug: organization.slug })
+    expect(claimsOf(inside.body.access_token).roles.sort()).toEqual(roles)
+    expect(claimsOf(inside.body.access_token).permissions).toEqual(['orders:write', 'users:read_self', 'users:update_self'])
+
+    const outside = await service.login(user.email, app.code)
+    expect(outside.body.organization).toBeNull()
+    const claims = claimsOf(outside.body.access_token)
+    expect(claims.roles.sort()).toEqual(['base_user', buyer].sort())
+    expect(claims.permissions).toEqual(['orders:read', 'users:read_self', 'users:update_self'])
+    expect(claims).not.toHaveProperty('org_id')
+    expect(claims).not.toHaveProperty('org_slug')
+  })
+
+  test('of a member without roles gives no role at all', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const organization = await insertOrganization(service)
+    await insertMembership(service, organization.id, user.id, [])
+    const { body } = await service.login(user.email, app.code, { organization_id: organization.id })
+    expect(body.organization.role_codes).toEqual([])
+    expect(claimsOf(body.access_token).roles).toEqual([])
+  })
+
+  test('of nobody and of somebody else are one refusal; a malformed one is 400, null and none are no organization', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const other = await insertOrganization(service)
+    for (const organization_id of [other.id, randomUUID()]) {
+      const { body } = await service.login(user.email, app.code, { organization_id })
+      expect(body).toMatchObject({ status: 403, code: 'organization_membership_required' })
+    }
+    for (const organization_id of ['x', '', other.slug, 5, [other.id]]) {
+      const { body } = await service.login(user.email, app.code, { organization_id })
+      expect(body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: 'organization_id' }] })
+    }
+    expect((await service.login(user.email, app.code, { organization_id: null })).body.organization).toBeNull()
+  })
+})
+
+describe('step 8, access', () => {
+  test('without a grant is refused until an admin grants it', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
+    await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+  })
+
+  test('is open to a system_admin for any app, authctl too, without a row', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    for (const code of [app.code, 'authctl']) expect((await service.login(user.email, code)).body.code).toBe('app_access_denied')
+    await assignRole(service, user.id, 'system_admin')
+    for (const code of [app.code, 'authctl']) {
+      const { status, body } = await service.login(user.email, code)
+      expect(status).toBe(200)
+      expect(claimsOf(body.access_token).roles.sort()).toEqual(['base_user', 'system_admin'])
+    }
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body.apps).toEqual([])
+  })
+
+  test('is not open to a super_admin', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    await assignRole(service, user.id, 'super_admin')
+    for (const code of [app.code, 'authctl']) expect((await service.login(user.email, code)).body.code).toBe('app_access_denied')
+  })
+})
+
+describe('a login without an app', () => {
+  const applessLogin = (on: TestService, email: string, extra: object = {}) =>
+    on.call('POST', '/auth/login', { body: { email, password: PASSWORD, ...extra } })
+
+  test('is 400 while AUTH_REQUIRE_APP_CODE is set, also next to AUTH_ALLOW_BASE_USER_LOGIN', async () => {
+    const both: Record<string, string> = { AUTH_REQUIRE_APP_CODE: 'true', AUTH_ALLOW_BASE_USER_LOGIN: 'true' }
+    for (const settings of [{}, both]) {
+      const on = await buildService(settings)
+      const { user } = await buildUser(on, await buildApp(on))
+      expect((await applessLogin(on, user.email)).body).toMatchObject({ status: 400, code: 'app_code_required' })
+      expect((await applessLogin(on, someEmail())).body).toMatchObject({ status: 400, code: 'app_code_required' })
+    }
+  })
+
+  test('with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
+    const on = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
+    await insertPermissions(on, 'shop', ['orders:read'])
+    const app = await buildApp(on, { auto_grant_on_signup: true })
+    const { user } = await buildUser(on, app)
+    await assignRole(on, user.id, await insertRole(on, 'global', ['orders:read']))
+    await assignRole(on, user.id, 'super_admin')
+    for (const app_code of [undefined, null, '', ' ']) {
+      const { status, body } = await applessLogin(on, user.email, { app_code })
+      expect([status, body.app, body.organization]).toEqual([200, null, null])
+      const claims = claimsOf(body.access_token)
+      expect(claims).toMatchObject({ uid: user.id, aud: 'gatehouse', roles: ['base_user'] })
+      expect(claims.permissions).toEqual(['users:read_self', 'users:update_self'])
+      expect(claims).not.toHaveProperty('app_id')
+      expect(claims).not.toHaveProperty('app_code')
+      const me = await on.call('GET', '/auth/me', { token: body.access_token })
+      expect(me.body).toMatchObject({ app: null, roles: ['base_user'], permissions: claims.permissions })
+      const again = await on.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+      expect(again.body.app).toBeNull()
+      expect(claimsOf(again.body.access_token)).toMatchObject({ roles: ['base_user'], permissions: claims.permissions })
+    }
+    expect(claimsOf((await on.login(user.email, app.code)).body.access_token).roles).toContain('super_admin')
+  })
+
+  test('with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
+    const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false', JWT_ISSUER: 'https://id.example.com' })
+    await insertPermissions(on, 'shop', ['orders:read', 'orders:write'])
+    const role = await insertRole(on, 'global', ['orders:read'])
+    const { user } = await buildUser(on, await buildApp(on))
+    await assignRole(on, user.id, role)
+    const { status, body } = await applessLogin(on, user.email)
+    expect(status).toBe(200)
+    const claims = claimsOf(body.access_token)
+    expect(claims).toMatchObject({ iss: 'https://id.example.com', aud: 'https://id.example.com' })
+    expect(claims.roles.sort()).toEqual(['base_user', role].sort())
+    expect(claims.permissions).toEqual(['orders:read', 'users:read_self', 'users:update_self'])
+    expect((await on.call('GET', '/auth/me', { token: body.access_token })).body.app).toBeNull()
+  })
+
+  test('finds users of the pool default alone, by tag too', async () => {
+    const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false' })
+    const there = await buildUser(on, await buildApp(on, { registration_namespace: 'there' }))
+    const tagged = await buildUser(on, await buildApp(on, { registration_namespace: 'there', read_namespaces: ['default'] }))
+    expect((await applessLogin(on, there.user.email)).body.code).toBe('invalid_credentials')
+    expect((await applessLogin(on, tagged.user.email)).status).toBe(200)
+  })
+})
+
+test.for([
+  ['email', undefined, 'required'],
+  ['email', 'no address', 'invalid_value'],
+  ['password', undefined, 'required'],
+  ['password', '', 'too_short'],
+  ['password', ['x'], 'invalid_type'],
+  ['password', 'x'.repeat(1_025), 'too_long'],
+  ['app_code', 1, 'invalid_type'],
+  ['role_code', 1, 'invalid_type'],
+  ['linked_app_codes', [1], 'invalid_type'],
+  ['linked_app_codes', Array(51).fill('x'), 'too_long'],
+  ['two_factor_code', 123456, 'invalid_type'],
+] as [string, unknown, string][])('%s: %j is refused as %s', async ([path, value, code]) => {
+  const app = await buildApp(service)
+  const { body } = await service.login(someEmail(), app.code, { [path]: value })
+  expect(body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ code }] })
+  expect(body.errors[0].path.split('.')[0]).toBe(path)
+})
+
+test('a login shows the user as registered: no hash, no counters, nothing else', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const { body }: { body: Json } = await service.login(user.email, app.code)
+  expect(Object.keys(body.user).sort()).toEqual(
+    ['created_at', 'email', 'email_verified', 'first_name', 'id', 'last_name', 'namespace', 'namespaces', 'status'].sort(),
+  )
+})

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditEvents, closeAccount } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+const grantPath = (user: { id: string }, app: { id: string }) => `/admin/users/${user.id}/apps/${app.id}`
+const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+const me = (token: string) => service.call('GET', '/auth/me', { token })
+const revocationsOf = (userId: string): Promise<Json[]> =>
+  service.deps.db('revocations').where({ user_id: userId }).orderBy('cursor')
+const inSeconds = (seconds: number) => new Date(service.deps.clock() + seconds * 1000).toISOString()
+
+async function expectAlive(tokens: Json): Promise<Json> {
+  expect((await me(tokens.access_token)).status).toBe(200)
+  const { status, body } = await refresh(tokens.refresh_token)
+  expect(status).toBe(200)
+  return body
+}
+
+async function expectDead(tokens: Json): Promise<void> {
+  expect((await me(tokens.access_token)).body).toMatchObject({ status: 401, code: 'token_revoked' })
+  expect((await refresh(tokens.refresh_token)).body).toMatchObject({ status: 401, code: 'invalid_refresh_token' })
+}
+
+test('a grant opens the app, a revoke closes it and kills its tokens at once', async () => {
+  const app = await buildApp(service)
+  const { user, access, access_token } = await buildUser(service, app)
+  expect(access).toBe('pending')
+  expect(access_token).toBeUndefined()
+  expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
+
+  const path = grantPath(user, app)
+  const granted = await service.admin('POST', path)
+  expect(granted.status).toBe(201)
+  expect(granted.body).toEqual({
+    user_id: user.id,
+    app_id: app.id,
+    app_code: app.code,
+    status: 'active',
+    granted_via: 'admin',
+    reason: null,
+    granted_at: expect.any(String),
+    expires_at: null,
+    revoked_at: null,
+  })
+  const again = await service.admin('POST', path)
+  expect(again.status).toBe(200)
+  expect(again.body).toEqual(granted.body)
+
+  const login = (await service.login(user.email, app.code)).body
+  expect((await me(login.access_token)).status).toBe(200)
+
+  const revoked = await service.admin('DELETE', path)
+  expect(revoked.status).toBe(200)
+  expect(revoked.body).toEqual({ ...granted.body, status: 'revoked', revoked_at: expect.any(String) })
+  await expectDead(login)
+  expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
+  expect((await service.admin('DELETE', path)).body).toMatchObject({ status: 404, code: 'not_found' })
+})
+
+test('a grant made again opens the app for new tokens, while old ones of either kind stay dead', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const path = grantPath(user, app)
+  const dead: Json[] = []
+  for (let round = 0; round < 3; round += 1) {
+    expect((await service.admin('POST', path)).status).toBe(201)
+    for (const tokens of dead) await expectDead(tokens)
+    const tokens = (await service.login(user.email, app.code)).body
+    dead.push(await expectAlive(tokens))
+    await service.admin('DELETE', path)
+  }
+  for (const tokens of dead) await expectDead(tokens)
+  const revocations = await revocationsOf(user.id)
+  expect(revocations.map((row) => [row.app_id, row.session_id, row.min_tv])).toEqual([
+    [app.id, null, 1],
+    [app.id, null, 2],
+    [app.id, null, 3],
+  ])
+})
+
+test('a revoke leaves the tokens and sessions of other apps and other users alone', async () => {
+  const [app, other] = [
+    await buildApp(service, { auto_grant_on_signup: true }),
+    await buildApp(service, { auto_grant_on_signup: true }),
+  ]
+  const { user } = await buildUser(service, app)
+  const neighbour = await buildUser(service, app)
+  const [here, there] = [await service.login(user.email, app.code), await service.login(user.email, other.code)]
+  await service.admin('DELETE', grantPath(user, app))
+  await expectDead(here.body)
+  const next = await expectAlive(there.body)
+  await expectAlive(neighbour)
+  expect(claimsOf(next.access_token).tv).toBe(claimsOf(there.body.access_token).tv + 1)
+  expect((await service.login(user.email, other.code)).status).toBe(200)
+  await service.admin('DELETE', grantPath(user, other))
+  await expectDead(next)
+})
+
+test('every token of the app dies, however many sessions and rotations there were', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const first = await buildUser(service, app)
+  const second = (await service.login(first.user.email, app.code)).body
+  const rotated = (await refresh(second.refresh_token)).body
+  await service.admin('DELETE', grantPath(first.user, app))
+  for (const tokens of [first, second, rotated]) await expectDead(tokens)
+  expect(await revocationsOf(first.user.id)).toHaveLength(1)
+})
+
+describe('expires_at', () => {
+  test('ends the access, and can be moved and cleared while it lasts', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const path = grantPath(user, app)
+    const soon = inSeconds(60)
+    const granted = await service.admin('POST', path, { body: { expires_at: soon, reason: 'trial' } })
+    expect(granted.body).toMatchObject({ status: 'active', expires_at: soon, reason: 'trial' })
+    expect((await service.admin('POST', path)).body).toEqual(granted.body)
+    const later = inSeconds(120)
+    const moved = await service.admin('POST', path, { body: { expires_at: later } })
+    expect([moved.status, moved.body.expires_at, moved.body.reason]).toEqual([200, later, 'trial'])
+    service.advance(61)
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+    service.advance(60)
+    expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
+    const renewed = await service.admin('POST', path)
+    expect([renewed.status, renewed.body.expires_at, renewed.body.reason]).toEqual([201, null, null])
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+    await service.admin('POST', path, { body: { expires_at: inSeconds(60) } })
+    for (const expires_at of [null, '']) {
+      expect((await service.admin('POST', path, { body: { expires_at } })).body.expires_at).toBeNull()
+    }
+  })
+
+  test('takes any offset and is shown in UTC', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const body = { expires_at: '2999-01-01T01:00:00.5+01:00' }
+    expect((await service.admin('POST', grantPath(user, app), { body })).body.expires_at).toBe('2999-01-01T00:00:00.500Z')
+  })
+
+  test.for(['2020-01-01T00:00:00Z', 'tomorrow', '2999-01-01', '2999-02-30T00:00:00Z', 4102444800000, true, {}])(
+    'is refused as %j, and nothing is granted',
+    async (expires_at) => {
+      const app = await buildApp(service)
+      const { user } = await buildUser(service, app)
+      const { body } = await service.admin('POST', grantPath(user, app), { body: { expires_at } })
+      expect(body).toMatchObject({ status: 400, code: 'validation_failed' })
+      expect(body.errors[0].path).toBe('expires_at')
+      expect((await service.admin('GET', `/admin/users/${user.id}/apps`)).body.items).toEqual([])
+    },
+  )
+
+  test('given with a new grant does not come back from the revoked one', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const path = grantPath(user, app)
+    await service.admin('POST', path, { body: { expires_at: inSeconds(600), reason: 'trial' } })
+    await service.admin('DELETE', path)
+    expect((await service.admin('POST', path)).body).toMatchObject({
+      status: 'active',
+      expires_at: null,
+      reason: null,
+      revoked_at: null,
+    })
+  })
+})
+
+test('an unknown field is named and nothing is granted', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const { body } = await service.admin('POST', grantPath(user, app), { body: { status: 'active' } })
+  expect(body).toMatchObject({ status: 400, errors: [{ path: 'status', code: 'unknown_field' }] })
+  expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
+})
+
+test('user and app are taken by id, the app by code too; what is unknown, malformed or deleted is 404', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  expect((await service.admin('POST', grantPath(user, { id: app.code }))).status).toBe(201)
+  expect((await service.admin('DELETE', grantPath(user, { id: app.code }))).status).toBe(200)
+  const gone = (await buildUser(service, app)).user
+  await closeAccount(service, gone.id, 'deleted')
+  const nowhere = [
+    grantPath({ id: randomUUID() }, app),
+    grantPath(user, { id: randomUUID() }),
+    grantPath({ id: 'x' }, app),
+    grantPath(user, { id: 'No-Such-App' }),
+    grantPath({ id: user.email }, app),
+    grantPath(gone, app),
+  ]
+  for (const path of nowhere) {
+    for (const method of ['POST', 'DELETE']) {
+      expect((await service.admin(method, path)).body, `${method} ${path}`).toMatchObject({ status: 404, code: 'not_found' })
+    }
+  }
+})
+
+test('only a system_admin grants and revokes', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user, access_token } = await buildUser(service, app)
+  const other = await buildApp(service)
+  for (const [method, target] of [
+    ['POST', other],
+    ['DELETE', app],
+  ] as const) {
+    const path = grantPath(user, target)
+    expect((await service.call(method, path)).body).toMatchObject({ status: 401, code: 'token_missing' })
+    expect((await service.call(method, path, { token: access_token })).body).toMatchObject({
+      status: 403,
+      code: 'system_admin_required',
+    })
+  }
+  expect((await me(access_token)).status).toBe(200)
+})
+
+test('grants are listed of the user and of the app, newest first, revoked ones too', async () => {
+  const apps = [await buildApp(service), await buildApp(service), await buildApp(service)]
+  const { user } = await buildUser(service, apps[0])
+  for (const app of apps) await service.admin('POST', grantPath(user, app))
+  await service.admin('DELETE', grantPath(user, apps[1]))
+  const { body } = await service.admin('GET', `/admin/users/${user.id}/apps`)
+  expect(body.next_cursor).toBeNull()
+  expect(body.items.map((grant: Json) => [grant.app_code, grant.status])).toEqual([
+    [apps[2].code, 'active'],
+    [apps[1].code, 'revoked'],
+    [apps[0].code, 'active'],
+  ])
+  const of = await service.admin('GET', `/admin/apps/${apps[1].code}/users`)
+  expect(of.body.items).toEqual([{ ...body.items[1], user }])
+  const first = (await service.admin('GET', `/admin/users/${user.id}/apps?limit=2`)).body
+  const second = (await service.admin('GET', `/admin/users/${user.id}/apps?limit=2&cursor=${first.next_cursor}`)).body
+  expect([...first.items, ...second.items]).toEqual(body.items)
+  expect(second.next_cursor).toBeNull()
+})
+
+test('each change is audited once with who did it and what changed; one that changes nothing is not', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const path = grantPath(user, app)
+  const { headers } = await service.admin('POST', path, { body: { reason: 'asked' } })
+  await service.admin('POST', path)
+  await service.admin('DELETE', path)
+  await service.admin('DELETE', path)
+  const about = { user_id: user.id, app_id: app.id }
+  const created = await auditEvents(service, { event: 'grant.created', ...about })
+  expect(created).toMatchObject([
+    {
+      actor_type: 'user',
+      request_id: headers.get('x-request-id'),
+      details: { before: null, after: { status: 'active', reason: 'asked' } },
+    },
+  ])
+  expect(await auditEvents(service, { event: 'grant.revoked', ...about })).toHaveLength(1)
+})

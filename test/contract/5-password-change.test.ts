@@ -1,0 +1,84 @@
+// decisions 5: changing the own password.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+
+const NEW_PASSWORD = 'a new horse battery staple'
+let service: TestService
+let app: Json
+
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
+const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+const change = (token: string, body: Json = { current_password: PASSWORD, new_password: NEW_PASSWORD }) =>
+  service.call('POST', '/auth/password/change', { token, body })
+
+test('the session of the change goes on with new tokens, every other one ends, and only the new password logs in', async () => {
+  const { user, access_token, refresh_token } = await buildUser(service, app)
+  const elsewhere = (await service.login(user.email, app.code)).body
+  const { status, body } = await change(access_token)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ token_type: 'Bearer', user: { id: user.id }, app: { code: app.code }, organization: null })
+  expect(claimsOf(body.access_token)).toMatchObject({ sid: claimsOf(access_token).sid, tv: claimsOf(access_token).tv + 1 })
+
+  expect(await me(body.access_token)).toBe(200)
+  expect([await me(access_token), await me(elsewhere.access_token)]).toEqual([401, 401])
+  expect((await refresh(elsewhere.refresh_token)).status).toBe(401)
+  expect((await refresh(refresh_token)).body.code).toBe('invalid_refresh_token')
+  const next = await refresh(body.refresh_token)
+  expect(next.status).toBe(200)
+  expect(await me(next.body.access_token)).toBe(200)
+
+  expect((await service.login(user.email, app.code)).body.code).toBe('invalid_credentials')
+  expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
+})
+
+test('a wrong current password changes nothing, and counts like a failed login', async () => {
+  const strict = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '4/60' })
+  const place = await buildApp(strict, { auto_grant_on_signup: true })
+  const { user, access_token } = await buildUser(strict, place)
+  const guess = () =>
+    strict.call('POST', '/auth/password/change', {
+      token: access_token,
+      body: { current_password: 'a wrong guess', new_password: NEW_PASSWORD },
+    })
+  const codes: string[] = []
+  for (let tries = 0; tries < 5; tries += 1) codes.push((await guess()).body.code)
+  expect(codes).toEqual(['invalid_credentials', 'invalid_credentials', 'invalid_credentials', 'account_locked', 'rate_limited'])
+  strict.advance(1_000)
+  expect((await strict.login(user.email, place.code)).status).toBe(200)
+})
+
+test.each([
+  ['too short', 'short', 'too_short'],
+  ['the e-mail address', undefined, 'invalid_value'],
+])('a new password that is %s is refused, naming the field', async (_, candidate, code) => {
+  const { user, access_token } = await buildUser(service, app)
+  const { status, body } = await change(access_token, { current_password: PASSWORD, new_password: candidate ?? user.email })
+  expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path: 'new_password', code }] })
+  expect(await me(access_token)).toBe(200)
+})
+
+test('of ten changes at once one wins, and exactly its tokens live', async () => {
+  const { user, access_token } = await buildUser(service, app)
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      change(access_token, { current_password: PASSWORD, new_password: `${NEW_PASSWORD} ${index}` }),
+    ),
+  )
+  const won = answers.filter(({ status }) => status === 200)
+  expect(won).toHaveLength(1)
+  expect(await me(won[0]!.body.access_token)).toBe(200)
+  const index = answers.indexOf(won[0]!)
+  expect((await service.login(user.email, app.code, { password: `${NEW_PASSWORD} ${index}` })).status).toBe(200)
+  const live = await service.deps
+    .db('refresh_tokens')
+    .join('sessions', 'sessions.id', 'session_id')
+    .where({ user_id: user.id })
+    .whereNull('used_at')
+    .whereNull('ended_at')
+  expect(live).toHaveLength(2)
+})

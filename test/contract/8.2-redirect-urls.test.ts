@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { buildApp, buildService, type TestService } from '../support/service.ts'
+
+// Which rules an app may have; how candidates are held against them is tested beside lib/redirect-url.ts.
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+test.each([
+  'https://app.example.com',
+  'https://app.example.com/',
+  'https://app.example.com/cb?x=1&y=2',
+  'https://app.example.com/*',
+  'https://app.example.com/app/*',
+  'https://app.example.com/app*',
+  'https://app.example.com/?next=*',
+  'http://localhost:3000/cb',
+  'http://127.0.0.1:8080/*',
+  'http://[::1]:3000/cb',
+  'HTTPS://App.Example.COM/CB',
+  'https://app.example.com/%20',
+  'https://app.example.com/ü',
+  'https://bücher.example/cb',
+  'com.example.app:/cb',
+  'com.example.app://cb/x?y=z',
+  'com.example.my-app:/cb',
+])('%s is a rule, kept as it was given', async (rule) => {
+  expect((await buildApp(service, { allowed_redirect_urls: [rule] })).allowed_redirect_urls).toEqual([rule])
+})
+
+test.each([
+  '',
+  '*',
+  'https://*',
+  'https://*/',
+  'https://*.example.com/',
+  'https://app.example.com*',
+  'https://app.example.com:*/',
+  'https://app.example.com/*/cb',
+  'https://app.example.com/**',
+  'https://app.example.com/*?x=*',
+  'https://app.example.com/*#',
+  'https://app.example.com/#frag',
+  'https://app.example.com/#',
+  'https://user@app.example.com/',
+  'https://user:pass@app.example.com/',
+  'https://@app.example.com/',
+  'https://app.example.com\\@evil.example/',
+  'https://app.example.com/a\\b',
+  'https://app.example.com/../x',
+  'https://app.example.com/./x',
+  'https://app.example.com/x/..',
+  'https://app.example.com/..*',
+  'https://app.example.com/%2e%2e/x',
+  'https://app.example.com/.%2E/*',
+  'https://app.example.com/%2f%2e%2e%2fx',
+  ' https://app.example.com/',
+  'https://app.example.com/ ',
+  'https://app.example.com/a b',
+  'https://app.example.com/\t',
+  'https://app.example.com/\n',
+  'ht\ntps://app.example.com/',
+  'https://app.example.com/\u007f',
+  'https:app.example.com/',
+  'https:/app.example.com/',
+  'https:///app.example.com/',
+  'https://',
+  'https:///',
+  'https://app.example.com:99999/',
+  'https://exa mple.com/',
+  '//app.example.com/cb',
+  '/cb',
+  'cb',
+  'app.example.com/cb',
+  'localhost:3000/cb',
+  'javascript:alert(1)',
+  'JavaScript:alert(1)//.',
+  'data:text/html,x',
+  'data:text/html;a.b,x',
+  'vbscript:x',
+  'file:///etc/passwd',
+  'ftp://app.example.com/',
+  'blob:https://app.example.com/x',
+  'about:blank',
+  'myapp:/cb',
+  'com.example.app:/*',
+  'com.example.app:/cb*',
+  'com.example.app:/cb#x',
+  'com.example.app://user@host/cb',
+  '.com:/cb',
+  '1com.example:/cb',
+])('%j is none', async (rule) => {
+  const reply = await service.admin('POST', '/admin/apps', {
+    body: { code: 'never', name: 'Never', allowed_redirect_urls: ['https://fine.example/', rule] },
+  })
+  expectError(reply, 'validation_failed')
+  expect(faultsOf(reply)).toEqual(['allowed_redirect_urls.1: invalid_value'])
+})
+
+test('a rule is a string of at most 2,000 characters, and there are at most 200', async () => {
+  const longest = `https://app.example.com/${'x'.repeat(2_000 - 'https://app.example.com/'.length)}`
+  const most = Array.from({ length: 200 }, (_, index) => `https://app.example.com/${index}`)
+  for (const urls of [[longest], most])
+    expect((await buildApp(service, { allowed_redirect_urls: urls })).allowed_redirect_urls).toEqual(urls)
+  const faulty: [unknown, string][] = [
+    [[`${longest}x`], 'allowed_redirect_urls.0: too_long'],
+    [[...most, 'https://app.example.com/201'], 'allowed_redirect_urls: too_long'],
+    [[5], 'allowed_redirect_urls.0: invalid_type'],
+    [[null], 'allowed_redirect_urls.0: invalid_type'],
+    [[['https://app.example.com/']], 'allowed_redirect_urls.0: invalid_type'],
+    ['https://app.example.com/', 'allowed_redirect_urls: invalid_type'],
+  ]
+  for (const [urls, fault] of faulty) {
+    const reply = await service.admin('POST', '/admin/apps', {
+      body: { code: 'never', name: 'Never', allowed_redirect_urls: urls },
+    })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toContain(fault)
+  }
+})

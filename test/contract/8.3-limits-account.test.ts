@@ -1,0 +1,224 @@
+// contract 8.3 and 4.5 step 1: the per-account limit, keyed by a hash of the e-mail.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
+import { countBcrypts } from '../support/counting-hasher.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { closeAccount } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+
+const wrong = { password: 'not this password' }
+const someEmail = () => `user-${randomUUID()}@example.com`
+
+interface World {
+  service: TestService
+  app: Json
+  user: Json
+}
+
+async function build(limit: string, settings: Record<string, string> = {}): Promise<World> {
+  const service = freezeClock(
+    await buildService({ AUTH_RATE_LIMIT_ACCOUNT: limit, AUTH_LOCKOUT_THRESHOLD: '1000', ...settings }),
+  )
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  return { service, app, user: (await buildUser(service, app)).user }
+}
+
+/** What is counted now, by the rows of all accounts. */
+async function countedBy(service: TestService): Promise<number[]> {
+  const rows: { count: number }[] = await service.deps.db('rate_limits').where('key', 'like', 'account:%').andWhere('count', '>', 0)
+  return rows.map(({ count }) => count)
+}
+
+function expectLimited(reply: Reply, seconds: number): void {
+  expectError(reply, 'rate_limited')
+  expect(reply.headers.get('retry-after')).toBe(String(seconds))
+}
+
+test('COUNT wrong passwords in SECONDS, then 429 for the right one too, until the window that the first began has ended', async () => {
+  const { service, app, user } = await build('3/60')
+  for (const seconds of [25, 20, 5]) {
+    expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+    service.advance(seconds)
+  }
+  expectLimited(await service.login(user.email, app.code, wrong), 10)
+  expectLimited(await service.login(user.email, app.code), 10)
+  service.advance(9.5)
+  expectLimited(await service.login(user.email, app.code), 1)
+  service.advance(0.5)
+  // A new window, of three again.
+  for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+  expectLimited(await service.login(user.email, app.code), 60)
+  service.advance(60)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+})
+
+test('`off` limits nothing and counts nothing', async () => {
+  const { service, app, user } = await build('off')
+  for (let i = 0; i < 30; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+  expect(await countedBy(service)).toEqual([])
+})
+
+test('the default is 20 in 300 seconds', async () => {
+  const service = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000' }))
+  const app = await buildApp(service)
+  const email = someEmail()
+  for (let i = 0; i < 20; i += 1) expectError(await service.login(email, app.code, wrong), 'invalid_credentials')
+  expectLimited(await service.login(email, app.code), 300)
+})
+
+describe('what is given back', () => {
+  test('a login that succeeds, any number of times', async () => {
+    const { service, app, user } = await build('2/60')
+    expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+    for (let i = 0; i < 10; i += 1) expect((await service.login(user.email, app.code)).status).toBe(200)
+    expect(await countedBy(service)).toEqual([1])
+    expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+    expectLimited(await service.login(user.email, app.code), 60)
+  })
+
+  test('whatever is refused for another reason than the credentials', async () => {
+    const { service, app, user } = await build('2/60')
+    const closed = await buildApp(service)
+    const inactive = await buildApp(service)
+    await service.admin('PATCH', `/admin/apps/${inactive.id}`, { body: { status: 'inactive' } })
+    for (let i = 0; i < 3; i += 1) {
+      expectError(await service.login(user.email, closed.code), 'app_access_denied')
+      expectError(await service.login(user.email, inactive.code), 'app_inactive')
+      expectError(await service.login(user.email, 'no-such-app'), 'app_not_found')
+      expectError(await service.login(user.email, ' '), 'app_code_required')
+      expectError(await service.login(user.email, app.code, { organization_id: randomUUID() }), 'organization_membership_required')
+      expectError(await service.login(user.email, app.code, { password: '' }), 'validation_failed')
+    }
+    await closeAccount(service, user.id, 'suspended')
+    for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code), 'account_suspended')
+    expect(await countedBy(service)).toEqual([])
+  })
+
+  test('goes back to the window it was taken from, and to no later one', async () => {
+    const { service, app, user } = await build('2/60')
+    const { takeAttempt, giveBackAttempt } = await import('../../packages/server/src/resources/rate-limits/take-attempt.ts')
+    const key = 'account:anybody'
+    const limit = { count: 2, seconds: 60 }
+    const old = await takeAttempt(service.deps, key, limit)
+    service.advance(60)
+    await takeAttempt(service.deps, key, limit)
+    await giveBackAttempt(service.deps, old)
+    expect(await countedBy(service)).toEqual([1])
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+  })
+
+  test('a try that is refused by the limit takes no room', async () => {
+    const { service, app, user } = await build('3/60')
+    const hasher = await countBcrypts(service)
+    // Two wrong ones and, at once, more right ones than there is room for: whoever passes makes room again.
+    for (let i = 0; i < 2; i += 1) await service.login(user.email, app.code, wrong)
+    const replies = await atOnce(20, () => service.login(user.email, app.code))
+    expect(new Set(replies.map(({ status }) => status)).size).toBeLessThanOrEqual(2)
+    expect(replies.some(({ status }) => status === 200)).toBe(true)
+    expect(await countedBy(service)).toEqual([2])
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+    expect(hasher.verified).toBe(2 + replies.filter(({ status }) => status === 200).length + 1)
+  })
+})
+
+describe('what is counted together', () => {
+  test('the address in any spelling, through any app, by login and register_or_login', async () => {
+    const { service, app, user } = await build('4/60')
+    const other = await buildApp(service, { registration_namespace: 'elsewhere' })
+    expectError(await service.login(` ${user.email.toUpperCase()} `, app.code, wrong), 'invalid_credentials')
+    expectError(await service.login(user.email, other.code), 'invalid_credentials')
+    const enter = () => service.register(user.email, app.code, { mode: 'register_or_login', ...wrong })
+    expectError(await enter(), 'invalid_credentials')
+    expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+    expectLimited(await enter(), 60)
+    expectLimited(await service.login(user.email, other.code), 60)
+    // Others are not concerned.
+    expectError(await service.login(someEmail(), app.code, wrong), 'invalid_credentials')
+    expect((await buildUser(service, app)).user).toBeDefined()
+  })
+
+  test('the key does not tell the address', async () => {
+    const { service, app, user } = await build('4/60')
+    await service.login(user.email, app.code, wrong)
+    const rows = JSON.stringify(await service.deps.db('rate_limits'))
+    expect(rows).toContain('account:')
+    expect(rows).not.toContain(user.email)
+    expect(rows).not.toContain(user.id)
+  })
+})
+
+test('an address that nobody has is limited just as one that somebody has', async () => {
+  const { service, app, user } = await build('3/60')
+  const sequenceOf = async (email: string) => {
+    const seen: unknown[] = []
+    for (let i = 0; i < 5; i += 1) {
+      const { status, body, headers } = await service.login(email, app.code, wrong)
+      const { request_id, ...rest } = body
+      seen.push([status, rest, headers.get('retry-after')])
+    }
+    return seen
+  }
+  const known = await sequenceOf(user.email)
+  expect(known.map((each) => (each as [number])[0])).toEqual([401, 401, 401, 429, 429])
+  expect(await sequenceOf(someEmail())).toEqual(known)
+})
+
+test('of 50 wrong passwords at once no more than the limit are verified, and so many are counted', async () => {
+  const { service, app, user } = await build('5/60')
+  const hasher = await countBcrypts(service)
+  for (const email of [user.email, someEmail()]) {
+    hasher.reset()
+    const replies = await atOnce(50, () => service.login(email, app.code, wrong))
+    expect(replies.filter(({ body }) => body.code === 'invalid_credentials')).toHaveLength(5)
+    expect(replies.filter(({ body }) => body.code === 'rate_limited')).toHaveLength(45)
+    expect(hasher.verified).toBe(5)
+  }
+  expect(await countedBy(service)).toEqual([5, 5])
+})
+
+test('of 50 right passwords at once all that pass are given back', async () => {
+  const { service, app, user } = await build('5/60')
+  const replies = await atOnce(50, () => service.login(user.email, app.code))
+  expect(replies.every(({ status }) => status === 200 || status === 429)).toBe(true)
+  expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5)
+  expect(await countedBy(service)).toEqual([])
+})
+
+test('it and the limit by address do not count for one another', async () => {
+  const { service, app, user } = await build('3/60', { AUTH_RATE_LIMIT_IP: '10/60' })
+  await service.deps.db('rate_limits').delete()
+  for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+  expectError(await service.login(user.email, app.code), 'rate_limited')
+  // The address has six left, whoever they are for.
+  for (let i = 0; i < 6; i += 1) expectError(await service.login(someEmail(), app.code, wrong), 'invalid_credentials')
+  const email = someEmail()
+  expectError(await service.login(email, app.code, wrong), 'rate_limited')
+  expect(await countedBy(service)).toEqual([3, 1, 1, 1, 1, 1, 1])
+})
+
+test('exactly one bcrypt runs for anybody, whoever it is', async () => {
+  const { service, app, user } = await build('off')
+  const closed = await buildApp(service)
+  const bare = (await buildUser(service, app)).user
+  await service.deps.db('users').where({ id: bare.id }).update({ password_hash: null })
+  const deleted = (await buildUser(service, app)).user
+  await closeAccount(service, deleted.id, 'deleted')
+  const hasher = await countBcrypts(service)
+  const tries: [string, string, object][] = [
+    [user.email, app.code, {}],
+    [user.email, app.code, wrong],
+    [user.email, closed.code, {}],
+    [someEmail(), app.code, wrong],
+    [someEmail(), app.code, { password: 'x'.repeat(1_024) }],
+    [bare.email, app.code, {}],
+    [deleted.email, app.code, {}],
+  ]
+  for (const [email, code, extra] of tries) {
+    hasher.reset()
+    await service.login(email, code, extra as Record<string, unknown>)
+    expect([hasher.verified, hasher.hashed], email).toEqual([1, 0])
+  }
+})

@@ -1,0 +1,334 @@
+// contract 8.3 and decisions 5: the lockout of an account after repeated failures.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
+import { countBcrypts } from '../support/counting-hasher.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { auditEvents, closeAccount } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+
+const wrong = { password: 'not this password' }
+const someEmail = () => `user-${randomUUID()}@example.com`
+
+interface World {
+  service: TestService
+  app: Json
+  user: Json
+}
+
+/** Three failures lock for 100 seconds. */
+async function build(settings: Record<string, string> = {}): Promise<World> {
+  const service = freezeClock(
+    await buildService({
+      AUTH_LOCKOUT_THRESHOLD: '3',
+      AUTH_LOCKOUT_SECONDS: '100',
+      AUTH_RATE_LIMIT_ACCOUNT: 'off',
+      ...settings,
+    }),
+  )
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  return { service, app, user: (await buildUser(service, app)).user }
+}
+
+function expectLocked(reply: Reply, seconds: number): void {
+  expectError(reply, 'account_locked')
+  expect(reply.headers.get('retry-after')).toBe(String(seconds))
+}
+
+async function fail({ service, app }: World, email: string, times: number): Promise<void> {
+  for (let i = 0; i < times; i += 1) expectError(await service.login(email, app.code, wrong), 'invalid_credentials')
+}
+
+const failuresOf = async (service: TestService): Promise<number[]> => service.deps.db('lockouts').orderBy('key').pluck('failures')
+
+test('the failure that reaches the threshold locks: 423 with the right password too, and Retry-After', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  await fail(world, user.email, 3)
+  expectLocked(await service.login(user.email, app.code, wrong), 100)
+  expectLocked(await service.login(user.email, app.code), 100)
+  service.advance(99.2)
+  expectLocked(await service.login(user.email, app.code), 1)
+  service.advance(0.8)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+})
+
+test('tries while locked neither count nor prolong, and verify nothing', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  await fail(world, user.email, 3)
+  const hasher = await countBcrypts(service)
+  for (let i = 0; i < 9; i += 1) {
+    service.advance(10)
+    expectLocked(await service.login(user.email, app.code, wrong), 90 - i * 10)
+  }
+  expect(hasher.verified).toBe(0)
+  service.advance(10)
+  // At zero again: two failures do not lock, the third does.
+  await fail(world, user.email, 2)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+})
+
+test('after the lock the count starts at zero', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  await fail(world, user.email, 3)
+  service.advance(100)
+  await fail(world, user.email, 3)
+  expectLocked(await service.login(user.email, app.code), 100)
+})
+
+test('a lock time after the last failure the count starts at zero; each failure before that keeps it', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  await fail(world, user.email, 2)
+  service.advance(100)
+  await fail(world, user.email, 1)
+  service.advance(99)
+  await fail(world, user.email, 1)
+  service.advance(99)
+  await fail(world, user.email, 1)
+  expectLocked(await service.login(user.email, app.code), 100)
+})
+
+test('a threshold of one locks at the first failure, each time', async () => {
+  const world = await build({ AUTH_LOCKOUT_THRESHOLD: '1' })
+  const { service, app, user } = world
+  for (let round = 0; round < 3; round += 1) {
+    await fail(world, user.email, 1)
+    expectLocked(await service.login(user.email, app.code), 100)
+    service.advance(100)
+  }
+})
+
+test('the defaults are 10 failures and 900 seconds', async () => {
+  const service = freezeClock(await buildService())
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  await fail({ service, app, user }, user.email, 10)
+  expectLocked(await service.login(user.email, app.code), 900)
+})
+
+describe('a complete login', () => {
+  test('clears', async () => {
+    const world = await build()
+    const { service, app, user } = world
+    for (let round = 0; round < 3; round += 1) {
+      await fail(world, user.email, 2)
+      expect((await service.login(user.email, app.code)).status).toBe(200)
+      expect(await failuresOf(service)).toEqual([])
+    }
+  })
+
+  test('is what it takes: a right password that is refused later neither counts nor clears, nor keeps the count alive', async () => {
+    const world = await build()
+    const { service, app, user } = world
+    const closed = await buildApp(service)
+    await fail(world, user.email, 2)
+    const refuseAll = async () => {
+      for (let i = 0; i < 3; i += 1) {
+        expectError(await service.login(user.email, closed.code), 'app_access_denied')
+        const elsewhere = { organization_id: randomUUID() }
+        expectError(await service.login(user.email, app.code, elsewhere), 'organization_membership_required')
+        expectError(await service.login(user.email, 'no-such-app'), 'app_not_found')
+      }
+    }
+    await refuseAll()
+    expect(await failuresOf(service)).toEqual([2])
+    service.advance(60)
+    await refuseAll()
+    service.advance(40)
+    // 100 seconds after the last failure, whatever came between.
+    await fail(world, user.email, 2)
+    expect(await failuresOf(service)).toEqual([2])
+    await fail(world, user.email, 1)
+    expectLocked(await service.login(user.email, closed.code), 100)
+    expectLocked(await service.login(user.email, app.code), 100)
+  })
+
+  test('of a suspended user is none', async () => {
+    const world = await build()
+    const { service, app, user } = world
+    await fail(world, user.email, 1)
+    await closeAccount(service, user.id, 'suspended')
+    expectError(await service.login(user.email, app.code), 'account_suspended')
+    await fail(world, user.email, 2)
+    expectLocked(await service.login(user.email, app.code), 100)
+  })
+
+  test('through register_or_login counts and clears like any other', async () => {
+    const world = await build()
+    const { service, app, user } = world
+    const enter = (extra: object = {}) => service.register(user.email, app.code, { mode: 'register_or_login', ...extra })
+    expectError(await enter(wrong), 'invalid_credentials')
+    await fail(world, user.email, 1)
+    expect((await enter()).status).toBe(200)
+    expect(await failuresOf(service)).toEqual([])
+    await fail(world, user.email, 2)
+    expectError(await enter(wrong), 'invalid_credentials')
+    expectLocked(await enter(), 100)
+  })
+})
+
+test('one user is counted through all apps together, and others not at all', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  const second = await buildApp(service, { auto_grant_on_signup: true })
+  const neighbour = (await buildUser(service, app)).user
+  expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
+  expectError(await service.login(user.email, second.code, wrong), 'invalid_credentials')
+  expectError(await service.login(user.email.toUpperCase(), second.code, wrong), 'invalid_credentials')
+  for (const code of [app.code, second.code]) expectLocked(await service.login(user.email, code), 100)
+  expect((await service.login(neighbour.email, app.code)).status).toBe(200)
+})
+
+test('two users of one address are locked one by one', async () => {
+  const { service, app, user } = await build()
+  const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
+  await service.register(user.email, elsewhere.code)
+  for (let i = 0; i < 3; i += 1) await service.login(user.email, app.code, wrong)
+  expectLocked(await service.login(user.email, app.code), 100)
+  expect((await service.login(user.email, elsewhere.code)).status).toBe(200)
+})
+
+test('an address that nobody has, one outside the pools and a deleted one are counted and answered just as that of a user', async () => {
+  const { service, app, user } = await build()
+  const elsewhere = await buildApp(service, { registration_namespace: 'elsewhere' })
+  const outside = (await buildUser(service, elsewhere)).user
+  const deleted = (await buildUser(service, app)).user
+  await closeAccount(service, deleted.id, 'deleted')
+  const emails = [user.email, someEmail(), outside.email, deleted.email]
+  const seen = emails.map((): unknown[] => [])
+  // All of them step by step, on one clock: failures, the lock, its end, failures again, a pause as long as the lock, one more.
+  for (const pause of [0, 10, 10, 0, 50, 49, 1, 0, 100, 0, 0, 0, 5]) {
+    service.advance(pause)
+    for (const [index, email] of emails.entries()) {
+      const { status, body, headers } = await service.login(email, app.code, wrong)
+      const { request_id, ...rest } = body
+      const names = [...headers.keys()].sort().join()
+      seen[index]!.push([status, rest, headers.get('retry-after'), names])
+    }
+  }
+  expect(new Set(seen.flat().map((each) => (each as [number])[0]))).toEqual(new Set([401, 423]))
+  for (const sequence of seen) expect(sequence).toEqual(seen[0])
+})
+
+test('the key of an address that nobody has does not tell it', async () => {
+  const { service, app } = await build()
+  const email = someEmail()
+  await service.login(email, app.code, wrong)
+  const [row] = await service.deps.db('lockouts')
+  expect(row.key).toMatch(/^address:[A-Za-z0-9_-]{43}$/)
+})
+
+test('the lock is audited once, and each try with its reason', async () => {
+  const world = await build()
+  const { service, app, user } = world
+  await fail(world, user.email, 3)
+  for (let i = 0; i < 2; i += 1) await service.login(user.email, app.code)
+  expect(await auditEvents(service, { event: 'user.locked' })).toMatchObject([
+    { user_id: user.id, app_id: app.id, details: { email: user.email } },
+  ])
+  const failed = await auditEvents(service, { event: 'login.failed', user_id: user.id })
+  expect(failed.map(({ reason }) => reason)).toEqual([
+    ...Array(3).fill('wrong_password'),
+    ...Array(2).fill('account_locked'),
+  ])
+})
+
+describe('at once', () => {
+  test('50 guesses are told no more than the threshold of failures, the rest that it is locked', async () => {
+    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '7' })
+    const hasher = await countBcrypts(service)
+    for (const email of [user.email, someEmail()]) {
+      hasher.reset()
+      const replies = await atOnce(50, () => service.login(email, app.code, wrong))
+      expect(replies.filter(({ body }) => body.code === 'invalid_credentials')).toHaveLength(7)
+      expect(replies.filter(({ body }) => body.code === 'account_locked')).toHaveLength(43)
+      expect(hasher.verified).toBeLessThanOrEqual(50)
+      expectLocked(await service.login(email, app.code), 100)
+    }
+    expect(await failuresOf(service)).toEqual([7, 7])
+    expect(await auditEvents(service, { event: 'user.locked' })).toHaveLength(2)
+  })
+
+  test('the right password among the guesses lets in, or is told nothing but the lock', async () => {
+    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '5' })
+    const closed = await buildApp(service)
+    for (let round = 0; round < 5; round += 1) {
+      await service.deps.db('lockouts').delete()
+      // The last to start: by the time it is verified, the others have locked.
+      const replies = await atOnce(40, (index) =>
+        service.login(user.email, index === 39 ? closed.code : app.code, index === 39 ? {} : wrong),
+      )
+      expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
+      expect(['app_access_denied', 'account_locked']).toContain(replies[39]!.body.code)
+      expect(await failuresOf(service)).toEqual([5])
+    }
+  })
+
+  test('50 right passwords all pass: only failures count', async () => {
+    const { service, app, user } = await build()
+    const replies = await atOnce(50, () => service.login(user.email, app.code))
+    expect(replies.map(({ status }) => status)).toEqual(Array(50).fill(200))
+    expect(await failuresOf(service)).toEqual([])
+  })
+
+  test('right and wrong ones leave a count that fits what was answered', async () => {
+    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '1000' })
+    const closed = await buildApp(service)
+    const replies = await atOnce(60, (index) =>
+      service.login(user.email, index % 2 ? closed.code : app.code, index % 2 ? {} : wrong),
+    )
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(30)
+    expect(replies.filter(({ status }) => status === 403)).toHaveLength(30)
+    expect(await failuresOf(service)).toEqual([30])
+  })
+})
+
+test('a failure is counted though the client went away', async () => {
+  const { service, app, user } = await build()
+  const abort = new AbortController()
+  const body = JSON.stringify({ email: user.email, app_code: app.code, ...wrong })
+  const sent = fetch(`${service.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal: abort.signal,
+  }).catch(() => undefined)
+  // Once the password is being looked at.
+  const hasher = await countBcryptsUntilVerify(service, () => abort.abort())
+  await sent
+  await expect.poll(() => failuresOf(service)).toEqual([1])
+  expect(hasher.verified).toBe(1)
+})
+
+/** Runs `during` while the first verification runs. */
+async function countBcryptsUntilVerify(service: TestService, during: () => void) {
+  const { passwords } = service.deps
+  const state = { verified: 0 }
+  await new Promise<void>((resolve) => {
+    service.deps.passwords = {
+      ...boundTo(passwords),
+      async verify(password, hash) {
+        state.verified += 1
+        during()
+        resolve()
+        return passwords.verify(password, hash)
+      },
+    }
+  })
+  return state
+}
+
+function boundTo(passwords: TestService['deps']['passwords']): TestService['deps']['passwords'] {
+  return {
+    cost: passwords.cost,
+    verify: (password, hash) => passwords.verify(password, hash),
+    hash: (password) => passwords.hash(password),
+    needsUpgrade: (hash) => passwords.needsUpgrade(hash),
+    warmUp: () => passwords.warmUp(),
+    close: () => passwords.close(),
+  }
+}

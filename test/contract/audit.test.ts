@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  PASSWORD,
+  type TestService,
+} from '../support/service.ts'
+
+let service: TestService
+let adminId: string
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  adminId = claimsOf((await adminLogin()).body.access_token).uid
+})
+
+async function adminLogin() {
+  await service.admin('GET', '/admin/apps')
+  return service.login(ADMIN_EMAIL, 'authctl')
+}
+
+async function audit(query: Record<string, string>): Promise<Json> {
+  const { status, body } = await service.admin('GET', `/admin/audit?${new URLSearchParams(query)}`)
+  expect(status).toBe(200)
+  return body
+}
+
+/** Events written as rows, one a minute from `from` on; their ids, oldest first. */
+async function insertEvents(count: number, from: number, columns: (index: number) => Record<string, unknown>): Promise<string[]> {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const at = from + index * 60_000
+    const id = `${newIdAt(at)}`
+    return { id, event: 'login.success', actor_type: 'anonymous', at, ...columns(index) }
+  })
+  await service.deps.db('audit_events').insert(rows)
+  return rows.map(({ id }) => id)
+}
+
+/** A UUIDv7 of a moment that need not be the newest. */
+function newIdAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`
+}
+
+test('an event tells who did what to whom, from where, and what it changed', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const headers = { 'user-agent': 'audit test', 'x-request-id': 'request-of-the-grant' }
+  await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`, { headers, body: { reason: 'asked for' } })
+
+  const { items, next_cursor } = await audit({ event: 'grant.created', user_id: user.id })
+  expect(next_cursor).toBeNull()
+  expect(items).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      event: 'grant.created',
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      reason: null,
+      actor: { type: 'user', id: adminId },
+      user_id: user.id,
+      app_id: app.id,
+      ip: '127.0.0.1',
+      user_agent: 'audit test',
+      request_id: 'request-of-the-grant',
+      details: { before: null, after: expect.objectContaining({ status: 'active', reason: 'asked for' }) },
+    },
+  ])
+})
+
+test('each filter holds by itself and together with the others', async () => {
+  const app = await buildApp(service)
+  const other = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
+  await service.admin('POST', `/admin/users/${user.id}/apps/${other.id}`)
+  await service.login(user.email, app.code)
+  await service.login(user.email, app.code, { password: 'the wrong one' })
+
+  const events = async (query: Record<string, string>) => (await audit(query)).items.map((item: Json) => item.event)
+  expect(await events({ user_id: user.id })).toEqual([
+    'login.failed',
+    'login.success',
+    'grant.created',
+    'grant.created',
+    'user.registered',
+  ])
+  expect(await events({ user_id: user.id, app_id: other.id })).toEqual(['grant.created'])
+  expect(await events({ user_id: user.id, app_id: app.code, event: 'login.failed' })).toEqual(['login.failed'])
+  expect(await events({ app_id: other.code })).toEqual(['grant.created', 'app.created'])
+  expect(await events({ actor_id: adminId, user_id: user.id })).toEqual(['grant.created', 'grant.created'])
+  expect(await events({ actor_id: adminId, event: 'user.registered' })).toEqual([])
+  expect((await audit({ user_id: user.id, event: 'login.failed' })).items[0]).toMatchObject({
+    reason: 'wrong_password',
+    actor: { type: 'anonymous', id: null },
+  })
+  for (const query of ['event=login.suc', 'app_id=no-such-app', `user_id=${randomUUID()}`, `actor_id=${randomUUID()}`]) {
+    expect((await service.admin('GET', `/admin/audit?${query}`)).body).toEqual({ items: [], next_cursor: null })
+  }
+})
+
+test('since and until bound the moment: from the one on, up to the other without it', async () => {
+  const from = Date.parse('2020-05-01T10:00:00Z')
+  const user_id = randomUUID()
+  const ids = await insertEvents(5, from, () => ({ user_id }))
+  const between = async (since: string | undefined, until: string | undefined) =>
+    (await audit({ user_id, ...(since ? { since } : {}), ...(until ? { until } : {}) })).items.map((item: Json) =>
+      ids.indexOf(item.id),
+    )
+
+  expect(await between(undefined, undefined)).toEqual([4, 3, 2, 1, 0])
+  expect(await between('2020-05-01T10:01:00Z', '2020-05-01T10:03:00Z')).toEqual([2, 1])
+  expect(await between('2020-05-01T10:01:00.001Z', undefined)).toEqual([4, 3, 2])
+  expect(await between(undefined, '2020-05-01T10:01:00.001Z')).toEqual([1, 0])
+  expect(await between('2020-05-01T12:01:00+02:00', '2020-05-01T12:02:00+02:00')).toEqual([1])
+  expect(await between('2020-05-01', '2020-05-02')).toEqual([4, 3, 2, 1, 0])
+  expect(await between('2020-05-02', '2020-05-01')).toEqual([])
+  expect(await between('1969-12-31', undefined)).toEqual([4, 3, 2, 1, 0])
+})
+
+test('an event whose id runs ahead of its moment, as after a clock was set back, is found by its moment', async () => {
+  const at = Date.parse('2020-06-01T10:00:00Z')
+  const user_id = randomUUID()
+  await insertEvents(1, at, () => ({ user_id, id: newIdAt(at + 50 * 60_000) }))
+  expect((await audit({ user_id, since: '2020-06-01T10:00:00Z', until: '2020-06-01T10:00:01Z' })).items).toHaveLength(1)
+  expect((await audit({ user_id, since: '2020-06-01T10:00:01Z' })).items).toHaveLength(0)
+})
+
+test('pages follow each other without a gap or a repeat, whatever is written meanwhile', async () => {
+  const user_id = randomUUID()
+  const ids = await insertEvents(7, Date.parse('2020-07-01'), () => ({ user_id }))
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const page: Json = await audit({ user_id, limit: '3', ...(cursor ? { cursor } : {}) })
+    seen.push(...page.items.map((item: Json) => item.id))
+    cursor = page.next_cursor
+    await insertEvents(1, Date.now(), () => ({ user_id }))
+  } while (cursor !== null)
+  expect(seen).toEqual(ids.reverse())
+})
+
+test.each([
+  ['since', 'yesterday'],
+  ['since', '2020-02-30T00:00:00Z'],
+  ['until', '2020-01-01T00:00:00'],
+  ['until', '1577836800000'],
+  ['user_id', 'no-uuid'],
+  ['actor_id', ''],
+  ['app_id', 'No App'],
+  ['limit', '0'],
+  ['cursor', 'none'],
+  ['user', 'unknown'],
+])('a %s of "%s" is refused by its name', async (name, value) => {
+  const reply = await service.admin('GET', `/admin/audit?${new URLSearchParams({ [name]: value })}`)
+  expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: name }] })
+})
+
+test('no event holds a secret of what it tells about', async () => {
+  const webhookSecret = `whsec_${'A'.repeat(32)}`
+  const app = await buildApp(service, {
+    auto_grant_on_signup: true,
+    webhooks: [{ name: 'crm', url: 'https://example.com/hook', secret: webhookSecret }],
+  })
+  await service.admin('PATCH', `/admin/apps/${app.code}`, {
+    body: { webhooks: [{ name: 'crm', url: 'https://example.com/hook2', secret: webhookSecret }] },
+  })
+  const { user, access_token, refresh_token } = await buildUser(service, app)
+  await service.login(user.email, app.code, { password: 'a wrong password of somebody' })
+  await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+  const account = await service.admin('POST', '/admin/service-accounts', { body: { name: 'CI', service: 'notes' } })
+  const rotated = await service.admin('POST', `/admin/service-accounts/${account.body.id}/rotate`)
+
+  const everything = JSON.stringify((await audit({ limit: '200' })).items)
+  const { password_hash } = await service.deps.db('users').where({ id: user.id }).first('password_hash')
+  const { token_hash } = await service.deps.db('service_accounts').where({ id: account.body.id }).first('token_hash')
+  for (const secret of [
+    webhookSecret,
+    PASSWORD,
+    'a wrong password of somebody',
+    access_token,
+    refresh_token,
+    account.body.token,
+    rotated.body.token,
+    password_hash,
+    token_hash,
+  ]) {
+    expect(everything).not.toContain(secret)
+  }
+  expect(everything).toContain('service_account.rotated')
+})

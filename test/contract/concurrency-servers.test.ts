@@ -1,0 +1,121 @@
+// Two servers, each a process of its own, on one Postgres.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { atOnce, chance } from '../support/chance.ts'
+import { createDatabase } from '../support/database.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+
+const settings = {
+  DB_POOL_MAX: '5',
+  AUTH_RATE_LIMIT_ACCOUNT: 'off',
+  AUTH_LOCKOUT_THRESHOLD: '1000',
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+}
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  let servers: [ServerProcess, ServerProcess]
+  let adminToken: string
+
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    afterAll(() => database.drop())
+    const start = () => startServer({ ...settings, DATABASE_URL: database.url }, afterAll)
+    servers = await Promise.all([start(), start()])
+    adminToken = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
+  })
+
+  const call = (index: number, method: string, path: string, body?: object, token?: string): Promise<Reply> =>
+    servers[index % 2]!.call(method, path, { body, token })
+  const admin = (index: number, method: string, path: string, body?: object) => call(index, method, path, body, adminToken)
+
+  async function newApp(app: object = {}): Promise<Json> {
+    const code = `app-${randomUUID()}`
+    return (await admin(0, 'POST', '/admin/apps', { code, name: code, ...app })).body
+  }
+
+  const register = (index: number, email: string, app: Json, extra: object = {}) =>
+    call(index, 'POST', '/auth/register', { email, password: PASSWORD, app_code: app.code, ...extra })
+  const login = (index: number, email: string, app: Json) =>
+    call(index, 'POST', '/auth/login', { email, password: PASSWORD, app_code: app.code })
+  const refresh = (index: number, refresh_token: string) => call(index, 'POST', '/auth/refresh', { refresh_token })
+  const someEmail = () => `user-${randomUUID()}@example.com`
+
+  test('forty registrations of ten addresses through apps with overlapping pool sets make ten users', async () => {
+    const shared = `pool-${randomUUID()}`
+    const apps = [
+      await newApp({ registration_namespace: `pool-${randomUUID()}`, read_namespaces: [shared] }),
+      await newApp({ registration_namespace: `pool-${randomUUID()}`, read_namespaces: [shared] }),
+    ]
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      const emails = Array.from({ length: 10 }, someEmail)
+      // Each address comes through both apps on both servers.
+      const replies = await atOnce(40, (index) =>
+        register(Math.floor(index / 20), emails[index % 10]!, apps[Math.floor(index / 10) % 2]),
+      )
+      expect(replies.filter((reply) => reply.status === 201)).toHaveLength(10)
+      expect(replies.filter((reply) => reply.body.code === 'user_exists')).toHaveLength(30)
+      for (const email of emails) {
+        const { items } = (await admin(0, 'GET', `/admin/users?email=${encodeURIComponent(email)}`)).body
+        expect(items).toHaveLength(1)
+        expect(items[0].namespaces).toContain(shared)
+      }
+    }
+  })
+
+  test('fifty first logins of one user provision once', async () => {
+    const linked = await newApp()
+    const app = await newApp({ auto_grant_on_signup: true, linked_app_codes: [linked.code] })
+    const { user } = (await register(0, someEmail(), await newApp())).body
+    const replies = await atOnce(50, (index) => login(index, user.email, app))
+    expect(replies.map((reply) => reply.status)).toEqual(Array(50).fill(200))
+    const { items } = (await admin(1, 'GET', `/admin/users/${user.id}/apps`)).body
+    expect(items.map((grant: Json) => grant.app_code).sort()).toEqual([app.code, linked.code].sort())
+  })
+
+  test('fifty refreshes of one token leave one live chain, and each server goes on where the other stopped', async () => {
+    const app = await newApp({ auto_grant_on_signup: true })
+    const first = (await register(0, someEmail(), app)).body
+    const replies = await atOnce(50, (index) => refresh(index, first.refresh_token))
+    expect(replies.map((reply) => reply.status)).toEqual(Array(50).fill(200))
+    const successors = new Set(replies.map((reply) => reply.body.refresh_token))
+    expect(successors.size).toBe(1)
+    let token = [...successors][0] as string
+    for (let index = 0; index < 4; index += 1) {
+      const { status, body } = await refresh(index, token)
+      expect(status).toBe(200)
+      token = body.refresh_token
+    }
+    expect((await refresh(0, first.refresh_token)).body.code).toBe('refresh_token_reused')
+    expect((await refresh(1, token)).body.code).toBe('invalid_refresh_token')
+  })
+
+  test('a revoke on one server kills at once what the other gives, whatever it was doing', async () => {
+    const app = await newApp({ auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const { soon } = chance(seed)
+      const first = (await register(0, someEmail(), app)).body
+      const path = `/admin/users/${first.user.id}/apps/${app.id}`
+      const revoke = soon(10, () => admin(0, 'DELETE', path))
+      const replies = await atOnce(10, (index) =>
+        soon(10, () => (index % 2 ? refresh(index, first.refresh_token) : login(index + 1, first.user.email, app))),
+      )
+      expect((await revoke).status).toBe(200)
+      for (const round of ['revoked', 'granted again']) {
+        for (const { body } of replies.filter((reply) => reply.status === 200)) {
+          expect((await call(1, 'GET', '/auth/me', undefined, body.access_token)).status, round).toBe(401)
+          expect([401, 403], round).toContain((await refresh(0, body.refresh_token)).status)
+        }
+        await admin(1, 'POST', path)
+      }
+    }
+  })
+
+  test('a token of one server is taken by the other', async () => {
+    const app = await newApp({ auto_grant_on_signup: true })
+    const { access_token, user } = (await register(0, someEmail(), app)).body
+    expect((await call(1, 'GET', '/auth/me', undefined, access_token)).body.user).toEqual(user)
+    expect(claimsOf(access_token).iss).toBe('gatehouse')
+  })
+})

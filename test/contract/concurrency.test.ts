@@ -1,0 +1,302 @@
+// Many callers at once on one server, more of them than it has connections. What is asserted is the state they leave, not who won.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { atOnce, chance } from '../support/chance.ts'
+import { auditEvents, countRows, insertInvitation, insertOrganization, insertRole } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, type Reply, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  // Fifty tries for one address would be the guessing that these two are there to stop.
+  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, afterAll)
+})
+
+const someEmail = () => `user-${randomUUID()}@example.com`
+const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+const grantPath = (user: { id: string }, app: { id: string }) => `/admin/users/${user.id}/apps/${app.id}`
+
+function tally(replies: readonly Reply[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** Asserts that no token of these answers opens anything any more; answers without tokens were refused already. */
+async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
+  const given = replies.filter((reply) => reply.body.access_token)
+  const tries = await Promise.all(
+    given.flatMap(({ body }) => [service.call('GET', '/auth/me', { token: body.access_token }), refresh(body.refresh_token)]),
+  )
+  for (const { status } of tries) expect([401, 403]).toContain(status)
+}
+
+describe('registrations', () => {
+  test('of ten addresses by forty callers through two apps whose pool sets overlap make ten users', async () => {
+    const shared = `pool-${randomUUID()}`
+    const apps = [
+      await buildApp(service, {
+        registration_namespace: `pool-${randomUUID()}`,
+        read_namespaces: [shared],
+        auto_grant_on_signup: true,
+      }),
+      await buildApp(service, { registration_namespace: `pool-${randomUUID()}`, read_namespaces: [shared] }),
+    ]
+    const emails = Array.from({ length: 10 }, someEmail)
+    const replies = await atOnce(40, (index) => service.register(emails[index % 10]!, apps[Math.floor(index / 10) % 2]!.code))
+    expect(tally(replies)).toEqual({ 201: 10, 409: 30 })
+    const users: Json[] = await service.deps.db('users').whereIn('email', emails)
+    expect(users.map((user) => user.email).sort()).toEqual([...emails].sort())
+    for (const user of users) {
+      expect(await countRows(service, 'user_namespaces', { user_id: user.id })).toBe(1)
+      expect(await countRows(service, 'user_roles', { user_id: user.id })).toBe(1)
+      expect(await countRows(service, 'audit_events', { event: 'user.registered', user_id: user.id })).toBe(1)
+    }
+  })
+
+  test('of one address through two apps whose sets do not meet make two users', async () => {
+    const apps = [await buildApp(service, { registration_namespace: `pool-${randomUUID()}` }), await buildApp(service)]
+    const email = someEmail()
+    const replies = await atOnce(20, (index) => service.register(email, apps[index % 2]!.code))
+    expect(tally(replies)).toEqual({ 201: 2, 409: 18 })
+    expect(await countRows(service, 'users', { email })).toBe(2)
+  })
+
+  test('or logins of one new address by thirty callers make one user, and everyone is let in', async () => {
+    const organization = await insertOrganization(service)
+    const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
+    const email = someEmail()
+    const replies = await atOnce(30, () => service.register(email, app.code, { mode: 'register_or_login' }))
+    expect(tally(replies)).toEqual({ 200: 29, 201: 1 })
+    const ids = new Set(replies.map((reply) => reply.body.user.id))
+    expect(ids.size).toBe(1)
+    expect(await countRows(service, 'organization_memberships', { user_id: [...ids][0] })).toBe(1)
+    expect(await countRows(service, 'user_apps', { user_id: [...ids][0] })).toBe(1)
+  })
+
+  test('that fail late leave neither users nor organizations, whoever else succeeds', async () => {
+    const app = await buildApp(service)
+    const { id: organizationId } = await insertOrganization(service)
+    const token = await insertInvitation(service, { organizationId })
+    const emails = Array.from({ length: 20 }, someEmail)
+    const replies = await atOnce(40, (index) => service.register(emails[index % 20]!, app.code, { invite_code: token }))
+    expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
+    const left: string[] = await service.deps.db('users').whereIn('email', emails).pluck('id')
+    expect(left).toEqual(replies.filter((reply) => reply.status === 201).map((reply) => reply.body.user.id))
+    expect(await countRows(service, 'organization_memberships', { organization_id: organizationId })).toBe(1)
+  })
+})
+
+describe('first logins', () => {
+  test('of one user by fifty callers provision once', async () => {
+    const organization = await insertOrganization(service)
+    const linked = await buildApp(service)
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      default_organization_id: organization.id,
+      linked_app_codes: [linked.code],
+    })
+    const { user } = await buildUser(service, await buildApp(service))
+    const replies = await atOnce(50, () => service.login(user.email, app.code))
+    expect(tally(replies)).toEqual({ 200: 50 })
+    const { body } = await service.admin('GET', `/admin/users/${user.id}`)
+    expect(body.apps).toHaveLength(2)
+    expect(body.organizations).toEqual([{ ...organization, role_codes: ['org_member'] }])
+    expect(await countRows(service, 'audit_events', { event: 'grant.created', user_id: user.id })).toBe(2)
+    expect(new Set(replies.map((reply) => claimsOf(reply.body.access_token).sid)).size).toBe(50)
+  })
+
+  test('with different overrides take one request whole, and nothing of another', async () => {
+    const organization = await insertOrganization(service)
+    const links = await Promise.all(Array.from({ length: 4 }, () => buildApp(service)))
+    const roles = await Promise.all(Array.from({ length: 4 }, () => insertRole(service, 'org')))
+    const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
+    const { user } = await buildUser(service, await buildApp(service))
+    const overrides = links.map((link, index) => ({ role_code: roles[index], linked_app_codes: [link.code] }))
+    const replies = await atOnce(16, (index) => service.login(user.email, app.code, overrides[index % 4]))
+    expect(tally(replies)).toEqual({ 200: 16 })
+    const { body } = await service.admin('GET', `/admin/users/${user.id}`)
+    const linked = body.apps.map((grant: Json) => grant.app_code).filter((code: string) => code !== app.code)
+    const taken = overrides.find((each) => each.linked_app_codes[0] === linked[0])
+    expect(linked).toEqual(taken?.linked_app_codes)
+    expect(body.organizations).toEqual([{ ...organization, role_codes: [taken?.role_code] }])
+    expect(await auditEvents(service, { event: 'override.applied', user_id: user.id })).toHaveLength(2)
+  })
+
+  test('through apps that link one another never block one another', async () => {
+    const apps = await Promise.all(Array.from({ length: 4 }, () => buildApp(service, { auto_grant_on_signup: true })))
+    for (const app of apps) {
+      const linked_app_codes = apps.map((each) => each.code).filter((code) => code !== app.code)
+      await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { linked_app_codes } })
+    }
+    const outside = await buildApp(service)
+    for (let repeat = 0; repeat < 4; repeat += 1) {
+      const { user } = await buildUser(service, outside)
+      const replies = await atOnce(16, (index) => service.login(user.email, apps[index % 4]!.code))
+      expect(tally(replies)).toEqual({ 200: 16 })
+      expect(await countRows(service, 'user_apps', { user_id: user.id })).toBe(4)
+    }
+  })
+
+  test('and grants by an admin of the same app leave one row', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { next, soon } = chance(seed)
+      const { user } = await buildUser(service, await buildApp(service))
+      const replies = await atOnce(12, () =>
+        soon(4, () => (next() < 0.5 ? service.login(user.email, app.code) : service.admin('POST', grantPath(user, app)))),
+      )
+      for (const { status } of replies) expect([200, 201]).toContain(status)
+      expect(await countRows(service, 'user_apps', { user_id: user.id, status: 'active' })).toBe(1)
+    }
+  })
+})
+
+describe('refreshes', () => {
+  test('of one token by fifty callers leave one live chain', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const first = await buildUser(service, app)
+    const replies = await atOnce(50, () => refresh(first.refresh_token))
+    expect(tally(replies)).toEqual({ 200: 50 })
+    expect(new Set(replies.map((reply) => reply.body.refresh_token)).size).toBe(1)
+    const session_id = claimsOf(first.access_token).sid
+    expect(await countRows(service, 'refresh_tokens', { session_id, used_at: null })).toBe(1)
+    expect(await countRows(service, 'refresh_tokens', { session_id })).toBe(2)
+    expect((await refresh(replies[0]!.body.refresh_token)).status).toBe(200)
+  })
+
+  test('of a token and its successor leave one live chain or none', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { next, soon } = chance(seed)
+      const first = await buildUser(service, app)
+      const second = (await refresh(first.refresh_token)).body
+      const replies = await atOnce(16, () => soon(5, () => refresh(next() < 0.5 ? first.refresh_token : second.refresh_token)))
+      const session = await service.deps
+        .db('sessions')
+        .where({ id: claimsOf(first.access_token).sid })
+        .first('ended_at')
+      if (session.ended_at === null) {
+        expect(await countRows(service, 'refresh_tokens', { session_id: claimsOf(first.access_token).sid, used_at: null })).toBe(
+          1,
+        )
+      } else {
+        await expectNothingLives(replies)
+      }
+      const reuses = await auditEvents(service, { event: 'token.reuse_detected', user_id: first.user.id })
+      expect(reuses).toHaveLength(session.ended_at === null ? 0 : 1)
+    }
+  })
+
+  test('that race a logout leave nothing that lives', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 6; seed += 1) {
+      const { soon } = chance(seed)
+      const first = await buildUser(service, app)
+      const logout = () => service.call('POST', '/auth/logout', { body: { refresh_token: first.refresh_token } })
+      const [ended, ...replies] = await Promise.all([
+        soon(6, logout),
+        ...Array.from({ length: 8 }, () => soon(6, () => refresh(first.refresh_token))),
+      ])
+      expect(ended.status).toBe(204)
+      await expectNothingLives([{ status: 200, body: first, headers: ended.headers }, ...replies])
+      expect(await countRows(service, 'revocations', { user_id: first.user.id })).toBe(1)
+    }
+  })
+})
+
+describe('revokes', () => {
+  test('that race refreshes leave nothing that lives', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const { soon } = chance(seed)
+      const first = await buildUser(service, app)
+      const second = (await service.login(first.user.email, app.code)).body
+      const revoke = soon(8, () => service.admin('DELETE', grantPath(first.user, app)))
+      const replies = await atOnce(10, (index) => soon(8, () => refresh((index % 2 ? first : second).refresh_token)))
+      expect((await revoke).status).toBe(200)
+      await expectNothingLives(replies)
+      await service.admin('POST', grantPath(first.user, app))
+      await expectNothingLives(replies)
+    }
+  })
+
+  test('that race logins leave nothing that lives, also once access is granted again', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const { soon } = chance(seed)
+      const { user } = await buildUser(service, app)
+      const revoke = soon(12, () => service.admin('DELETE', grantPath(user, app)))
+      const replies = await atOnce(10, () => soon(12, () => service.login(user.email, app.code)))
+      expect((await revoke).status).toBe(200)
+      for (const { status } of replies) expect([200, 403]).toContain(status)
+      await expectNothingLives(replies)
+      await service.admin('POST', grantPath(user, app))
+      await expectNothingLives(replies)
+    }
+  })
+
+  test('of one grant by twenty callers succeed once and bump the token version once', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const replies = await atOnce(20, () => service.admin('DELETE', grantPath(user, app)))
+    expect(tally(replies)).toEqual({ 200: 1, 404: 19 })
+    expect((await service.deps.db('users').where({ id: user.id }).first('token_version')).token_version).toBe(1)
+    expect(await countRows(service, 'revocations', { user_id: user.id })).toBe(1)
+    const grants = await atOnce(20, () => service.admin('POST', grantPath(user, app)))
+    expect(tally(grants)).toEqual({ 200: 19, 201: 1 })
+  })
+
+  test('and grants in any order leave a row whose status tells whether the user gets in, and every old token dead', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { next, soon } = chance(seed)
+      const first = await buildUser(service, app)
+      await service.admin('DELETE', grantPath(first.user, app))
+      const replies = await atOnce(14, () =>
+        soon(4, () => service.admin(next() < 0.5 ? 'POST' : 'DELETE', grantPath(first.user, app))),
+      )
+      for (const { status } of replies) expect([200, 201, 404]).toContain(status)
+      await expectNothingLives([{ ...replies[0]!, body: first }])
+      const { items } = (await service.admin('GET', `/admin/users/${first.user.id}/apps`)).body
+      expect(items).toHaveLength(1)
+      const login = await service.login(first.user.email, app.code)
+      expect(login.status).toBe(items[0].status === 'active' ? 200 : 403)
+    }
+  })
+
+  test('in many apps at once become visible to validators in the order of their cursors', async () => {
+    const apps = await Promise.all(Array.from({ length: 8 }, () => buildApp(service, { auto_grant_on_signup: true })))
+    const users = await Promise.all(Array.from({ length: 4 }, () => buildUser(service, apps[0]!)))
+    for (const { user } of users) for (const app of apps.slice(1)) await service.login(user.email, app.code)
+    let isDone = false
+    const readings: number[][] = []
+    const watch = async () => {
+      while (!isDone) {
+        readings.push(await service.deps.db('revocations').orderBy('cursor').pluck('cursor'))
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+    }
+    const watching = watch()
+    const pairs = users.flatMap(({ user }) => apps.map((app) => ({ user, app })))
+    const replies = await atOnce(pairs.length, (index) =>
+      service.admin('DELETE', grantPath(pairs[index]!.user, pairs[index]!.app)),
+    )
+    isDone = true
+    await watching
+    expect(tally(replies)).toEqual({ 200: pairs.length })
+    const all: number[] = await service.deps.db('revocations').orderBy('cursor').pluck('cursor')
+    for (const seen of readings) expect(seen).toEqual(all.slice(0, seen.length))
+  })
+})
+
+test('sixty callers with more work than connections are all answered', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user, access_token } = await buildUser(service, app)
+  const replies = await atOnce(60, (index) => {
+    if (index % 4 === 0) return service.register(someEmail(), app.code, { organization_name: 'Crowd' })
+    if (index % 4 === 1) return service.login(user.email, app.code)
+    if (index % 4 === 2) return service.call('GET', '/auth/me', { token: access_token })
+    return service.admin('PATCH', `/admin/apps/${app.id}`, { body: { description: `change ${index}` } })
+  })
+  expect(tally(replies)).toEqual({ 200: 45, 201: 15 })
+})

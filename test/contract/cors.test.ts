@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
+import { rawCall } from '../support/raw-http.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+
+const ORIGIN = 'https://spa.example.com'
+const EXPOSED = 'X-Request-Id, Retry-After, WWW-Authenticate'
+
+let service: TestService
+let app: Json
+
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+function corsOf({ headers }: Reply): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')))
+}
+
+function preflight(target: TestService, path: string, method: string, origin = ORIGIN): Promise<Reply> {
+  return rawCall(target.url, 'OPTIONS', path, {
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization,content-type,x-other',
+    },
+  })
+}
+
+const open = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
+
+describe('from any origin', () => {
+  test('a browser may read every answer of /auth, errors too', async () => {
+    const headers = { origin: ORIGIN }
+    const { user, access_token: token } = await buildUser(service, app)
+    const replies = [
+      await service.call('POST', '/auth/login', {
+        headers,
+        body: { email: user.email, password: 'correct horse battery staple', app_code: app.code },
+      }),
+      await service.call('GET', '/auth/me', { headers, token }),
+      await service.call('POST', '/auth/login', { headers, body: {} }),
+      await service.call('POST', '/auth/login', { headers, body: '{' }),
+      await service.call('POST', '/auth/login', { headers, body: 'x'.repeat(70_000) }),
+      await service.call('POST', '/auth/login', { headers: { ...headers, 'content-type': 'text/plain' }, body: 'x' }),
+      await service.call('GET', '/auth/me', { headers }),
+      await service.call('GET', '/auth/me', { headers, token: 'garbage' }),
+      await service.call('GET', '/auth/login', { headers }),
+      await service.call('GET', '/auth/nothing', { headers }),
+      await service.call('GET', '/auth', { headers }),
+      await service.call('GET', '/organizations/none', { headers }),
+      await service.call('OPTIONS', '/auth/login', { headers }),
+    ]
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200, 400, 400, 413, 415, 401, 401, 405, 404, 404, 404, 405])
+    for (const reply of replies) expect(corsOf(reply)).toEqual(open)
+  })
+
+  test('also when the request names no origin, and when the path is none', async () => {
+    expect(corsOf(await service.call('POST', '/auth/login', { body: {} }))).toEqual(open)
+    for (const path of ['/api/v1/auth/%', '/api/v1/auth/%00', '/api/v1/auth/%C0%AF']) {
+      const reply = await rawCall(service.url, 'GET', path, { headers: { origin: 'null' } })
+      expectError(reply, 'not_found')
+      expect(corsOf(reply)).toEqual(open)
+    }
+  })
+
+  test('a preflight is 204 with the methods of the path', async () => {
+    const reply = await preflight(service, '/api/v1/auth/login', 'POST')
+    expect(reply.status).toBe(204)
+    expect(reply.body).toBe('')
+    expect(corsOf(reply)).toEqual({
+      ...open,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+      'access-control-max-age': '600',
+    })
+    expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(corsOf(await preflight(service, '/api/v1/auth/me', 'GET'))['access-control-allow-methods']).toContain('GET')
+  })
+
+  test('a preflight asks for no token and of no path that there is one', async () => {
+    for (const path of ['/api/v1/auth/nothing', '/api/v1/auth/%00', '/api/v1/organizations/x/members']) {
+      expect((await preflight(service, path, 'DELETE')).status).toBe(204)
+    }
+  })
+
+  test('credentials are never allowed', async () => {
+    const replies = [
+      await preflight(service, '/api/v1/auth/login', 'POST'),
+      await service.call('POST', '/auth/login', { body: {}, headers: { origin: ORIGIN } }),
+    ]
+    for (const reply of replies) expect(reply.headers.get('access-control-allow-credentials')).toBeNull()
+  })
+})
+
+test('nothing else has CORS, preflights neither', async () => {
+  const headers = { origin: ORIGIN }
+  for (const path of [
+    '/health',
+    '/ready',
+    '/openapi.json',
+    '/admin/apps',
+    '/admin/nothing',
+    '/authx',
+    '/AUTH/login',
+    '/nothing',
+    '/../api/v1/auth',
+  ]) {
+    expect(corsOf(await rawCall(service.url, 'GET', `/api/v1${path}`, { headers })), path).toEqual({})
+    const reply = await preflight(service, `/api/v1${path}`, 'GET')
+    expect([404, 405], path).toContain(reply.status)
+    expect(corsOf(reply), path).toEqual({})
+  }
+  expect(corsOf(await service.admin('GET', '/admin/apps', { headers }))).toEqual({})
+})
+
+describe('AUTH_CORS_ORIGINS', () => {
+  let narrow: TestService
+  beforeAll(async () => {
+    narrow = await buildService({ AUTH_CORS_ORIGINS: `${ORIGIN}, http://localhost:5173` }, afterAll)
+  })
+
+  test.each([ORIGIN, 'http://localhost:5173'])('lets %s in, by name', async (origin) => {
+    const reply = await narrow.call('POST', '/auth/login', { body: {}, headers: { origin } })
+    expect(corsOf(reply)).toEqual({ ...open, 'access-control-allow-origin': origin })
+    expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
+    const asked = await preflight(narrow, '/api/v1/auth/login', 'POST', origin)
+    expect(asked.status).toBe(204)
+    expect(corsOf(asked)['access-control-allow-origin']).toBe(origin)
+  })
+
+  test.each([
+    'https://evil.example',
+    'https://spa.example.com.evil.example',
+    'https://spa.example.com:444',
+    'http://spa.example.com',
+    'https://SPA.example.com',
+    'https://spa.example.com/',
+    'null',
+    '*',
+    'https://spa.example.com, http://localhost:5173',
+  ])('lets %s not in', async (origin) => {
+    const reply = await narrow.call('POST', '/auth/login', { body: {}, headers: { origin } })
+    expect(reply.status).toBe(400)
+    expect(corsOf(reply)).toEqual({})
+    // A cache may not hand this answer to an origin that is let in.
+    expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
+    expect(corsOf(await preflight(narrow, '/api/v1/auth/login', 'POST', origin))).toEqual({})
+  })
+
+  test('a request without an origin is answered without CORS', async () => {
+    const reply = await narrow.call('POST', '/auth/login', { body: {} })
+    expect(corsOf(reply)).toEqual({})
+    expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
+  })
+
+  test('without any origin in it, none is let in', async () => {
+    const closed = await buildService({ AUTH_CORS_ORIGINS: ',' })
+    expect(corsOf(await closed.call('POST', '/auth/login', { body: {}, headers: { origin: ORIGIN } }))).toEqual({})
+  })
+})

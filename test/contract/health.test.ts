@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import manifest from '../../packages/server/package.json' with { type: 'json' }
+import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { buildService, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+test('/health is 200 with the version while the process serves', async () => {
+  const reply = await service.call('GET', '/health')
+  expect(reply.status).toBe(200)
+  expectHeaders(reply)
+  expect(reply.body).toEqual({ status: 'ok', version: manifest.version })
+})
+
+test('/ready is 200 with each check', async () => {
+  const reply = await service.call('GET', '/ready')
+  expect(reply.status).toBe(200)
+  const fine = { ok: true, detail: null }
+  expect(reply.body).toEqual({ status: 'ready', checks: { accepting: fine, database: fine, migrations: fine } })
+})
+
+test('/ready is 503 and names migrations that have not run', async () => {
+  const { deps, call } = await buildService()
+  const [newest] = await deps.db('schema_migrations').orderBy('name', 'desc').limit(1)
+  await deps.db('schema_migrations').where({ name: newest.name }).delete()
+  const reply = await call('GET', '/ready')
+  expect(reply.status).toBe(503)
+  expect(reply.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect(reply.body).toMatchObject({
+    status: 'not_ready',
+    checks: { database: { ok: true }, migrations: { ok: false, detail: expect.stringContaining(newest.name) } },
+  })
+})
+
+test('/ready is 503 on a database that a newer server migrated', async () => {
+  const { deps, call } = await buildService()
+  await deps.db('schema_migrations').insert({ name: '9999-from-the-future', applied_at: 0 })
+  const reply = await call('GET', '/ready')
+  expect(reply.status).toBe(503)
+  expect(reply.body.status).toBe('not_ready')
+})
+
+test('without its database the service is healthy and not ready', async () => {
+  const { deps, call } = await buildService()
+  await deps.db.destroy()
+  expect((await call('GET', '/health')).status).toBe(200)
+  const reply = await call('GET', '/ready')
+  expect(reply.status).toBe(503)
+  expectHeaders(reply)
+  expect(reply.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect(reply.body).toMatchObject({ status: 'not_ready', checks: { accepting: { ok: true }, database: { ok: false } } })
+})
+
+test('neither takes anything but GET', async () => {
+  for (const path of ['/health', '/ready']) expectError(await service.call('POST', path, { body: {} }), 'method_not_allowed')
+})

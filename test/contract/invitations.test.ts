@@ -1,0 +1,413 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { auditEvents, countRows, countWrites, insertRole } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+
+const daySeconds = 24 * 60 * 60
+
+let service: TestService
+/** Lets everybody in. */
+let app: Json
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const someEmail = () => `user-${randomUUID()}@example.com`
+
+async function buildOrganization(): Promise<Json> {
+  return (await service.admin('POST', '/admin/organizations', { body: { name: `Org ${randomUUID()}` } })).body
+}
+
+const invitationsOf = (organization: Json, rest = '') => `/admin/organizations/${organization.id}/invitations${rest}`
+const invite = (organization: Json, body: Json = {}) =>
+  service.admin('POST', invitationsOf(organization), { body: { role_codes: ['org_member'], ...body } })
+const accept = (token: string, bearer: string) =>
+  service.call('POST', '/auth/invitations/accept', { body: { token }, token: bearer })
+
+/** A user who was let in through the app. */
+async function buildMember(organization?: Json, ...role_codes: string[]): Promise<{ user: Json; token: string }> {
+  const { user, access_token } = await buildUser(service, app)
+  if (organization)
+    await service.admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, { body: { role_codes } })
+  return { user, token: access_token }
+}
+
+async function describeUser(user: Json): Promise<Json> {
+  return (await service.admin('GET', `/admin/users/${user.id}`)).body
+}
+
+async function listed(organization: Json, id: string): Promise<Json> {
+  const { items } = (await service.admin('GET', invitationsOf(organization))).body
+  return items.find((each: Json) => each.id === id)
+}
+
+/** Every row of every table that could hold a token, as text. */
+async function stored(): Promise<string> {
+  const tables = ['invitations', 'audit_events', 'outbox']
+  return JSON.stringify(await Promise.all(tables.map((table) => service.deps.db(table))))
+}
+
+describe('an invitation', () => {
+  test('is created with a token that is shown once, listed without it, accepted, and all of it is audited', async () => {
+    const organization = await buildOrganization()
+    const invited = await buildMember()
+    const role = await insertRole(service, 'org')
+    const email = invited.user.email
+    const before = service.deps.clock()
+    const { status, body, headers } = await invite(organization, {
+      email: ` ${email.toUpperCase()} `,
+      role_codes: [role, 'org_member', role],
+      app_code: app.code,
+    })
+    expect(status).toBe(201)
+    expect(headers.get('cache-control')).toBe('no-store')
+    const { token, code, ...record } = body
+    expect(token).toMatch(/^gin_[A-Za-z0-9_-]{43}$/)
+    expect(code).toBe(token)
+    expect(record).toEqual({
+      id: expect.any(String),
+      organization_id: organization.id,
+      email,
+      role_codes: ['org_member', role].sort(),
+      app_code: app.code,
+      grants_app: true,
+      status: 'pending',
+      invited_by: expect.any(String),
+      created_at: expect.any(String),
+      expires_at: expect.any(String),
+      accepted_at: null,
+      accepted_by: null,
+    })
+    expect(Date.parse(record.expires_at) - Date.parse(record.created_at)).toBe(7 * daySeconds * 1000)
+    expect(Date.parse(record.created_at)).toBeGreaterThanOrEqual(before)
+    const list = await service.admin('GET', invitationsOf(organization))
+    expect(list.body).toEqual({ items: [record], next_cursor: null })
+
+    const accepted = await accept(token, invited.token)
+    expect(accepted.status).toBe(200)
+    const { id, slug, name } = organization
+    expect(accepted.body).toEqual({ organization: { id, slug, name, role_codes: record.role_codes } })
+    expect((await describeUser(invited.user)).organizations).toEqual([accepted.body.organization])
+    expect(await listed(organization, record.id)).toEqual({
+      ...record,
+      status: 'accepted',
+      accepted_at: expect.any(String),
+      accepted_by: invited.user.id,
+    })
+    expect((await service.admin('DELETE', invitationsOf(organization, `/${record.id}`))).status).toBe(204)
+    expect((await describeUser(invited.user)).organizations).toHaveLength(1)
+
+    const events = (await auditEvents(service, {})).filter((each) => JSON.stringify(each.details ?? null).includes(record.id))
+    expect(events).toMatchObject([
+      { event: 'invitation.created', actor_id: record.invited_by, details: { after: record } },
+      { event: 'invitation.accepted', actor_id: invited.user.id, user_id: invited.user.id },
+      { event: 'invitation.deleted', actor_id: record.invited_by, details: { before: { status: 'accepted' } } },
+    ])
+    expect(await stored()).not.toContain(token.slice(4))
+  })
+
+  test('expires when it was told to, and says so', async () => {
+    const organization = await buildOrganization()
+    const invited = await buildMember()
+    const { body } = await invite(organization, { expires_in_seconds: 60 })
+    expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(60_000)
+    service.advance(60)
+    expect(await listed(organization, body.id)).toMatchObject({ status: 'expired', accepted_at: null })
+    expectError(await accept(body.token, invited.token), 'invalid_invitation')
+    expect((await describeUser(invited.user)).organizations).toEqual([])
+  })
+
+  test('is taken back: then it is worth nothing', async () => {
+    const [organization, other] = [await buildOrganization(), await buildOrganization()]
+    const invited = await buildMember()
+    const { body } = await invite(organization)
+    expectError(await service.admin('DELETE', invitationsOf(other, `/${body.id}`)), 'not_found')
+    expect((await service.admin('DELETE', invitationsOf(organization, `/${body.id}`))).status).toBe(204)
+    expectError(await service.admin('DELETE', invitationsOf(organization, `/${body.id}`)), 'not_found')
+    expectError(await accept(body.token, invited.token), 'invalid_invitation')
+    expect(await listed(organization, body.id)).toBeUndefined()
+  })
+
+  test('is listed newest first, page by page, with those of its organization alone', async () => {
+    const [organization, other] = [await buildOrganization(), await buildOrganization()]
+    const made: string[] = []
+    for (let n = 0; n < 5; n += 1) made.unshift((await invite(organization)).body.id)
+    await invite(other)
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const query: string = `?limit=2${cursor ? `&cursor=${cursor}` : ''}`
+      const { body }: { body: Json } = await service.admin('GET', invitationsOf(organization, query))
+      seen.push(...body.items.map((each: Json) => each.id))
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual(made)
+  })
+
+  test.for<[Json, string[]]>([
+    [{ role_codes: [] }, ['role_codes: too_short']],
+    [{ role_codes: undefined }, ['role_codes: required']],
+    [{ role_codes: ['nope', 'org_member', 'system_admin'] }, ['role_codes.0: invalid_value', 'role_codes.2: invalid_value']],
+    [{ app_code: 'no-such-app' }, ['app_code: invalid_value']],
+    [{ email: 'no address' }, ['email: invalid_value']],
+    [{ expires_in_seconds: 0 }, ['expires_in_seconds: too_short']],
+    [{ expires_in_seconds: 90 * daySeconds + 1 }, ['expires_in_seconds: too_long']],
+    [{ expires_in_seconds: 1.5 }, ['expires_in_seconds: invalid_type']],
+    [{ expires_in_seconds: '60' }, ['expires_in_seconds: invalid_type']],
+    [{ token: 'chosen' }, ['token: unknown_field']],
+  ])('is refused with %j', async ([body, faults]) => {
+    const organization = await buildOrganization()
+    const reply = await invite(organization, body)
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(faults)
+    expect(await countRows(service, 'invitations', { organization_id: organization.id })).toBe(0)
+  })
+
+  test('takes null and blank for what is left out, and its bounds', async () => {
+    const organization = await buildOrganization()
+    const { body } = await invite(organization, { email: '', app_code: null, expires_in_seconds: null })
+    expect(body).toMatchObject({ email: null, app_code: null, grants_app: false })
+    for (const expires_in_seconds of [1, 90 * daySeconds])
+      expect((await invite(organization, { expires_in_seconds })).status).toBe(201)
+    expectError(await invite({ id: randomUUID() }), 'not_found')
+  })
+})
+
+describe('accepting', () => {
+  test('an invitation that is unknown, used, or for another address is 400 and writes nothing', async () => {
+    const organization = await buildOrganization()
+    const [first, second] = [await buildMember(), await buildMember()]
+    const used = (await invite(organization)).body.token
+    expect((await accept(used, first.token)).status).toBe(200)
+    const foreign = (await invite(organization, { email: someEmail() })).body.token
+    for (const token of ['unknown', used, foreign, ` ${foreign}`, 'x'.repeat(500)]) {
+      const before = await countWrites(service)
+      expectError(await accept(token, second.token), 'invalid_invitation')
+      expect(await countWrites(service)).toEqual(before)
+    }
+    for (const body of [{}, { token: 5 }, { token: '' }, { token: 'x'.repeat(501) }]) {
+      expectError(await service.call('POST', '/auth/invitations/accept', { body, token: first.token }), 'validation_failed')
+    }
+  })
+
+  test('grants the app and verifies the address it was for, when a system_admin invited', async () => {
+    const organization = await buildOrganization()
+    const closed = await buildApp(service)
+    const { user, token } = await buildMember()
+    expectError(await service.login(user.email, closed.code), 'app_access_denied')
+    const invitation = await invite(organization, { email: user.email, app_code: closed.code })
+    expect((await accept(invitation.body.token, token)).status).toBe(200)
+    const detail = await describeUser(user)
+    expect(detail.email_verified).toBe(true)
+    expect(detail.apps).toContainEqual(expect.objectContaining({ app_code: closed.code, status: 'active' }))
+    const login = await service.login(user.email, closed.code, { organization_id: organization.id })
+    expect(login.body).toMatchObject({ organization: { id: organization.id, role_codes: ['org_member'] } })
+  })
+
+  test('neither, when an org_admin invited, whoever else that is; nor an address that it does not name', async () => {
+    const organization = await buildOrganization()
+    const closed = await buildApp(service)
+    const admin = await buildMember(organization, 'org_admin')
+    const inviteAsOrgAdmin = (body: Json) =>
+      service.call('POST', `/organizations/${organization.id}/invitations`, {
+        token: admin.token,
+        body: { role_codes: ['org_member'], ...body },
+      })
+    const invited = await buildMember()
+    const invitation = await inviteAsOrgAdmin({ email: invited.user.email, app_code: closed.code })
+    expect(invitation.body).toMatchObject({ app_code: closed.code, grants_app: false, invited_by: admin.user.id })
+    expect((await accept(invitation.body.token, invited.token)).status).toBe(200)
+    const detail = await describeUser(invited.user)
+    expect(detail).toMatchObject({ email_verified: false, organizations: [{ id: organization.id }] })
+    expect(detail.apps.map((each: Json) => each.app_code)).toEqual([app.code])
+    // Whoever invites sees the token, and so could register with it under any address.
+    const email = someEmail()
+    const { token } = (await inviteAsOrgAdmin({ email })).body
+    expect((await service.register(email, app.code, { invite_token: token })).body.user.email_verified).toBe(false)
+
+    // A system_admin who is an org_admin too is one like any other here.
+    const { body: login } = await service.login('admin@example.com', 'authctl')
+    await service.admin('PUT', `/admin/organizations/${organization.id}/members/${login.user.id}`, {
+      body: { role_codes: ['org_admin'] },
+    })
+    const reply = await service.call('POST', `/organizations/${organization.id}/invitations`, {
+      token: login.access_token,
+      body: { role_codes: ['org_member'], app_code: closed.code },
+    })
+    expect(reply.body.grants_app).toBe(false)
+
+    const anyone = await buildMember()
+    const open = (await invite(organization)).body.token
+    expect((await accept(open, anyone.token)).status).toBe(200)
+    expect((await describeUser(anyone.user)).email_verified).toBe(false)
+  })
+
+  test('never opens an app again that was taken away', async () => {
+    const organization = await buildOrganization()
+    const { user, token } = await buildMember()
+    await service.admin('DELETE', `/admin/users/${user.id}/apps/${app.code}`)
+    const other = await buildApp(service)
+    await service.admin('POST', `/admin/users/${user.id}/apps/${other.code}`)
+    expectError(await accept('unknown', token), 'token_revoked')
+    const login = (await service.login(user.email, other.code)).body
+    const invitation = await invite(organization, { app_code: app.code })
+    expect((await accept(invitation.body.token, login.access_token)).status).toBe(200)
+    expectError(await service.login(user.email, app.code), 'app_access_denied')
+  })
+
+  test('as a member already is 409: roles, address and invitation stay as they are', async () => {
+    const organization = await buildOrganization()
+    const member = await buildMember(organization, 'org_member')
+    const closed = await buildApp(service)
+    const { body } = await invite(organization, { role_codes: ['org_admin'], app_code: closed.code })
+    const before = await countWrites(service)
+    expectError(await accept(body.token, member.token), 'already_member')
+    expect(await countWrites(service)).toEqual(before)
+    expect(await listed(organization, body.id)).toMatchObject({ status: 'pending' })
+    expect((await describeUser(member.user)).organizations).toMatchObject([{ role_codes: ['org_member'] }])
+    // It is there for the one it was meant for.
+    expect((await accept(body.token, (await buildMember()).token)).status).toBe(200)
+    expectError(await accept(body.token, member.token), 'invalid_invitation')
+  })
+
+  test('register_or_login as a member already logs in and leaves the invitation unused', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildMember(organization, 'org_member')
+    const { body: invitation } = await invite(organization, { role_codes: ['org_admin'] })
+    const mode = 'register_or_login'
+    const { status, body } = await service.register(user.email, app.code, { mode, invite_token: invitation.token })
+    expect(status).toBe(200)
+    expect(body.organization).toMatchObject({ id: organization.id, role_codes: ['org_member'] })
+    expect(await listed(organization, invitation.id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('register_or_login with an invitation that is no good is 400 with no session, and no way around the password', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildMember()
+    const good = (await invite(organization)).body
+    const foreign = (await invite(organization, { email: someEmail() })).body.token
+    const mode = 'register_or_login'
+    const before = await countWrites(service)
+    for (const invite_token of ['unknown', foreign])
+      expectError(await service.register(user.email, app.code, { mode, invite_token }), 'invalid_invitation')
+    const wrong = { mode, invite_token: good.token, password: 'not the right one' }
+    expectError(await service.register(user.email, app.code, wrong), 'invalid_credentials')
+    // The token of an invitation proves nothing about the account: a wrong password is told first.
+    expectError(await service.register(user.email, app.code, { ...wrong, invite_token: 'unknown' }), 'invalid_credentials')
+    expect(await countWrites(service)).toEqual(before)
+    expect(await listed(organization, good.id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('gives the roles that are left of those it was made with, and at least org_member', async () => {
+    const organization = await buildOrganization()
+    const role = await insertRole(service, 'org')
+    const [first, second] = [await buildMember(), await buildMember()]
+    const both = (await invite(organization, { role_codes: [role, 'org_admin'] })).body.token
+    const one = (await invite(organization, { role_codes: [role] })).body.token
+    await service.deps.db('roles').where({ code: role }).delete()
+    expect((await accept(both, first.token)).body.organization.role_codes).toEqual(['org_admin'])
+    expect((await accept(one, second.token)).body.organization.role_codes).toEqual(['org_member'])
+  })
+})
+
+describe('at once', () => {
+  /** Who of the callers got in, and that nobody else left a trace. */
+  async function expectOneWinner(organization: Json, replies: Reply[]): Promise<void> {
+    expect(replies.filter((reply) => reply.status < 300)).toHaveLength(1)
+    for (const reply of replies) if (reply.status >= 300) expectError(reply, 'invalid_invitation')
+    const { items } = (await service.admin('GET', `/admin/organizations/${organization.id}/members`)).body
+    expect(items).toHaveLength(1)
+    const [invitation] = (await service.admin('GET', invitationsOf(organization))).body.items
+    expect(invitation).toMatchObject({ status: 'accepted', accepted_by: items[0].id })
+  }
+
+  test('thirty users accept one invitation: one joins', async () => {
+    const organization = await buildOrganization()
+    const users = await Promise.all(Array.from({ length: 30 }, () => buildMember()))
+    const { token } = (await invite(organization)).body
+    await expectOneWinner(organization, await Promise.all(users.map((each) => accept(token, each.token))))
+  })
+
+  test('one invitation is spent by registrations, logins and accepts: one wins, and losers leave no user and no session', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const organization = await buildOrganization()
+      const { token } = (await invite(organization)).body
+      const members = await Promise.all(Array.from({ length: 8 }, () => buildMember()))
+      const emails = Array.from({ length: 4 }, someEmail)
+      const before = await countWrites(service)
+      const replies = await Promise.all([
+        ...emails.map((email) => service.register(email, app.code, { invite_token: token })),
+        ...members.slice(0, 4).map((each) => accept(token, each.token)),
+        ...members
+          .slice(4)
+          .map((each) => service.register(each.user.email, app.code, { mode: 'register_or_login', invite_token: token })),
+      ])
+      await expectOneWinner(organization, replies)
+      const registered = replies.slice(0, 4).filter((reply) => reply.status === 201).length
+      const after = await countWrites(service)
+      expect(after.users! - before.users!).toBe(registered)
+      const entered = registered + replies.slice(8).filter((reply) => reply.status === 200).length
+      expect(after.sessions! - before.sessions!).toBe(entered)
+    }
+  })
+
+  test('one user with two invitations of one organization spends one of them', async () => {
+    const organization = await buildOrganization()
+    const { token: bearer } = await buildMember()
+    const tokens = await Promise.all(Array.from({ length: 6 }, async () => (await invite(organization)).body.token))
+    const replies = await Promise.all(tokens.map((token) => accept(token, bearer)))
+    expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
+    for (const reply of replies) if (reply.status !== 200) expectError(reply, 'already_member')
+    const { items } = (await service.admin('GET', invitationsOf(organization))).body
+    expect(items.filter((each: Json) => each.status === 'accepted')).toHaveLength(1)
+  })
+
+  test('a user accepts, is put and is removed, and first touches an app that joins: all of it ends well', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const organization = await buildOrganization()
+      const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
+      const { user, token: bearer } = await buildMember()
+      const { token } = (await invite(organization, { email: user.email, app_code: joining.code })).body
+      const path = `/admin/organizations/${organization.id}/members/${user.id}`
+      const replies = await Promise.all([
+        accept(token, bearer),
+        service.admin('PUT', path, { body: { role_codes: ['org_admin'] } }),
+        service.login(user.email, joining.code),
+        service.admin('DELETE', path),
+        service.login(user.email, joining.code),
+        service.admin('PUT', path, { body: { role_codes: ['org_member'] } }),
+        service.admin('DELETE', `/admin/organizations/${organization.id}`),
+      ])
+      for (const reply of replies) expect(reply.status).toBeLessThan(500)
+      expect(await countRows(service, 'organization_memberships', { user_id: user.id })).toBeLessThanOrEqual(1)
+    }
+  })
+})
+
+describe('an org_admin', () => {
+  test('invites, lists and takes back in the own organization', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildMember(organization, 'org_admin')
+    const path = `/organizations/${organization.id}/invitations`
+    const made = await service.call('POST', path, { token: admin.token, body: { role_codes: ['org_admin'] } })
+    expect(made.status).toBe(201)
+    const { token, code, ...record } = made.body
+    expect(record).toMatchObject({ role_codes: ['org_admin'], invited_by: admin.user.id, status: 'pending' })
+    const list = () => service.call('GET', path, { token: admin.token })
+    expect((await list()).body).toEqual({ items: [record], next_cursor: null })
+    expect((await service.call('DELETE', `${path}/${record.id}`, { token: admin.token })).status).toBe(204)
+    expectError(await service.call('DELETE', `${path}/${record.id}`, { token: admin.token }), 'not_found')
+    expect((await list()).body.items).toEqual([])
+    expectError(await accept(code, (await buildMember()).token), 'invalid_invitation')
+    const refused = await service.call('POST', path, { token: admin.token, body: { role_codes: ['system_admin'] } })
+    expect(faultsOf(refused)).toEqual(['role_codes.0: invalid_value'])
+    expectError(
+      await service.call('DELETE', `/organizations/${(await buildOrganization()).id}/invitations/${record.id}`, {
+        token: admin.token,
+      }),
+      'organization_admin_required',
+    )
+  })
+})

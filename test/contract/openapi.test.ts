@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
+import { errorsOf } from '../../packages/server/src/http/openapi.ts'
+import { buildService, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let document: Json
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  document = (await service.call('GET', '/openapi.json')).body
+})
+
+test('the document is OpenAPI 3.1 and lists every route with every status it answers', () => {
+  expect(document.openapi).toMatch(/^3\.1\./)
+  for (const route of listRoutes()) {
+    const operation = document.paths[BASE_PATH + route.path]?.[route.method.toLowerCase()]
+    expect(operation, `${route.method} ${route.path}`).toBeDefined()
+    const statuses = [...Object.keys(route.responses), ...[...errorsOf(route).keys()].map(String)]
+    expect(Object.keys(operation.responses).sort()).toEqual([...new Set(statuses)].sort())
+    expect(operation.security).toEqual(route.auth === 'public' ? [] : [{ bearer: [] }])
+    const params = (operation.parameters ?? []).filter((each: Json) => each.in === 'path').map((each: Json) => `{${each.name}}`)
+    expect(params.sort()).toEqual((route.path.match(/\{\w+\}/g) ?? []).sort())
+  }
+})
+
+test('operation ids are one each, and every reference leads somewhere', () => {
+  const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
+  const ids = operations.map((operation) => operation.operationId)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    expect(document.components.schemas).toHaveProperty(name!)
+  }
+})
+
+test('an admin body says that it takes no other members, and a public one that it does', () => {
+  const bodyOf = (path: string) => {
+    const { $ref } = document.paths[BASE_PATH + path].post.requestBody.content['application/json'].schema
+    return document.components.schemas[$ref.split('/').at(-1)]
+  }
+  expect(bodyOf('/admin/apps').additionalProperties).toBe(false)
+  expect(bodyOf('/admin/apps').required.sort()).toEqual(['code', 'name'])
+  expect(bodyOf('/auth/login').additionalProperties).not.toBe(false)
+  expect(bodyOf('/auth/login').required.sort()).toEqual(['email', 'password'])
+})
+
+test('no secret is in the answers that it describes', () => {
+  const { App, User } = document.components.schemas
+  expect(JSON.stringify([App, User])).not.toMatch(/"(secret|secret_box|password|password_hash)"/)
+})
+
+test('the document is public and the same each time', async () => {
+  const again = await service.call('GET', '/openapi.json', { token: 'garbage' })
+  expect(again.status).toBe(200)
+  expect(again.body).toEqual(document)
+})

@@ -1,0 +1,467 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { auditEvents, closeAccount, countRows, insertOrganization, insertRole } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+/** Lets everybody in. */
+let app: Json
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const uniqueName = () => `Org ${randomUUID()}`
+const create = (body: Json) => service.admin('POST', '/admin/organizations', { body })
+
+async function buildOrganization(): Promise<Json> {
+  return (await create({ name: uniqueName() })).body
+}
+
+/** The audit events about an organization and its members, oldest first. */
+async function audited(organizationId: string): Promise<Json[]> {
+  const events = await auditEvents(service, {})
+  return events
+    .filter((each) => JSON.stringify(each.details ?? null).includes(organizationId))
+    .map(({ event, user_id, actor_id, details }) => ({ event, user_id, actor_id, details }))
+}
+
+const byId = (organization: Json, rest = '') => `/admin/organizations/${organization.id}${rest}`
+const memberOf = (organization: Json, user: Json, base = '/admin') =>
+  `${base}/organizations/${organization.id}/members/${user.id}`
+
+const setRoles = (organization: Json, user: Json, ...role_codes: string[]) =>
+  service.admin('PUT', memberOf(organization, user), { body: { role_codes } })
+
+/** An org_admin of the organization, with a token of an app that has nothing to do with it. */
+async function buildOrgAdmin(organization: Json): Promise<{ user: Json; token: string }> {
+  const { user, access_token } = await buildUser(service, app)
+  await setRoles(organization, user, 'org_admin')
+  return { user, token: access_token }
+}
+
+async function rolesOf(user: Json, organization: Json): Promise<string[] | undefined> {
+  const { organizations } = (await service.admin('GET', `/admin/users/${user.id}`)).body
+  return organizations.find((each: Json) => each.id === organization.id)?.role_codes
+}
+
+describe('an organization', () => {
+  test('is created with a slug from its name, shown, changed and deleted, and all of it is audited', async () => {
+    const name = uniqueName()
+    const { status, body } = await create({ name: `  Größe & ${name} ` })
+    expect(status).toBe(201)
+    const slug = `gro-e-${name.toLowerCase().replace(' ', '-')}`
+    const created = {
+      id: expect.any(String),
+      slug,
+      name: `Größe & ${name}`,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    }
+    expect(body).toEqual(created)
+    expect((await service.admin('GET', byId(body))).body).toEqual(body)
+
+    const renamed = await service.admin('PATCH', byId(body), { body: { name: 'New name' } })
+    expect(renamed.body).toMatchObject({ id: body.id, name: 'New name', slug })
+    const moved = await service.admin('PATCH', byId(body), { body: { slug: `new-${slug}` } })
+    expect(moved.status).toBe(200)
+    expect(moved.body).toMatchObject({ name: 'New name', slug: `new-${slug}` })
+    expect((await service.admin('GET', byId(body))).body).toEqual(moved.body)
+    expect((await service.admin('PATCH', byId(body), { body: {} })).body).toEqual(moved.body)
+    expect((await service.admin('PATCH', byId(body), { body: { slug: `new-${slug}` } })).body).toEqual(moved.body)
+
+    expect((await service.admin('DELETE', byId(body))).status).toBe(204)
+    for (const method of ['GET', 'DELETE']) expectError(await service.admin(method, byId(body)), 'not_found')
+    expectError(await service.admin('PATCH', byId(body), { body: { name: 'x' } }), 'not_found')
+    expect(await audited(body.id)).toMatchObject([
+      { event: 'organization.created', details: { after: body } },
+      { event: 'organization.updated', details: { before: body, after: renamed.body } },
+      { event: 'organization.updated', details: { before: renamed.body, after: moved.body } },
+      { event: 'organization.deleted', details: { before: moved.body } },
+    ])
+  })
+
+  test('gets a suffix when the slug of its name is taken; a slug that was asked for is refused then', async () => {
+    const name = uniqueName()
+    const first = (await create({ name, slug: '' })).body
+    const second = (await create({ name, slug: null })).body
+    expect(second.slug).toMatch(new RegExp(`^${first.slug}-[0-9a-f]{6}$`))
+    expectError(await create({ name, slug: first.slug }), 'organization_slug_taken')
+    expectError(await service.admin('PATCH', byId(second), { body: { slug: first.slug, name: 'x' } }), 'organization_slug_taken')
+    expect((await service.admin('GET', byId(second))).body).toEqual(second)
+    expect((await create({ name: '日本 – !!' })).body.slug).toMatch(/^organization(-[0-9a-f]{6})?$/)
+    expect((await create({ name: 'x'.repeat(200) })).body.slug).toBe('x'.repeat(80))
+  })
+
+  test.each(['Acme', 'a_b', 'a b', '-a', 'a-', 'a--b', 'ä', randomUUID(), 'a'.repeat(101), 5])(
+    'takes no slug that is not kebab-case: %s',
+    async (slug) => {
+      const organization = await buildOrganization()
+      for (const reply of [
+        await create({ name: 'x', slug }),
+        await service.admin('PATCH', byId(organization), { body: { slug } }),
+      ]) {
+        expectError(reply, 'validation_failed')
+        expect(new Set(reply.body.errors.map((error: Json) => error.path))).toEqual(new Set(['slug']))
+      }
+    },
+  )
+
+  test('keeps its slug: PATCH cannot clear it, nor the name', async () => {
+    const organization = await buildOrganization()
+    const refused = await service.admin('PATCH', byId(organization), { body: { slug: '', name: ' ' } })
+    expect([...new Set(faultsOf(refused).map((fault) => fault.split(':')[0]))]).toEqual(['name', 'slug'])
+    expectError(await service.admin('PATCH', byId(organization), { body: { slug: null } }), 'validation_failed')
+    expect(faultsOf(await create({}))).toEqual(['name: required'])
+  })
+
+  test('of twenty callers who ask for one slug one gets it; of twenty who ask for one name all get one', async () => {
+    const slug = `slug-${randomUUID().slice(0, 13)}`
+    const replies = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'Acme', slug })))
+    expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
+    for (const reply of replies) if (reply.status !== 201) expectError(reply, 'organization_slug_taken')
+    const name = uniqueName()
+    const named = await Promise.all(Array.from({ length: 20 }, () => create({ name })))
+    expect(new Set(named.map((reply) => reply.body.slug)).size).toBe(20)
+
+    const organizations = await Promise.all(Array.from({ length: 10 }, buildOrganization))
+    const wanted = { slug: `moved-${slug}` }
+    const moved = await Promise.all(organizations.map((each) => service.admin('PATCH', byId(each), { body: wanted })))
+    expect(moved.filter((reply) => reply.status === 200)).toHaveLength(1)
+    expect(await countRows(service, 'organizations', wanted)).toBe(1)
+  })
+
+  test('is listed newest first, page by page, by a part of its slug or name', async () => {
+    const mark = randomUUID().slice(0, 13)
+    const made = []
+    for (const name of [`A ${mark} 100%`, `B ${mark.toUpperCase()}`, `C ${mark}`, 'other'])
+      made.push((await create({ name, slug: `${name[0]!.toLowerCase()}-${randomUUID().slice(0, 13)}` })).body)
+    const wanted = [made[2], made[1], made[0]]
+    const search = (q: string) => service.admin('GET', `/admin/organizations?q=${encodeURIComponent(q)}`)
+    expect((await search(mark)).body).toEqual({ items: wanted, next_cursor: null })
+    expect((await search(`${mark} 100%`)).body.items).toEqual([made[0]])
+    expect((await search(`${mark} 100_`)).body.items).toEqual([])
+    expect((await search(made[3].slug.toUpperCase())).body.items).toEqual([made[3]])
+
+    const seen: Json[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const query = `limit=2&q=${mark}${cursor ? `&cursor=${cursor}` : ''}`
+      const { body }: { body: Json } = await service.admin('GET', `/admin/organizations?${query}`)
+      seen.push(...body.items)
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual(wanted)
+  })
+
+  test('is not deleted while an app names it or a user is a member; its invitations and deleted users do not count', async () => {
+    const organization = await buildOrganization()
+    const naming = await buildApp(service, { default_organization_id: organization.id })
+    const { user } = await buildUser(service, app)
+    await setRoles(organization, user, 'org_member')
+    expectError(await service.admin('DELETE', byId(organization)), 'organization_in_use')
+    await service.admin('PATCH', `/admin/apps/${naming.id}`, { body: { default_organization_id: null } })
+    expectError(await service.admin('DELETE', byId(organization)), 'organization_in_use')
+    const invitation = await service.admin('POST', byId(organization, '/invitations'), { body: { role_codes: ['org_member'] } })
+    expect(invitation.status).toBe(201)
+    await closeAccount(service, user.id, 'deleted')
+    expect((await service.admin('DELETE', byId(organization))).status).toBe(204)
+    expect(await countRows(service, 'invitations', { organization_id: organization.id })).toBe(0)
+  })
+
+  test('is deleted or joined, never both, when both are tried at once', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const organization = await buildOrganization()
+      const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
+      const { user } = await buildUser(service, app)
+      const [, deleted, login] = await Promise.all([
+        service.deps.db('apps').where({ id: joining.id }).update({ default_organization_id: null }),
+        service.admin('DELETE', byId(organization)),
+        service.login(user.email, joining.code),
+      ])
+      expect([204, 409]).toContain(deleted.status)
+      expect(login.status).toBe(200)
+      const roles = await rolesOf(user, organization)
+      if (deleted.status === 204) expect(roles).toBeUndefined()
+      if (roles !== undefined) expectError(deleted, 'organization_in_use')
+    }
+  })
+
+  test('founded by a registration is audited with the membership of its founder', async () => {
+    const { user, organization } = await buildUser(service, app, { organization_name: uniqueName() })
+    expect(await audited(organization.id)).toMatchObject([
+      { event: 'organization.created', user_id: user.id, details: { after: { slug: organization.slug } } },
+      {
+        event: 'membership.created',
+        user_id: user.id,
+        details: { organization_id: organization.id, after: { role_codes: ['org_admin'] } },
+      },
+    ])
+  })
+})
+
+describe('members', () => {
+  test('are put, listed, given other roles and removed, and all of it is audited', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildUser(service, app, { first_name: 'Ada' })
+    const role = await insertRole(service, 'org')
+    const put = await setRoles(organization, user, role, 'org_member', role)
+    expect(put.status).toBe(201)
+    const member = { ...user, role_codes: ['org_member', role].sort(), joined_at: expect.any(String) }
+    expect(put.body).toEqual(member)
+    const list = await service.admin('GET', byId(organization, '/members'))
+    expect(list.body).toEqual({ items: [put.body], next_cursor: null })
+
+    const replaced = await setRoles(organization, user, 'org_admin')
+    expect(replaced.status).toBe(200)
+    expect(replaced.body).toEqual({ ...put.body, role_codes: ['org_admin'] })
+    expect((await setRoles(organization, user, 'org_admin')).status).toBe(200)
+    expect(await rolesOf(user, organization)).toEqual(['org_admin'])
+
+    expect((await service.admin('DELETE', memberOf(organization, user))).status).toBe(204)
+    expectError(await service.admin('DELETE', memberOf(organization, user)), 'not_found')
+    expect(await rolesOf(user, organization)).toBeUndefined()
+    const about = { organization_id: organization.id }
+    expect((await audited(organization.id)).slice(1)).toMatchObject([
+      {
+        event: 'membership.created',
+        user_id: user.id,
+        details: { ...about, before: null, after: { role_codes: member.role_codes } },
+      },
+      {
+        event: 'membership.updated',
+        details: { ...about, before: { role_codes: member.role_codes }, after: { role_codes: ['org_admin'] } },
+      },
+      { event: 'membership.deleted', details: { ...about, before: { role_codes: ['org_admin'] }, after: null } },
+    ])
+  })
+
+  test('are listed newest first, page by page, without deleted users', async () => {
+    const organization = await buildOrganization()
+    const users = []
+    for (let n = 0; n < 5; n += 1) {
+      const { user } = await buildUser(service, app)
+      await setRoles(organization, user, 'org_member')
+      users.unshift(user.id)
+    }
+    await closeAccount(service, users[1], 'deleted')
+    await closeAccount(service, users[2], 'suspended')
+    const wanted = users.filter((_, index) => index !== 1)
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const query: string = `limit=2${cursor ? `&cursor=${cursor}` : ''}`
+      const { body }: { body: Json } = await service.admin('GET', byId(organization, `/members?${query}`))
+      seen.push(...body.items.map((each: Json) => each.id))
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual(wanted)
+  })
+
+  test('take org-scoped roles alone; every other entry is named', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildUser(service, app)
+    const refused = await setRoles(
+      organization,
+      user,
+      'org_member',
+      'system_admin',
+      'nope',
+      'Not A Code',
+      '__proto__',
+      'base_user',
+    )
+    expectError(refused, 'validation_failed')
+    expect(faultsOf(refused)).toEqual([1, 2, 3, 4, 5].map((index) => `role_codes.${index}: invalid_value`))
+    expect(faultsOf(await setRoles(organization, user))).toEqual(['role_codes: too_short'])
+    const path = memberOf(organization, user)
+    for (const [body, fault] of [
+      [{}, 'role_codes: required'],
+      [{ role_codes: 'org_member' }, 'role_codes: invalid_type'],
+      [{ role_codes: [5] }, 'role_codes.0: invalid_type'],
+      [{ role_codes: Array(201).fill('org_member') }, 'role_codes: too_long'],
+    ] as const)
+      expect(faultsOf(await service.admin('PUT', path, { body }))).toEqual([fault])
+    expect(await rolesOf(user, organization)).toBeUndefined()
+  })
+
+  test('of no organization, and of no user or a deleted one, are 404', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildUser(service, app)
+    expectError(await setRoles({ id: randomUUID() }, user, 'org_member'), 'not_found')
+    expectError(await setRoles(organization, { id: randomUUID() }, 'org_member'), 'not_found')
+    await closeAccount(service, user.id, 'deleted')
+    expectError(await setRoles(organization, user, 'org_member'), 'not_found')
+    expectError(await service.admin('DELETE', memberOf(organization, user)), 'not_found')
+    expectError(await service.admin('GET', `/admin/organizations/${randomUUID()}/members`), 'not_found')
+  })
+
+  test('put twenty times at once are one row with the roles of one caller whole', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildUser(service, app)
+    const roles = await Promise.all(Array.from({ length: 6 }, () => insertRole(service, 'org')))
+    const sets = Array.from({ length: 20 }, (_, n) => roles.filter((_, index) => ((n + 1) >> index) & 1).sort())
+    const replies = await Promise.all(sets.map((set) => setRoles(organization, user, ...set)))
+    expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
+    expect(replies.filter((reply) => reply.status === 200)).toHaveLength(19)
+    expect(await countRows(service, 'organization_memberships', { organization_id: organization.id })).toBe(1)
+    expect(sets).toContainEqual(await rolesOf(user, organization))
+  })
+
+  test('who are removed keep their token until it expires, and refresh with that organization no more', async () => {
+    const organization = await buildOrganization()
+    const { user } = await buildUser(service, app)
+    await setRoles(organization, user, 'org_member')
+    const { body } = await service.login(user.email, app.code, { organization_id: organization.id })
+    expect(claimsOf(body.access_token).org_id).toBe(organization.id)
+    expect((await service.admin('DELETE', memberOf(organization, user))).status).toBe(204)
+
+    const own = await service.call('GET', '/auth/me', { token: body.access_token })
+    expect(own.body).toMatchObject({ roles: ['base_user'], organizations: [] })
+    const refresh = (extra = {}) =>
+      service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token, ...extra } })
+    expectError(await refresh(), 'organization_membership_required')
+    expectError(await refresh({ organization_id: organization.id }), 'organization_membership_required')
+    expectError(
+      await service.login(user.email, app.code, { organization_id: organization.id }),
+      'organization_membership_required',
+    )
+    // The failed tries spent nothing: whoever is put back goes on.
+    await setRoles(organization, user, 'org_admin')
+    expect(claimsOf((await refresh()).body.access_token)).toMatchObject({ org_id: organization.id, roles: ['org_admin'] })
+  })
+})
+
+describe('an org_admin', () => {
+  test('lists, puts and removes members of the own organization, with a token of any app', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const { user } = await buildUser(service, app)
+    const path = memberOf(organization, user, '')
+    const put = await service.call('PUT', path, { token: admin.token, body: { role_codes: ['org_member'] } })
+    expect(put.status).toBe(201)
+    expect(put.body).toMatchObject({ id: user.id, email: user.email, role_codes: ['org_member'] })
+    const again = await service.call('PUT', path, { token: admin.token, body: { role_codes: ['org_admin'] } })
+    expect(again.status).toBe(200)
+    const list = await service.call('GET', `/organizations/${organization.id}/members`, { token: admin.token })
+    expect(list.body.items.map((each: Json) => each.id)).toEqual([user.id, admin.user.id])
+    expect((await service.call('DELETE', path, { token: admin.token })).status).toBe(204)
+    expectError(await service.call('DELETE', path, { token: admin.token }), 'not_found')
+    expectError(
+      await service.call('PUT', memberOf(organization, { id: randomUUID() }, ''), {
+        token: admin.token,
+        body: { role_codes: ['org_member'] },
+      }),
+      'not_found',
+    )
+    expect((await audited(organization.id)).at(-1)).toMatchObject({ event: 'membership.deleted', actor_id: admin.user.id })
+  })
+
+  test('gives no global role, under whatever name', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    for (const role of ['system_admin', 'super_admin', 'base_user', 'SYSTEM_ADMIN', ' system_admin']) {
+      const reply = await service.call('PUT', memberOf(organization, admin.user, ''), {
+        token: admin.token,
+        body: { role_codes: ['org_admin', role] },
+      })
+      expect(faultsOf(reply)).toEqual(['role_codes.1: invalid_value'])
+    }
+    expect((await service.admin('GET', `/admin/users/${admin.user.id}`)).body.roles).toEqual(['base_user'])
+  })
+
+  test('is nobody elsewhere: a member, a stranger and whoever names no organization get one and the same 403', async () => {
+    const [own, other] = [await buildOrganization(), await buildOrganization()]
+    const admin = await buildOrgAdmin(own)
+    const member = await buildUser(service, app)
+    await setRoles(other, member.user, 'org_member', await insertRole(service, 'org'))
+    const cases = [
+      [other.id, admin.token],
+      [other.id, member.access_token],
+      [randomUUID(), admin.token],
+      [other.id, await administratorsToken()],
+    ] as const
+    const body = { role_codes: ['org_admin'] }
+    for (const [id, token] of cases) {
+      const base = `/organizations/${id}`
+      const replies = [
+        await service.call('GET', `${base}/members`, { token }),
+        await service.call('PUT', `${base}/members/${admin.user.id}`, { token, body }),
+        await service.call('PUT', `${base}/members/${randomUUID()}`, { token, body: { role_codes: ['nope'] } }),
+        await service.call('DELETE', `${base}/members/${member.user.id}`, { token }),
+        await service.call('GET', `${base}/invitations`, { token }),
+        await service.call('POST', `${base}/invitations`, { token, body: { ...body, app_code: 'nope' } }),
+        await service.call('DELETE', `${base}/invitations/${randomUUID()}`, { token }),
+      ]
+      for (const reply of replies) {
+        expectError(reply, 'organization_admin_required')
+        expect({ ...reply.body, request_id: '' }).toEqual({ ...replies[0]!.body, request_id: '' })
+      }
+    }
+    expect(await rolesOf(member.user, other)).toHaveLength(2)
+  })
+
+  /** Of a system_admin, who governs through the admin API. */
+  async function administratorsToken(): Promise<string> {
+    return (await service.login('admin@example.com', 'authctl')).body.access_token
+  }
+
+  test('by the token alone is none: the right is read at each call', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const login = await service.login(admin.user.email, app.code, { organization_id: organization.id })
+    const token = login.body.access_token
+    expect(claimsOf(token).roles).toEqual(['org_admin'])
+    const list = () => service.call('GET', `/organizations/${organization.id}/members`, { token })
+    expect((await list()).status).toBe(200)
+    await setRoles(organization, admin.user, 'org_member')
+    expectError(await list(), 'organization_admin_required')
+    await setRoles(organization, admin.user, 'org_admin')
+    expect((await list()).status).toBe(200)
+  })
+
+  test('who is the last cannot step down or leave; a system_admin may take the last one away', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const self = memberOf(organization, admin.user, '')
+    const demote = { token: admin.token, body: { role_codes: ['org_member'] } }
+    expectError(await service.call('PUT', self, demote), 'last_org_admin')
+    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_org_admin')
+    const more = { token: admin.token, body: { role_codes: ['org_admin', 'org_member'] } }
+    expect((await service.call('PUT', self, more)).status).toBe(200)
+
+    // One who is suspended could not take over.
+    const second = await buildOrgAdmin(organization)
+    await closeAccount(service, second.user.id, 'suspended')
+    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_org_admin')
+    const third = await buildOrgAdmin(organization)
+    expect((await service.call('PUT', self, demote)).status).toBe(200)
+    expect((await service.admin('DELETE', memberOf(organization, third.user))).status).toBe(204)
+    expect((await setRoles(organization, second.user, 'org_member')).status).toBe(200)
+  })
+
+  test('of many who leave or throw each other out at once one stays', async () => {
+    for (const whom of ['self', 'next'] as const) {
+      const organization = await buildOrganization()
+      const admins = await Promise.all(Array.from({ length: 8 }, () => buildOrgAdmin(organization)))
+      const replies = await Promise.all(
+        admins.map(({ token, user }, index) => {
+          const target = whom === 'self' ? user : admins[(index + 1) % admins.length]!.user
+          return service.call('DELETE', memberOf(organization, target, ''), { token })
+        }),
+      )
+      for (const reply of replies) expect([204, 403, 404, 409]).toContain(reply.status)
+      const left = (await service.admin('GET', byId(organization, '/members'))).body.items
+      expect(left.length).toBeGreaterThanOrEqual(1)
+      if (whom === 'self') expect(left).toHaveLength(1)
+    }
+  })
+
+  test('is served to browsers of any origin', async () => {
+    const { id } = await insertOrganization(service)
+    const reply = await service.call('GET', `/organizations/${id}/members`, { headers: { origin: 'https://app.example.com' } })
+    expectError(reply, 'token_missing')
+    expect(reply.headers.get('access-control-allow-origin')).toBe('*')
+  })
+})

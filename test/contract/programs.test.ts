@@ -1,0 +1,409 @@
+// `gatehouse` as operators run it: commands, exit codes, what is on which stream, the start and the end of a server.
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { createDatabase } from '../support/database.ts'
+import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
+import { callHttp, PASSWORD, testDatabase } from '../support/service.ts'
+
+const onPostgres = testDatabase() === 'postgres'
+const email = 'root@example.com'
+const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: email, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
+
+/** A migrated database of its own; its setting. */
+async function someDatabase(): Promise<{ DATABASE_URL: string }> {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onTestFinished(() => database.drop())
+  return { DATABASE_URL: database.url }
+}
+
+/** A database that no migration has seen. */
+async function emptyDatabase(): Promise<{ DATABASE_URL: string }> {
+  if (onPostgres) {
+    const settings = await someDatabase()
+    await withDatabase(settings, async (db) => {
+      await db.raw('drop schema public cascade')
+      await db.raw('create schema public')
+    })
+    return settings
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-empty-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return { DATABASE_URL: `sqlite:${join(folder, 'deep', 'new.db')}` }
+}
+
+async function withDatabase<T>(
+  { DATABASE_URL }: { DATABASE_URL: string },
+  run: (db: ReturnType<typeof createKnex>) => Promise<T>,
+): Promise<T> {
+  const db = createKnex({ databaseUrl: DATABASE_URL, dbPoolMax: 1 })
+  try {
+    return await run(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+const admins = (settings: { DATABASE_URL: string }): Promise<string[]> =>
+  withDatabase(settings, (db) =>
+    db('user_roles')
+      .join('users', 'users.id', 'user_roles.user_id')
+      .where({ role_code: 'system_admin' })
+      .orderBy('email')
+      .pluck('email'),
+  )
+
+/** Starts that are to fail: how the program ended. */
+const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve'], settings)
+
+describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
+  test('makes the first system_admin, once, who can log in and administer', async () => {
+    const settings = await someDatabase()
+    const first = await startServer({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: ' Root@EXAMPLE.com ' })
+    const login = await first.login(email, 'authctl')
+    expect(login.body.user).toMatchObject({ email, namespace: 'default', status: 'active' })
+    expect((await first.call('GET', '/admin/apps', { token: login.body.access_token })).status).toBe(200)
+    await first.stop()
+    // Another address at the next start makes nobody: there is an admin now.
+    const second = await startServer({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: 'second@example.com' })
+    await second.stop()
+    expect(await admins(settings)).toEqual([email])
+  })
+
+  test('fails the start when the address is that of a user, and makes nobody an admin', async () => {
+    const settings = await someDatabase()
+    expect((await runGatehouse(['create-admin', '--email', email, '--password-stdin'], settings, PASSWORD)).code).toBe(0)
+    await withDatabase(settings, (db) => db('user_roles').where({ role_code: 'system_admin' }).delete())
+    const { code, stderr } = await serveToItsEnd({ ...settings, ...bootstrap })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^gatehouse: .*root@example\.com.*\n$/)
+    expect(stderr).not.toContain(PASSWORD)
+    expect(await admins(settings)).toEqual([])
+  })
+
+  test('that are faulty fail the start in one line', async () => {
+    const faults: [Record<string, string>, RegExp][] = [
+      [{ AUTH_BOOTSTRAP_ADMIN_EMAIL: 'no address' }, /e-mail/],
+      [{ AUTH_BOOTSTRAP_ADMIN_PASSWORD: 'short' }, /password/],
+      [{ AUTH_BOOTSTRAP_ADMIN_PASSWORD: '' }, /AUTH_BOOTSTRAP_ADMIN_PASSWORD/],
+    ]
+    const settings = await someDatabase()
+    await Promise.all(
+      faults.map(async ([fault, message]) => {
+        const { code, stderr } = await serveToItsEnd({ ...settings, ...bootstrap, ...fault })
+        expect(code).toBe(1)
+        expect(stderr).toMatch(/^gatehouse: [^\n]+\n$/)
+        expect(stderr).toMatch(message)
+      }),
+    )
+    expect(await admins(settings)).toEqual([])
+  })
+
+  test.runIf(onPostgres)('makes one admin also when three servers start at once on an empty database', async () => {
+    const settings = await emptyDatabase()
+    const servers = await Promise.all([1, 2, 3].map(() => startServer({ ...settings, ...bootstrap })))
+    expect(await admins(settings)).toEqual([email])
+    for (const server of servers) expect((await server.login(email, 'authctl')).status).toBe(200)
+    await Promise.all(servers.map((server) => server.stop()))
+  })
+})
+
+describe('create-admin', () => {
+  const createAdmin = (settings: Record<string, string>, words: string[], input = `${PASSWORD}\n`) =>
+    runGatehouse(['create-admin', ...words], settings, input)
+
+  test('makes a system_admin on a database that nothing has touched yet', async () => {
+    const settings = await emptyDatabase()
+    const { code, stdout, stderr } = await createAdmin(settings, ['--email', ' Root@Example.com', '--password-stdin'])
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('created')
+    const server = await startServer(settings)
+    expect((await server.login(email, 'authctl')).status).toBe(200)
+    await server.stop()
+  })
+
+  test('of an address that exists is 1 and changes nothing; --promote makes that user an admin, who keeps the password', async () => {
+    const settings = await someDatabase()
+    expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
+    const again = await createAdmin(settings, ['--email', email, '--password-stdin'], 'another password')
+    expect(again.code).toBe(1)
+    expect(again.stdout).toBe('')
+    expect(again.stderr).toMatch(/^gatehouse: [^\n]*root@example\.com[^\n]*--promote[^\n]*\n$/)
+
+    await withDatabase(settings, (db) => db('user_roles').where({ role_code: 'system_admin' }).delete())
+    const promoted = await createAdmin(settings, ['--email', email, '--promote'], '')
+    expect([promoted.code, promoted.stdout.includes('promoted')]).toEqual([0, true])
+    expect((await createAdmin(settings, ['--email', email, '--promote', '--password-stdin'], 'another password')).code).toBe(0)
+    expect(await admins(settings)).toEqual([email])
+    const server = await startServer(settings)
+    expect((await server.login(email, 'authctl')).status).toBe(200)
+    expect((await server.login(email, 'authctl', 'another password')).status).toBe(401)
+    await server.stop()
+  })
+
+  test('that cannot be done ends with what is wrong, and never shows the password', async () => {
+    const settings = await someDatabase()
+    const faults: [string[], string, number][] = [
+      [['--email', email, '--promote'], '', 1],
+      [['--email', email, '--password-stdin'], 'short', 1],
+      [['--email', email, '--password-stdin'], '', 1],
+      [['--email', 'nobody', '--password-stdin'], PASSWORD, 1],
+      [['--password-stdin'], PASSWORD, 2],
+      [['--email', email], PASSWORD, 2],
+      [['--email', email, '--password', PASSWORD], '', 2],
+    ]
+    await Promise.all(
+      faults.map(async ([words, input, exit]) => {
+        const { code, stdout, stderr } = await createAdmin(settings, words, input)
+        expect([code, stdout], words.join(' ')).toEqual([exit, ''])
+        expect(stderr).toMatch(/^gatehouse: /)
+        expect(stderr).not.toContain(PASSWORD)
+        expect(stderr).not.toContain('    at ')
+      }),
+    )
+    expect(await admins(settings)).toEqual([])
+  })
+
+  test('beside a running server takes effect at once', async () => {
+    const settings = await someDatabase()
+    const server = await startServer(settings)
+    expect((await server.login(email, 'authctl')).body.code).toBe('invalid_credentials')
+    expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
+    expect((await server.login(email, 'authctl')).status).toBe(200)
+    await server.stop()
+  })
+})
+
+describe('migrate and check', () => {
+  test('migrate brings an empty database up to date, and says so the second time', async () => {
+    const settings = await emptyDatabase()
+    const first = await runGatehouse(['migrate'], settings)
+    expect([first.code, first.stderr]).toEqual([0, ''])
+    expect(first.stdout).toMatch(/^applied 0001-initial/)
+    const second = await runGatehouse(['migrate'], settings)
+    expect([second.code, second.stdout]).toEqual([0, 'up to date\n'])
+  })
+
+  test('check is 0 on a sound database and 1 on settings that are faulty', async () => {
+    const settings = await someDatabase()
+    const [sound, faulty] = await Promise.all([
+      runGatehouse(['check'], settings),
+      runGatehouse(['check'], { ...settings, PORT: 'x' }),
+    ])
+    expect([sound.code, sound.stderr, faulty.code]).toEqual([0, '', 1])
+    expect(faulty.stderr).toMatch(/^gatehouse: PORT [^\n]+\n$/)
+  })
+
+  test.runIf(onPostgres)('a database that cannot be reached ends every command with 1, in a line and in seconds', async () => {
+    const started = Date.now()
+    await Promise.all(
+      ['check', 'serve', 'migrate'].map(async (command) => {
+        const { code, stderr } = await runGatehouse([command], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+        expect(code, command).toBe(1)
+        expect(stderr).toMatch(/^gatehouse: [^\n]+\n$/)
+      }),
+    )
+    expect(Date.now() - started).toBeLessThan(15_000)
+  })
+
+  test('a schema that a newer server made is refused by every command, and left alone', async () => {
+    const settings = await someDatabase()
+    await withDatabase(settings, (db) => db('schema_migrations').insert({ name: '9999-tomorrow', applied_at: 1 }))
+    await Promise.all(
+      [['serve'], ['migrate'], ['check'], ['create-admin', '--email', email, '--password-stdin']].map(async (words) => {
+        const { code, stderr } = await runGatehouse(words, settings, PASSWORD)
+        expect(code, words[0]).toBe(1)
+        expect(stderr).toMatch(/^gatehouse: [^\n]*newer[^\n]*9999-tomorrow[^\n]*\n$/)
+      }),
+    )
+    expect(await admins(settings)).toEqual([])
+  })
+
+  test.runIf(onPostgres)(
+    'AUTH_AUTO_MIGRATE=false refuses the start while migrations are pending and names the command',
+    async () => {
+      const settings = { ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' }
+      const { code, stderr } = await serveToItsEnd(settings)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^gatehouse: [^\n]*gatehouse migrate\n$/)
+      expect((await runGatehouse(['migrate'], settings)).code).toBe(0)
+      const server = await startServer(settings)
+      expect((await server.stop()).code).toBe(0)
+    },
+  )
+
+  test.runIf(!onPostgres)('AUTH_AUTO_MIGRATE=false does not keep serve from migrating an SQLite database', async () => {
+    const server = await startServer({ ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' })
+    expect((await server.call('GET', '/ready')).status).toBe(200)
+    await server.stop()
+  })
+})
+
+// Neither knows of a database: once is enough.
+describe.runIf(!onPostgres)('settings', () => {
+  test('that are faulty are told all at once, a line each, without a value, and end the program with 1', async () => {
+    const secret = 'too short a secret'
+    const { code, stdout, stderr } = await serveToItsEnd({
+      PORT: '99999',
+      JWT_ACCESS_SECRET: secret,
+      JWT_ACCESS_TTL_SECONDS: '1h',
+      DATABASE_URL: 'mysql://root:hunter2@localhost/db',
+      AUTH_CLIENT_OVERRIDES: 'some',
+      AUTH_ALLOW_BASE_USER_LOGIN: 'maybe',
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: email,
+    })
+    expect([code, stdout]).toEqual([1, ''])
+    const named = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => /^gatehouse: ([A-Z_]+) /.exec(line)?.[1])
+    expect(named.sort()).toEqual([
+      'AUTH_ALLOW_BASE_USER_LOGIN',
+      'AUTH_BOOTSTRAP_ADMIN_EMAIL',
+      'AUTH_CLIENT_OVERRIDES',
+      'DATABASE_URL',
+      'JWT_ACCESS_SECRET',
+      'JWT_ACCESS_TTL_SECONDS',
+      'PORT',
+    ])
+    for (const value of [secret, 'hunter2', '99999', '1h']) expect(stderr).not.toContain(value)
+  })
+
+  test('come from a file too; the environment goes before it', async () => {
+    const settings = await someDatabase()
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-env-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const file = join(folder, 'settings.env')
+    writeFileSync(file, `DATABASE_URL=${settings.DATABASE_URL}\nPORT=none\n`)
+    expect((await runGatehouse(['check', '--env-file', file], {})).code).toBe(0)
+    // Node looks for that option too, and may be the first to say that there is no such file.
+    const missing = await runGatehouse(['check', '--env-file', join(folder, 'missing')], {})
+    expect(missing.code).not.toBe(0)
+    expect(missing.stderr).toMatch(/^[^\n]+\n$/)
+  })
+
+  test('words that are no command are 2, with the usage', async () => {
+    await Promise.all(
+      [['fly'], ['serve', 'twice'], ['serve', '--fast'], []].map(async (words) => {
+        const { code, stdout, stderr } = await runGatehouse(words, {})
+        expect(code, words.join(' ')).toBe(2)
+        expect(stdout + stderr).toContain('Usage: gatehouse')
+      }),
+    )
+  })
+})
+
+describe('a server', () => {
+  const freshServer = async (settings: Record<string, string> = {}): Promise<ServerProcess> =>
+    startServer({ ...(await someDatabase()), ...bootstrap, ...settings })
+
+  test('that is restarted takes the access and refresh tokens it gave before', async () => {
+    const settings = await someDatabase()
+    const first = await startServer({ ...settings, ...bootstrap })
+    const login = (await first.login(email, 'authctl')).body
+    expect(await first.stop()).toEqual({ code: 0, signal: null })
+    const second = await startServer(settings)
+    expect((await second.call('GET', '/auth/me', { token: login.access_token })).status).toBe(200)
+    const refreshed = await second.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
+    expect(refreshed.status).toBe(200)
+    await second.stop()
+  })
+
+  test('that dies by SIGKILL in the middle of registrations leaves whole users or none', async () => {
+    const settings = await someDatabase()
+    const server = await startServer({ ...settings, ...bootstrap })
+    const { access_token: token } = (await server.login(email, 'authctl')).body
+    await server.call('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true }, token })
+    const register = (index: number) => {
+      const body = { email: `user-${index}@example.com`, password: PASSWORD, app_code: 'shop', organization_name: 'Acme' }
+      return server.call('POST', '/auth/register', { body }).catch(() => undefined)
+    }
+    const registrations = Array.from({ length: 40 }, (_, index) => register(index))
+    await Promise.any(registrations)
+    server.signal('SIGKILL')
+    const replies = await Promise.all(registrations)
+    await server.ended
+    await withDatabase(settings, async (db) => {
+      const users: string[] = await db('users').whereNot({ email }).pluck('id')
+      const confirmed = replies.flatMap((reply) => (reply?.status === 201 ? [reply.body.user.id] : []))
+      expect(confirmed.length).toBeGreaterThan(0)
+      for (const id of confirmed) expect(users).toContain(id)
+      for (const table of ['user_roles', 'user_apps', 'organization_memberships', 'sessions']) {
+        const owners: string[] = await db(table).whereIn('user_id', users).pluck('user_id')
+        expect([...owners].sort(), table).toEqual([...users].sort())
+      }
+    })
+  })
+
+  test('ends with 0 on SIGTERM, the request in flight answered, new connections refused', async () => {
+    const server = await freshServer()
+    const { port, hostname } = new URL(server.url)
+    const body = JSON.stringify({ email, password: PASSWORD, app_code: 'authctl' })
+    const socket = connect(Number(port), hostname)
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text
+    })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const head = 'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+    socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`)
+    await server.call('GET', '/health')
+    const ended = server.stop()
+    // The rest comes when the server is on its way out: it answers no new connection any more.
+    await expect
+      .poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused'), { timeout: 10_000 })
+      .toBe('refused')
+    socket.write(body.slice(10))
+    await closed
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(answer).toContain('"access_token"')
+    expect(await ended).toEqual({ code: 0, signal: null })
+    expect(server.lines().at(-1)).toContain('"msg":"stopped"')
+  })
+
+  test('ends on SIGTERM though clients hold idle connections open', async () => {
+    const server = await freshServer()
+    const { port, hostname } = new URL(server.url)
+    const sockets = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => {})
+        await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+        socket.write('GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n')
+        await new Promise((resolve) => socket.once('data', resolve))
+        return socket
+      }),
+    )
+    const started = Date.now()
+    expect((await server.stop()).code).toBe(0)
+    expect(Date.now() - started).toBeLessThan(5_000)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('logs one JSON object a line on stdout, and neither passwords nor tokens nor hashes among them', async () => {
+    const server = await freshServer({ LOG_LEVEL: 'trace' })
+    const { body } = await server.login(email, 'authctl')
+    await server.login(email, 'authctl', 'a wrong password')
+    await server.call('GET', `/auth/me?token=${body.access_token}`, { token: body.access_token })
+    await server.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+    await server.stop()
+    const lines = server.lines()
+    for (const line of lines)
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(String), time: expect.any(String), msg: expect.any(String) })
+    const text = lines.join('\n')
+    for (const secret of [PASSWORD, 'a wrong password', body.access_token, body.refresh_token]) expect(text).not.toContain(secret)
+    expect(text).not.toMatch(/\$2[aby]\$\d\d/)
+    expect(lines.filter((line) => line.includes('"msg":"request"')).length).toBeGreaterThanOrEqual(4)
+  })
+
+  test('that finds its port taken ends with 1', async () => {
+    const server = await freshServer()
+    const { code, stderr } = await serveToItsEnd({ ...(await someDatabase()), PORT: new URL(server.url).port })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^gatehouse: [^\n]*EADDRINUSE[^\n]*\n$/)
+  })
+})

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isServiceToken } from '../../packages/server/src/lib/service-token.ts'
+import { auditEvents } from '../support/rows.ts'
+import { buildApp, buildService, type Json, PASSWORD, type TestService } from '../support/service.ts'
+
+const path = '/admin/service-accounts'
+const returning = { scopes: ['users:register_or_return'] }
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+/** A service account; its record with the token. */
+async function buildAccount(settings: Record<string, unknown> = {}): Promise<Json> {
+  const reply = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...settings } })
+  if (reply.status !== 201) throw new Error(`no service account: ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+function registerAs(token: string, app: string | undefined, email = `user-${randomUUID()}@example.com`) {
+  return service.call('POST', '/auth/register', {
+    token,
+    body: { email, password: PASSWORD, mode: 'register_or_return', ...(app === undefined ? {} : { app_code: app }) },
+  })
+}
+
+test('a new account shows its token once and keeps only its hash', async () => {
+  const reply = await service.admin('POST', path, { body: { name: ' Deploys ', service: 'notes' } })
+  expect(reply.status).toBe(201)
+  expect(reply.headers.get('cache-control')).toBe('no-store')
+  const { token, ...record } = reply.body
+  expect(record).toEqual({
+    id: expect.any(String),
+    name: 'Deploys',
+    service: 'notes',
+    scopes: ['permissions:register'],
+    app_codes: [],
+    expires_at: null,
+    last_used_at: null,
+    created_at: expect.any(String),
+    updated_at: expect.any(String),
+  })
+  expect(token).toMatch(/^gsa_[0-9A-Za-z]{49}$/)
+  expect((await service.admin('GET', path)).body.items).toContainEqual(record)
+  expect(JSON.stringify(await service.deps.db('service_accounts').where({ id: record.id }))).not.toContain(token)
+})
+
+test('what is given is kept, each entry once; null and the empty string stand for nothing', async () => {
+  const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
+  const account = await buildAccount({
+    scopes: ['users:register_or_return', 'permissions:register', 'users:register_or_return'],
+    app_codes: ['notes', 'notes', 'not-there-yet'],
+    expires_at,
+  })
+  expect(account).toMatchObject({
+    scopes: ['users:register_or_return', 'permissions:register'],
+    app_codes: ['notes', 'not-there-yet'],
+    expires_at,
+  })
+  expect(await buildAccount({ scopes: null, app_codes: '', expires_at: null })).toMatchObject({
+    scopes: ['permissions:register'],
+    app_codes: [],
+    expires_at: null,
+  })
+  expect(await buildAccount({ scopes: [] })).toMatchObject({ scopes: [] })
+})
+
+test.each([
+  [{ service: 'notes' }, 'name', 'required'],
+  [{ name: 'CI' }, 'service', 'required'],
+  [{ name: '', service: 'notes' }, 'name', 'too_short'],
+  [{ name: 'x'.repeat(201), service: 'notes' }, 'name', 'too_long'],
+  [{ name: 'CI', service: 'no service' }, 'service', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', scopes: ['users:delete'] }, 'scopes.0', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', scopes: 'permissions:register' }, 'scopes', 'invalid_type'],
+  [{ name: 'CI', service: 'notes', app_codes: ['ok', 'Not Kebab'] }, 'app_codes.1', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', expires_at: 'tomorrow' }, 'expires_at', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', token: 'gsa_mine' }, 'token', 'unknown_field'],
+])('%j is refused by the field %s', async (body, field, code) => {
+  const reply = await service.admin('POST', path, { body })
+  expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: field, code }] })
+})
+
+test('accounts are listed newest first, by service and in pages', async () => {
+  const name = `service-${randomUUID()}`
+  const ids = []
+  for (let count = 0; count < 3; count += 1) ids.unshift((await buildAccount({ service: name })).id)
+  const first = (await service.admin('GET', `${path}?service=${name}&limit=2`)).body
+  const second = (await service.admin('GET', `${path}?service=${name}&limit=2&cursor=${first.next_cursor}`)).body
+  expect([...first.items, ...second.items].map((item: Json) => item.id)).toEqual(ids)
+  expect(second.next_cursor).toBeNull()
+  expect((await service.admin('GET', `${path}?service=nobody`)).body.items).toEqual([])
+})
+
+test('register_or_return works with the scope: the user is made, then returned, and never tokens', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { token, id } = await buildAccount(returning)
+  const made = await registerAs(token, app.code)
+  expect(made.status).toBe(201)
+  const again = await registerAs(token, app.code, made.body.user.email)
+  expect(again.status).toBe(200)
+  expect(again.body).toMatchObject({ created: false, user: { id: made.body.user.id } })
+  expect(made.body).not.toHaveProperty('access_token')
+  expect(again.body).not.toHaveProperty('access_token')
+  const [registered] = await auditEvents(service, { event: 'user.registered', user_id: made.body.user.id })
+  expect(registered).toMatchObject({ actor_type: 'service_account', actor_id: id })
+})
+
+test('register_or_return without the scope is 403 scope_required, whether or not app and user exist', async () => {
+  const app = await buildApp(service)
+  const { token } = await buildAccount()
+  for (const code of [app.code, 'no-such-app', undefined]) {
+    expect((await registerAs(token, code)).body).toMatchObject({ status: 403, code: 'scope_required' })
+  }
+})
+
+test('an account for some apps registers through these alone, and learns nothing of the others', async () => {
+  const [own, other] = [await buildApp(service), await buildApp(service)]
+  const { token } = await buildAccount({ ...returning, app_codes: [own.code, 'not-there-yet'] })
+  expect((await registerAs(token, own.code)).status).toBe(201)
+  expect((await registerAs(token, other.code)).body).toMatchObject({ status: 403, code: 'scope_required' })
+  expect((await registerAs(token, 'no-such-app')).body).toMatchObject({ status: 403, code: 'scope_required' })
+  expect((await registerAs(token, 'not-there-yet')).body).toMatchObject({ status: 404, code: 'app_not_found' })
+  expect((await registerAs(token, undefined)).body).toMatchObject({ status: 400, code: 'app_code_required' })
+})
+
+test('an account for some apps is held to them through the default app too', async () => {
+  const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'default-app' })
+  const account = await service.admin('POST', path, {
+    body: { name: 'CI', service: 'notes', ...returning, app_codes: ['notes'] },
+  })
+  const body = { email: 'user@example.com', password: PASSWORD, mode: 'register_or_return' }
+  const reply = await service.call('POST', '/auth/register', { token: account.body.token, body })
+  expect(reply.body).toMatchObject({ status: 403, code: 'scope_required' })
+})
+
+test('the old token is dead as soon as the account is rotated, the new one lives', async () => {
+  const app = await buildApp(service)
+  const { token, ...before } = await buildAccount(returning)
+  expect((await registerAs(token, app.code)).status).toBe(201)
+  const rotated = await service.admin('POST', `${path}/${before.id}/rotate`)
+  expect(rotated.status).toBe(200)
+  expect(rotated.headers.get('cache-control')).toBe('no-store')
+  expect(rotated.body).toEqual({
+    ...before,
+    token: expect.any(String),
+    last_used_at: expect.any(String),
+    updated_at: expect.any(String),
+  })
+  expect(rotated.body.token).not.toBe(token)
+  expect((await registerAs(token, app.code)).body).toMatchObject({ status: 401, code: 'token_invalid' })
+  expect((await registerAs(rotated.body.token, app.code)).status).toBe(201)
+})
+
+test('of rotations at once one token lives', async () => {
+  const app = await buildApp(service)
+  const { id } = await buildAccount(returning)
+  const replies = await Promise.all(Array.from({ length: 12 }, () => service.admin('POST', `${path}/${id}/rotate`)))
+  const uses = await Promise.all(replies.map(({ body }) => registerAs(body.token, app.code)))
+  expect(uses.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(401)])
+})
+
+test('a deleted account is gone from the list and its token is dead', async () => {
+  const app = await buildApp(service)
+  const { id, token } = await buildAccount(returning)
+  expect((await service.admin('DELETE', `${path}/${id}`)).status).toBe(204)
+  expect((await registerAs(token, app.code)).body).toMatchObject({ status: 401, code: 'token_invalid' })
+  expect((await service.admin('GET', `${path}?limit=200`)).body.items.map((item: Json) => item.id)).not.toContain(id)
+  for (const [method, suffix] of [
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+  ] as const) {
+    expect((await service.admin(method, `${path}/${id}${suffix}`)).body).toMatchObject({ status: 404, code: 'not_found' })
+    expect((await service.admin(method, `${path}/no-uuid${suffix}`)).body).toMatchObject({ status: 404, code: 'not_found' })
+  }
+})
+
+test('an account ends at its expires_at, and a rotation does not prolong it', async () => {
+  const service = await buildService()
+  const app = await buildApp(service)
+  const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
+  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning, expires_at } })
+  const use = (token: string) =>
+    service.call('POST', '/auth/register', {
+      token,
+      body: { email: `u-${randomUUID()}@example.com`, password: PASSWORD, mode: 'register_or_return', app_code: app.code },
+    })
+  expect((await use(body.token)).status).toBe(201)
+  service.advance(60)
+  expect((await use(body.token)).body).toMatchObject({ status: 401, code: 'token_expired' })
+  const rotated = await service.admin('POST', `${path}/${body.id}/rotate`)
+  expect((await use(rotated.body.token)).body).toMatchObject({ status: 401, code: 'token_expired' })
+})
+
+test('last_used_at follows the use to a minute, without a write at every call', async () => {
+  const service = await buildService()
+  const app = await buildApp(service)
+  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning } })
+  const use = async (): Promise<number> => {
+    await service.call('POST', '/auth/register', {
+      token: body.token,
+      body: { email: 'same@example.com', password: PASSWORD, mode: 'register_or_return', app_code: app.code },
+    })
+    return (await service.deps.db('service_accounts').where({ id: body.id }).first('last_used_at')).last_used_at
+  }
+  const first = await use()
+  expect(Math.abs(first - service.deps.clock())).toBeLessThan(10_000)
+  service.advance(30)
+  expect(await use()).toBe(first)
+  service.advance(31)
+  const second = await use()
+  expect(second).toBeGreaterThanOrEqual(first + 60_000)
+  expect((await service.admin('GET', path)).body.items[0].last_used_at).toBe(new Date(second).toISOString())
+})
+
+test('a token whose checksum does not fit is refused without a look into the database', async () => {
+  const { token } = await buildAccount(returning)
+  const queries: string[] = []
+  const note = ({ sql }: { sql: string }) => queries.push(sql)
+  service.deps.db.on('query', note)
+  try {
+    const mistyped = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
+    for (const wrong of [mistyped, token.slice(0, -1), `${token}0`, 'gsa_', `gsa_${'0'.repeat(49)}`, token.toUpperCase()]) {
+      expect(isServiceToken(wrong)).toBe(false)
+      expect((await service.call('GET', '/admin/apps', { token: wrong })).body).toMatchObject({
+        status: 401,
+        code: 'token_invalid',
+      })
+    }
+    expect(queries).toEqual([])
+  } finally {
+    service.deps.db.removeListener('query', note)
+  }
+})
+
+test('a service account is no user and no admin', async () => {
+  const { token } = await buildAccount({ scopes: ['permissions:register', 'users:register_or_return'] })
+  expect((await service.call('GET', '/auth/me', { token })).body).toMatchObject({ status: 401, code: 'token_invalid' })
+  for (const route of ['/admin/apps', path, '/admin/audit', '/admin/explain?email=a@example.com']) {
+    expect((await service.call('GET', route, { token })).body).toMatchObject({ status: 403, code: 'system_admin_required' })
+  }
+})
+
+test('making, rotating and deleting are audited with the admin who did it', async () => {
+  const { id, token } = await buildAccount()
+  await service.admin('POST', `${path}/${id}/rotate`)
+  await service.admin('DELETE', `${path}/${id}`)
+  const events = []
+  for (const event of ['service_account.created', 'service_account.rotated', 'service_account.deleted']) {
+    const found = (await auditEvents(service, { event })).filter(({ details }) => (details.after ?? details.before).id === id)
+    expect(found).toEqual([expect.objectContaining({ actor_type: 'user', actor_id: expect.any(String) })])
+    events.push(...found)
+  }
+  expect(JSON.stringify(events)).not.toContain(token)
+})

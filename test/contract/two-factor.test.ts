@@ -1,0 +1,552 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { auditEvents, closeAccount, countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { type Authenticator, enableTwoFactor, loginWithCode, totpAt } from '../support/totp.ts'
+
+let service: TestService
+let app: Json
+beforeAll(async () => {
+  service = freezeClock(await buildService({}, afterAll))
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+interface Protected {
+  user: Json
+  token: string
+  phone: Authenticator
+}
+
+/** A user with an active second factor. */
+async function buildProtected(on = service, through = app): Promise<Protected> {
+  const { user, access_token: token } = await buildUser(on, through)
+  return { user, token, phone: await enableTwoFactor(on, token) }
+}
+
+const setUp = (token: string) => service.call('POST', '/auth/2fa/setup', { token })
+const activate = (token: string, code: unknown) => service.call('POST', '/auth/2fa/activate', { token, body: { code } })
+const disable = (token: string, body: unknown) => service.call('POST', '/auth/2fa/disable', { token, body })
+const isActive = async (token: string) => (await service.call('GET', '/auth/me', { token })).body.two_factor
+
+async function failuresOf(on: TestService, userId: string): Promise<number> {
+  return (
+    (
+      await on.deps
+        .db('lockouts')
+        .where({ key: `user:${userId}` })
+        .first('failures')
+    )?.failures ?? 0
+  )
+}
+
+async function attemptsOf(on: TestService): Promise<number> {
+  const [row] = await on.deps.db('rate_limits').where('key', 'like', 'account:%').sum({ n: 'count' })
+  return Number(row!.n ?? 0)
+}
+
+function expectChallenge(reply: Reply): void {
+  expectHeaders(reply)
+  expect(reply.status).toBe(401)
+  expect(reply.body).toEqual({ requires_2fa: true })
+  expect(reply.headers.get('cache-control')).toBe('no-store')
+  expect(reply.headers.get('www-authenticate')).toBeNull()
+}
+
+describe('set-up and activation', () => {
+  test('a seed, a code of it, ten recovery codes; only then does a login ask for a code', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const given = await setUp(token)
+    expect(given.status).toBe(200)
+    expect(given.headers.get('cache-control')).toBe('no-store')
+    expect(given.body).toEqual({ secret: expect.stringMatching(/^[A-Z2-7]{32}$/), otpauth_url: expect.any(String) })
+    const url = new URL(given.body.otpauth_url)
+    expect(decodeURIComponent(url.pathname)).toBe(`/gatehouse:${user.email}`)
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      issuer: 'gatehouse',
+      secret: given.body.secret,
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30',
+    })
+    expect(await isActive(token)).toBe(false)
+    expect((await loginWithCode(service, user, app)).status).toBe(200)
+
+    const activated = await activate(token, totpAt(given.body.secret, service.deps.clock()))
+    expect(activated.status).toBe(200)
+    expect(activated.headers.get('cache-control')).toBe('no-store')
+    expect(Object.keys(activated.body)).toEqual(['recovery_codes'])
+    expect(new Set(activated.body.recovery_codes).size).toBe(10)
+    for (const code of activated.body.recovery_codes) expect(code).toMatch(/^[0-9a-z]{5}-[0-9a-z]{5}$/)
+    expect(await isActive(token)).toBe(true)
+    expectChallenge(await loginWithCode(service, user, app))
+  })
+
+  test('a repeated set-up replaces the seed until it is activated; after that it is refused', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    const first = (await setUp(token)).body.secret
+    const second = (await setUp(token)).body.secret
+    expect(second).not.toBe(first)
+    const now = service.deps.clock()
+    expectError(await activate(token, totpAt(first, now)), 'invalid_two_factor_code')
+    expect((await activate(token, totpAt(second, now))).status).toBe(200)
+    expectError(await setUp(token), 'two_factor_active')
+    expectError(await activate(token, totpAt(second, now + 30_000)), 'two_factor_active')
+    expect(await isActive(token)).toBe(true)
+  })
+
+  test('without a set-up there is nothing to activate or to disable', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    expectError(await activate(token, '123456'), 'two_factor_not_set_up')
+    expectError(await disable(token, { password: PASSWORD, code: '123456' }), 'two_factor_not_set_up')
+    await setUp(token)
+    expectError(await disable(token, { password: PASSWORD, code: '123456' }), 'two_factor_not_set_up')
+  })
+
+  test.for([
+    [undefined, 'code: required'],
+    ['', 'code: too_short'],
+    ['  ', 'code: too_short'],
+    [123456, 'code: invalid_type'],
+    [['123456'], 'code: invalid_type'],
+    ['1'.repeat(2_001), 'code: too_long'],
+  ] as [unknown, string][])('a code of %j is refused', async ([code, fault]) => {
+    const { access_token: token } = await buildUser(service, app)
+    for (const reply of [await activate(token, code), await disable(token, { password: PASSWORD, code })]) {
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual([fault])
+    }
+  })
+
+  test('wrong codes are limited; the right one then waits for the window, and counts nothing', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    const { secret } = (await setUp(token)).body
+    for (let i = 0; i < 10; i += 1) expectError(await activate(token, 'abcdef'), 'invalid_two_factor_code')
+    const refused = await activate(token, totpAt(secret, service.deps.clock()))
+    expectError(refused, 'rate_limited')
+    expect(refused.headers.get('retry-after')).toBe('300')
+    service.advance(300)
+    expect((await activate(token, totpAt(secret, service.deps.clock()))).status).toBe(200)
+    expect(await countRows(service, 'rate_limits', { count: 0 })).toBeGreaterThan(0)
+  })
+
+  test('of 50 activations at once one gets recovery codes, and those are the ones that count', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const { secret } = (await setUp(token)).body
+    await service.deps.db('rate_limits').delete()
+    const code = totpAt(secret, service.deps.clock())
+    const replies = await Promise.all(Array.from({ length: 50 }, () => activate(token, code)))
+    const winners = replies.filter(({ status }) => status === 200)
+    expect(winners).toHaveLength(1)
+    expect(
+      replies.filter(({ status }) => status !== 200).every(({ body }) => /^(two_factor_active|rate_limited)$/.test(body.code)),
+    ).toBe(true)
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
+    expect((await loginWithCode(service, user, app, winners[0]!.body.recovery_codes[0])).status).toBe(200)
+  })
+
+  test('of many set-ups and activations at once, the seed that is active is one that was given out', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const secrets = new Set<string>([(await setUp(token)).body.secret])
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const given = await setUp(token)
+        if (given.status === 200) {
+          secrets.add(given.body.secret)
+          await activate(token, totpAt(given.body.secret, service.deps.clock()))
+        }
+      }),
+    )
+    if (!(await isActive(token))) return
+    service.advance(30)
+    const now = service.deps.clock()
+    const codes = [...secrets].map((secret) => totpAt(secret, now))
+    const statuses: number[] = []
+    for (const code of codes) {
+      await service.deps.db('lockouts').delete()
+      statuses.push((await loginWithCode(service, user, app, code)).status)
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
+  })
+
+  test('what is stored tells neither the seed nor the recovery codes, and a seed opens for its user alone', async () => {
+    const one = await buildProtected()
+    const other = await buildProtected()
+    const rows = JSON.stringify([await service.deps.db('second_factors'), await service.deps.db('recovery_codes')])
+    for (const { phone } of [one, other]) {
+      expect(rows).not.toContain(phone.secret)
+      for (const code of phone.recoveryCodes) {
+        expect(rows).not.toContain(code)
+        expect(rows).not.toContain(code.replace('-', ''))
+      }
+    }
+    // A box that somebody copies into the row of another user.
+    const [box] = await service.deps.db('second_factors').where({ user_id: one.user.id }).pluck('totp_box')
+    await service.deps.db('second_factors').where({ user_id: other.user.id }).update({ totp_box: box })
+    expect(() => service.deps.secretBox.open(box, `second_factors:${other.user.id}`)).toThrow()
+    expect(service.deps.secretBox.open(box, `second_factors:${one.user.id}`)).toBe(one.phone.secret)
+    expect((await loginWithCode(service, other.user, app, other.phone.recoveryCodes[0])).status).toBe(200)
+  })
+})
+
+describe('a login', () => {
+  test('with a right password and no code is challenged, with nothing else in the body', async () => {
+    const { user } = await buildProtected()
+    for (const two_factor_code of [undefined, null, '', '   ']) {
+      expectChallenge(await loginWithCode(service, user, app, two_factor_code))
+    }
+    const reply = await service.call('POST', '/auth/login', {
+      headers: { 'x-request-id': 'challenged-1' },
+      body: { email: user.email, password: PASSWORD, app_code: app.code },
+    })
+    expect(reply.headers.get('x-request-id')).toBe('challenged-1')
+    expectChallenge(reply)
+  })
+
+  test('with a wrong password is never challenged, whatever the code', async () => {
+    const { user, phone } = await buildProtected()
+    for (const code of [undefined, phone.code(), phone.wrongCode(), phone.recoveryCodes[0]]) {
+      expectError(await loginWithCode(service, user, app, code, 'not this password'), 'invalid_credentials')
+    }
+    // No code was looked at.
+    expect((await loginWithCode(service, user, app, phone.code())).status).toBe(200)
+  })
+
+  test('takes a code of the step before, the present one and the next, and no other', async () => {
+    for (const [steps, passes] of [
+      [-2, false],
+      [-1, true],
+      [0, true],
+      [1, true],
+      [2, false],
+    ] as const) {
+      const { user, phone } = await buildProtected()
+      service.advance(90)
+      const reply = await loginWithCode(service, user, app, phone.code(steps))
+      if (passes) expect(reply.status, `${steps}`).toBe(200)
+      else expectError(reply, 'invalid_two_factor_code', `${steps}`)
+    }
+  })
+
+  test('spends the code and every step before it, and takes the next', async () => {
+    const { user, phone } = await buildProtected()
+    service.advance(90)
+    const [before, present, next] = [phone.code(-1), phone.code(), phone.code(1)]
+    expect((await loginWithCode(service, user, app, present)).status).toBe(200)
+    expectError(await loginWithCode(service, user, app, present), 'invalid_two_factor_code')
+    expectError(await loginWithCode(service, user, app, before), 'invalid_two_factor_code')
+    expect((await loginWithCode(service, user, app, next)).status).toBe(200)
+    expectError(await loginWithCode(service, user, app, next), 'invalid_two_factor_code')
+  })
+
+  test('does not take the code that activated the second factor', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const { secret } = (await setUp(token)).body
+    const code = totpAt(secret, service.deps.clock())
+    expect((await activate(token, code)).status).toBe(200)
+    expectError(await loginWithCode(service, user, app, code), 'invalid_two_factor_code')
+    expect((await loginWithCode(service, user, app, totpAt(secret, service.deps.clock() + 30_000))).status).toBe(200)
+  })
+
+  test('takes the digits however they are spaced; they are a string', async () => {
+    const { user, phone } = await buildProtected()
+    const code = phone.code()
+    const reply = await loginWithCode(service, user, app, Number(code))
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(['two_factor_code: invalid_type'])
+    for (const wrong of [
+      `${code}0`,
+      code.slice(1),
+      `+${code}`,
+      `${code}.0`,
+      '1e5',
+      `0x${code}`,
+      code.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
+    ]) {
+      await service.deps.db('lockouts').delete()
+      expectError(await loginWithCode(service, user, app, wrong), 'invalid_two_factor_code', wrong)
+    }
+    expect((await loginWithCode(service, user, app, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(200)
+  })
+
+  test('takes each recovery code once, in any case, with or without the hyphen', async () => {
+    const { user, phone } = await buildProtected()
+    const [plain, upper, bare, spaced] = phone.recoveryCodes as [string, string, string, string]
+    const forms = [plain, upper.toUpperCase(), bare.replace('-', ''), ` ${spaced.replace('-', ' ')} `]
+    for (const form of forms) expect((await loginWithCode(service, user, app, form)).status, form).toBe(200)
+    for (const code of [plain, upper, bare, spaced]) {
+      expectError(await loginWithCode(service, user, app, code), 'invalid_two_factor_code', code)
+    }
+    expect((await loginWithCode(service, user, app, phone.recoveryCodes[4])).status).toBe(200)
+    const used = await auditEvents(service, { event: 'two_factor.recovery_code_used', user_id: user.id })
+    expect(used.map(({ details }) => details)).toEqual([{ left: 9 }, { left: 8 }, { left: 7 }, { left: 6 }, { left: 5 }])
+  })
+
+  test('takes no recovery code of somebody else', async () => {
+    const one = await buildProtected()
+    const other = await buildProtected()
+    expectError(await loginWithCode(service, one.user, app, other.phone.recoveryCodes[0]), 'invalid_two_factor_code')
+    expect((await loginWithCode(service, other.user, app, other.phone.recoveryCodes[0])).status).toBe(200)
+  })
+
+  test('that is refused later has spent its code all the same', async () => {
+    const closed = await buildApp(service)
+    const { user, phone } = await buildProtected()
+    const [recovery] = phone.recoveryCodes
+    const code = phone.code()
+    expectChallenge(await loginWithCode(service, user, closed))
+    expectError(await loginWithCode(service, user, closed, phone.wrongCode()), 'invalid_two_factor_code')
+    expectError(await loginWithCode(service, user, closed, code), 'app_access_denied')
+    expectError(await loginWithCode(service, user, closed, recovery), 'app_access_denied')
+    expectError(await loginWithCode(service, user, app, code), 'invalid_two_factor_code')
+    expectError(await loginWithCode(service, user, app, recovery), 'invalid_two_factor_code')
+    expect((await loginWithCode(service, user, app, phone.code(1))).status).toBe(200)
+  })
+
+  test('of a suspended user tells so only after password and code', async () => {
+    const { user, phone } = await buildProtected()
+    await closeAccount(service, user.id, 'suspended')
+    expectChallenge(await loginWithCode(service, user, app))
+    expectError(await loginWithCode(service, user, app, phone.wrongCode()), 'invalid_two_factor_code')
+    expectError(await loginWithCode(service, user, app, phone.code()), 'account_suspended')
+  })
+
+  test('of a user without a second factor heeds no code', async () => {
+    const { user } = await buildUser(service, app)
+    for (const code of ['123456', 'nonsense', '']) expect((await loginWithCode(service, user, app, code)).status).toBe(200)
+  })
+
+  test('is audited with its reason, and no code', async () => {
+    const { user, phone } = await buildProtected()
+    await loginWithCode(service, user, app)
+    await loginWithCode(service, user, app, phone.wrongCode())
+    await loginWithCode(service, user, app, phone.code())
+    const failed = await auditEvents(service, { event: 'login.failed', user_id: user.id })
+    expect(failed.map(({ reason }) => reason)).toEqual(['two_factor_required', 'invalid_two_factor_code'])
+    expect(await countRows(service, 'audit_events', { event: 'login.success', user_id: user.id })).toBe(1)
+    const all = JSON.stringify(await service.deps.db('audit_events').where({ user_id: user.id }))
+    for (const secret of [phone.secret, phone.code(), phone.wrongCode(), PASSWORD]) expect(all).not.toContain(`"${secret}"`)
+  })
+
+  test('of many with one code at once passes once, by app and by recovery code', async () => {
+    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
+    const open = await buildApp(on, { auto_grant_on_signup: true })
+    for (let round = 0; round < 3; round += 1) {
+      const { user, phone } = await buildProtected(on, open)
+      const sessions = await countRows(on, 'sessions', { user_id: user.id })
+      for (const code of [phone.code(), phone.recoveryCodes[0]]) {
+        const replies = await Promise.all(Array.from({ length: 50 }, () => loginWithCode(on, user, open, code)))
+        expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
+        expect(replies.filter(({ body }) => body.code === 'invalid_two_factor_code')).toHaveLength(49)
+      }
+      expect(await countRows(on, 'sessions', { user_id: user.id })).toBe(sessions + 2)
+    }
+  })
+})
+
+describe('the limits', () => {
+  test('a challenge neither counts nor clears, and gives the attempt back', async () => {
+    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' }))
+    const open = await buildApp(on, { auto_grant_on_signup: true })
+    const { user, phone } = await buildProtected(on, open)
+    await loginWithCode(on, user, open, undefined, 'not this password')
+    await loginWithCode(on, user, open, phone.wrongCode())
+    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([2, 2])
+    for (let i = 0; i < 10; i += 1) expectChallenge(await loginWithCode(on, user, open))
+    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([2, 2])
+    expectError(await loginWithCode(on, user, open, phone.wrongCode()), 'invalid_two_factor_code')
+    expect(await attemptsOf(on)).toBe(3)
+    // Locked: neither the challenge nor the right code is told any more.
+    for (const code of [undefined, phone.code(), phone.recoveryCodes[0]]) {
+      if ((await attemptsOf(on)) < 5) expectError(await loginWithCode(on, user, open, code), 'account_locked')
+    }
+    on.advance(900)
+    expect((await loginWithCode(on, user, open, phone.recoveryCodes[0])).status).toBe(200)
+    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([0, 0])
+  })
+
+  test('wrong codes lock at the threshold, also when they all come at once, and the right one among them is not told after it', async () => {
+    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '5', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
+    const open = await buildApp(on, { auto_grant_on_signup: true })
+    const { user, phone } = await buildProtected(on, open)
+    const replies = await Promise.all(Array.from({ length: 50 }, () => loginWithCode(on, user, open, phone.wrongCode())))
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
+    expect(replies.filter(({ status }) => status === 423)).toHaveLength(45)
+    expect(await failuresOf(on, user.id)).toBe(5)
+    expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')
+    expect(await auditEvents(on, { event: 'user.locked', user_id: user.id })).toHaveLength(1)
+  })
+})
+
+describe('register_or_login', () => {
+  const enter = (email: string, extra: object = {}) => service.register(email, app.code, { mode: 'register_or_login', ...extra })
+
+  test('of an existing user passes the second factor', async () => {
+    const { user, phone } = await buildProtected()
+    expectChallenge(await enter(user.email))
+    expectChallenge(await enter(user.email, { two_factor_code: ' ' }))
+    expectError(await enter(user.email, { two_factor_code: phone.wrongCode() }), 'invalid_two_factor_code')
+    expectError(await enter(user.email, { two_factor_code: phone.code(), password: 'not this password' }), 'invalid_credentials')
+    const entered = await enter(user.email, { two_factor_code: phone.code() })
+    expect([entered.status, entered.body.created, entered.body.access]).toEqual([200, false, 'granted'])
+    expect(entered.body.access_token).toEqual(expect.any(String))
+    const reply = await enter(user.email, { two_factor_code: 123456 })
+    expectError(reply, 'validation_failed')
+  })
+
+  test('spends no invitation before the second factor is passed', async () => {
+    const { user, phone } = await buildProtected()
+    const organization = await insertOrganization(service)
+    const invite_token = await insertInvitation(service, { organizationId: organization.id })
+    expectChallenge(await enter(user.email, { invite_token }))
+    expectError(await enter(user.email, { invite_token, two_factor_code: phone.wrongCode() }), 'invalid_two_factor_code')
+    const entered = await enter(user.email, { invite_token, two_factor_code: phone.code() })
+    expect(entered.body.organization).toMatchObject({ id: organization.id })
+  })
+
+  test('of a new user needs no code and heeds none', async () => {
+    const entered = await enter(`new-${randomUUID()}@example.com`, { two_factor_code: '123456' })
+    expect([entered.status, entered.body.created]).toEqual([201, true])
+  })
+
+  test('sessions go on without a code', async () => {
+    const { user, phone } = await buildProtected()
+    const { body } = await loginWithCode(service, user, app, phone.code())
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+    expect(refreshed.status).toBe(200)
+  })
+})
+
+describe('disabling', () => {
+  test('takes password and code, and then a login asks for none', async () => {
+    const { user, token, phone } = await buildProtected()
+    expectError(await disable(token, { password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
+    expectError(await disable(token, { password: 'not this password', code: phone.code() }), 'invalid_credentials')
+    expect(await isActive(token)).toBe(true)
+    const done = await disable(token, { password: PASSWORD, code: phone.code() })
+    expect([done.status, done.body]).toEqual([204, ''])
+    expect(await isActive(token)).toBe(false)
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(0)
+    expect((await loginWithCode(service, user, app)).status).toBe(200)
+    expectError(await disable(token, { password: PASSWORD, code: phone.code(1) }), 'two_factor_not_set_up')
+    const events = (await auditEvents(service, { user_id: user.id })).map(({ event }) => event)
+    expect(events).toEqual(expect.arrayContaining(['two_factor.set_up', 'two_factor.activated', 'two_factor.disabled']))
+    const failed = await auditEvents(service, { event: 'reauthentication.failed', user_id: user.id })
+    expect(failed.map(({ reason }) => reason)).toEqual(['invalid_two_factor_code', 'wrong_password'])
+
+    // Set up anew, it is another seed, with other recovery codes.
+    const again = await enableTwoFactor(service, token)
+    expect(again.secret).not.toBe(phone.secret)
+    expectError(await loginWithCode(service, user, app, phone.recoveryCodes[0]), 'invalid_two_factor_code')
+    expect((await loginWithCode(service, user, app, again.recoveryCodes[0])).status).toBe(200)
+  })
+
+  test('works with a recovery code', async () => {
+    const { token, phone } = await buildProtected()
+    expect((await disable(token, { password: PASSWORD, code: phone.recoveryCodes[0]!.toUpperCase() })).status).toBe(204)
+    expect(await isActive(token)).toBe(false)
+  })
+
+  test('does not take a code that a login has spent', async () => {
+    const { user, token, phone } = await buildProtected()
+    const code = phone.code()
+    expect((await loginWithCode(service, user, app, code)).status).toBe(200)
+    expectError(await disable(token, { password: PASSWORD, code }), 'invalid_two_factor_code')
+  })
+
+  test('guesses are counted by the lockout and the limit of the account, together with those at a login', async () => {
+    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '4', AUTH_RATE_LIMIT_ACCOUNT: '7/300' }))
+    const open = await buildApp(on, { auto_grant_on_signup: true })
+    const { user, token, phone } = await buildProtected(on, open)
+    const tryTo = (body: object) => on.call('POST', '/auth/2fa/disable', { token, body })
+    await loginWithCode(on, user, open, undefined, 'not this password')
+    expectError(await tryTo({ password: 'not this password', code: phone.code() }), 'invalid_credentials')
+    expectError(await tryTo({ password: 'nor this one', code: phone.code() }), 'invalid_credentials')
+    expectError(await tryTo({ password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
+    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([4, 4])
+    const locked = await tryTo({ password: PASSWORD, code: phone.code() })
+    expectError(locked, 'account_locked')
+    expect(locked.headers.get('retry-after')).toBe('900')
+    expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')
+    expectError(await tryTo({ password: PASSWORD, code: phone.code() }), 'account_locked')
+    expectError(await tryTo({ password: PASSWORD, code: phone.code() }), 'rate_limited')
+    on.advance(900)
+    const refreshed = await on.call('POST', '/auth/2fa/disable', { token, body: { password: PASSWORD, code: phone.code() } })
+    expectError(refreshed, 'token_expired')
+    const { body } = await loginWithCode(on, user, open, phone.code())
+    expect(
+      (
+        await on.call('POST', '/auth/2fa/disable', {
+          token: body.access_token,
+          body: { password: PASSWORD, code: phone.code(1) },
+        })
+      ).status,
+    ).toBe(204)
+  })
+
+  test('that passes clears no failures: only a complete login does', async () => {
+    const { user, token, phone } = await buildProtected()
+    await loginWithCode(service, user, app, undefined, 'not this password')
+    expect((await disable(token, { password: PASSWORD, code: phone.code() })).status).toBe(204)
+    expect(await failuresOf(service, user.id)).toBe(1)
+    expect((await loginWithCode(service, user, app)).status).toBe(200)
+    expect(await failuresOf(service, user.id)).toBe(0)
+  })
+
+  test('at once from many callers is done once', async () => {
+    const { user, token, phone } = await buildProtected()
+    const replies = await Promise.all(phone.recoveryCodes.map((code) => disable(token, { password: PASSWORD, code })))
+    expect(replies.filter(({ status }) => status === 204)).toHaveLength(1)
+    expect(await countRows(service, 'audit_events', { event: 'two_factor.disabled', user_id: user.id })).toBe(1)
+    expect(await isActive(token)).toBe(false)
+  })
+})
+
+describe('an admin', () => {
+  test('takes a second factor away; without an active one there is nothing', async () => {
+    const { user, token, phone } = await buildProtected()
+    const path = `/admin/users/${user.id}/2fa`
+    const done = await service.admin('DELETE', path)
+    expect([done.status, done.body]).toEqual([204, ''])
+    expect(await isActive(token)).toBe(false)
+    expect((await loginWithCode(service, user, app)).status).toBe(200)
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(0)
+    const [event] = await auditEvents(service, { event: 'two_factor.removed', user_id: user.id })
+    expect(event).toMatchObject({ actor_type: 'user', actor_id: expect.any(String) })
+    expect(event.actor_id).not.toBe(user.id)
+
+    expectError(await service.admin('DELETE', path), 'not_found')
+    await setUp(token)
+    expectError(await service.admin('DELETE', path), 'not_found')
+    expectError(await service.admin('DELETE', `/admin/users/${randomUUID()}/2fa`), 'not_found')
+    expectError(await service.admin('DELETE', '/admin/users/nobody/2fa'), 'not_found')
+    expectError(await service.call('DELETE', path, { token }), 'system_admin_required')
+    expect(phone.recoveryCodes).toHaveLength(10)
+  })
+})
+
+test('every two-factor route of a user needs the access token of one', async () => {
+  for (const verb of ['setup', 'activate', 'disable']) {
+    expectError(await service.call('POST', `/auth/2fa/${verb}`, { body: {} }), 'token_missing')
+    expectError(await service.call('POST', `/auth/2fa/${verb}`, { token: 'gsa_nothing', body: {} }), 'token_invalid')
+  }
+})
+
+test('a rotated encryption key opens what was sealed under the one before, recovery codes too', async () => {
+  const { user, phone } = await buildProtected()
+  const [current] = service.deps.config.encryptionKeys
+  const { SecretBox } = await import('../../packages/server/src/lib/secret-box.ts')
+  const before = { box: service.deps.secretBox, keys: service.deps.config.encryptionKeys }
+  const keys: [Buffer, Buffer] = [Buffer.alloc(32, 9), current]
+  service.deps.secretBox = new SecretBox(keys)
+  service.deps.config.encryptionKeys = keys
+  try {
+    expect((await loginWithCode(service, user, app, phone.code())).status).toBe(200)
+    expect((await loginWithCode(service, user, app, phone.recoveryCodes[0])).status).toBe(200)
+  } finally {
+    service.deps.secretBox = before.box
+    service.deps.config.encryptionKeys = before.keys
+  }
+})

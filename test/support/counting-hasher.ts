@@ -1,0 +1,34 @@
+import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
+import type { TestService } from './service.ts'
+
+/** The real hasher, with a count of the bcrypts that it does. */
+export class CountingHasher extends PasswordHasher {
+  verified = 0
+  hashed = 0
+
+  override verify(password: string, hash: string | null | undefined): Promise<boolean> {
+    this.verified += 1
+    return super.verify(password, hash)
+  }
+
+  override hash(password: string): Promise<string> {
+    this.hashed += 1
+    return super.hash(password)
+  }
+
+  reset(): void {
+    this.verified = 0
+    this.hashed = 0
+  }
+}
+
+/** Hands a service a hasher that counts; warmed up, as `serve` does it. */
+export async function countBcrypts(service: TestService): Promise<CountingHasher> {
+  const { config, passwords } = service.deps
+  const counting = new CountingHasher({ cost: config.bcryptCost, threads: config.hashThreads })
+  service.deps.passwords = counting
+  await passwords.close()
+  await counting.warmUp()
+  counting.reset()
+  return counting
+}
