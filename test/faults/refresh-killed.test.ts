@@ -1,0 +1,61 @@
+// decisions 6: a client whose refresh was cut off by the death of the server comes back with the same token and goes on.
+import { afterEach, describe, expect, test } from 'vitest'
+import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
+import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+
+const ROUNDS = 5
+const CLIENTS = 8
+
+let database: TestDatabase | undefined
+afterEach(async () => {
+  await database?.drop()
+  database = undefined
+})
+
+/** The same delays in every run; they spread over what a batch of refreshes takes. */
+function delayOf(round: number): number {
+  return ((round * 7919 + 13) % 31) + 2
+}
+
+async function refresh(server: ServerProcess, token: string) {
+  return server.call('POST', '/auth/refresh', { body: { refresh_token: token } })
+}
+
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+  test('kill -9 in the middle of refreshes strands no client and forks no session', { timeout: 120_000 }, async () => {
+    database = await createDatabase(kind)
+    const settings = { DATABASE_URL: database.url, AUTH_REFRESH_LEEWAY_SECONDS: '300' }
+    await runGatehouse(['create-admin', '--email', ADMIN_EMAIL, '--password-stdin'], settings, PASSWORD)
+    let server = await startServer(settings)
+    const tokens: string[] = []
+    for (let client = 0; client < CLIENTS; client += 1)
+      tokens.push((await server.login(ADMIN_EMAIL, 'authctl')).body.refresh_token)
+
+    let cut = 0
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const inFlight = tokens.map((token) => refresh(server, token).catch(() => undefined))
+      await new Promise((resolve) => setTimeout(resolve, delayOf(round)))
+      server.signal('SIGKILL')
+      await server.ended
+      const answers = await Promise.all(inFlight)
+      cut += answers.filter((answer) => answer === undefined).length
+
+      server = await startServer(settings)
+      for (const [client, answer] of answers.entries()) {
+        // Whoever got an answer goes on with it; whoever got none repeats.
+        const next = answer?.status === 200 ? answer : await refresh(server, tokens[client]!)
+        expect({ round, client, status: next.status, code: next.body?.code }).toEqual({
+          round,
+          client,
+          status: 200,
+          code: undefined,
+        })
+        tokens[client] = next.body.refresh_token
+      }
+    }
+    expect(cut).toBeGreaterThan(0)
+    for (const token of tokens) expect((await refresh(server, token)).status).toBe(200)
+    await server.stop()
+  })
+})
