@@ -18,16 +18,17 @@ interface World {
 }
 
 async function build(limit: string, settings: Record<string, string> = {}): Promise<World> {
-  const service = freezeClock(
-    await buildService({ AUTH_RATE_LIMIT_ACCOUNT: limit, AUTH_LOCKOUT_THRESHOLD: '1000', ...settings }),
-  )
+  const service = freezeClock(await buildService({ AUTH_RATE_LIMIT_ACCOUNT: limit, AUTH_LOCKOUT_THRESHOLD: '1000', ...settings }))
   const app = await buildApp(service, { auto_grant_on_signup: true })
   return { service, app, user: (await buildUser(service, app)).user }
 }
 
 /** What is counted now, by the rows of all accounts. */
 async function countedBy(service: TestService): Promise<number[]> {
-  const rows: { count: number }[] = await service.deps.db('rate_limits').where('key', 'like', 'account:%').andWhere('count', '>', 0)
+  const rows: { count: number }[] = await service.deps
+    .db('rate_limits')
+    .where('key', 'like', 'account:%')
+    .andWhere('count', '>', 0)
   return rows.map(({ count }) => count)
 }
 
@@ -89,7 +90,10 @@ describe('what is given back', () => {
       expectError(await service.login(user.email, inactive.code), 'app_inactive')
       expectError(await service.login(user.email, 'no-such-app'), 'app_not_found')
       expectError(await service.login(user.email, ' '), 'app_code_required')
-      expectError(await service.login(user.email, app.code, { organization_id: randomUUID() }), 'organization_membership_required')
+      expectError(
+        await service.login(user.email, app.code, { organization_id: randomUUID() }),
+        'organization_membership_required',
+      )
       expectError(await service.login(user.email, app.code, { password: '' }), 'validation_failed')
     }
     await closeAccount(service, user.id, 'suspended')

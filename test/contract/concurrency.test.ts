@@ -1,9 +1,19 @@
 // Many callers at once on one server, more of them than it has connections. What is asserted is the state they leave, not who won.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
 import { auditEvents, countRows, insertInvitation, insertOrganization, insertRole } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type Reply, type TestService } from '../support/service.ts'
+import {
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  type Reply,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -28,6 +38,19 @@ async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
     given.flatMap(({ body }) => [service.call('GET', '/auth/me', { token: body.access_token }), refresh(body.refresh_token)]),
   )
   for (const { status } of tries) expect([401, 403]).toContain(status)
+}
+
+/** Makes the commit of a revocation take its time, and each another, so that numbers given early could be seen late. */
+async function delayCommits(): Promise<void> {
+  if (testDatabase() === 'sqlite') return
+  const { db } = service.deps
+  await db.raw(`create function dawdle() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(0.001 * (new.cursor * 7 % 11)); return null; end $$`)
+  await db.raw(`create constraint trigger dawdle after insert on revocations deferrable initially deferred
+    for each row execute function dawdle()`)
+  onTestFinished(async () => {
+    await db.raw('drop trigger dawdle on revocations')
+  })
 }
 
 describe('registrations', () => {
@@ -268,11 +291,14 @@ describe('revokes', () => {
     const apps = await Promise.all(Array.from({ length: 8 }, () => buildApp(service, { auto_grant_on_signup: true })))
     const users = await Promise.all(Array.from({ length: 4 }, () => buildUser(service, apps[0]!)))
     for (const { user } of users) for (const app of apps.slice(1)) await service.login(user.email, app.code)
+    await delayCommits()
+    const reader = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 1 })
+    onTestFinished(() => reader.destroy())
     let isDone = false
     const readings: number[][] = []
     const watch = async () => {
       while (!isDone) {
-        readings.push(await service.deps.db('revocations').orderBy('cursor').pluck('cursor'))
+        readings.push(await reader('revocations').orderBy('cursor').pluck('cursor'))
         await new Promise((resolve) => setTimeout(resolve, 2))
       }
     }

@@ -1,6 +1,7 @@
 import Koa from 'koa'
 import type { Deps } from './deps.ts'
 import { explainRoutes } from './flows/explain/routes.ts'
+import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
@@ -16,9 +17,12 @@ import { createRouting, type ReplyObserver } from './http/router.ts'
 import { appAccessRoutes } from './resources/app-access/routes.ts'
 import { appRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
+import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
+import { consumerRoutes } from './resources/consumers/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
 import { takeAttempt } from './resources/rate-limits/take-attempt.ts'
+import { revocationRoutes } from './resources/revocations/routes.ts'
 import { secondFactorRoutes } from './resources/second-factors/routes.ts'
 import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
@@ -51,6 +55,9 @@ export function listRoutes(): Route[] {
     ...invitationRoutes,
     ...serviceAccountRoutes,
     ...auditRoutes,
+    ...revocationRoutes,
+    ...introspectionRoutes,
+    ...consumerRoutes,
     ...explainRoutes,
     openApiRoute(openApiDocument),
   ]
@@ -65,6 +72,7 @@ export function openApiDocument() {
 export function createApp(deps: Deps, options: AppOptions = {}): Koa {
   const routing = createRouting(deps, BASE_PATH, listRoutes(), {
     authenticate: authenticateCaller,
+    authenticateConsumer,
     takeAttempt,
     onReply: options.onReply,
   })

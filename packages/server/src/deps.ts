@@ -130,7 +130,20 @@ export async function lockUntilCommit(
   await deps.db.raw('select pg_advisory_xact_lock(?::bigint)', [key.toString()])
 }
 
+/** Adds `for key share`: a row that others refer to cannot be deleted until this transaction ends; everything else goes on. */
+export function keptFromDeletion<Q extends Knex.QueryBuilder>(deps: Deps, query: Q): Q {
+  return isPostgres(deps.db) ? (query.forKeyShare() as Q) : query
+}
+
 /** Adds `for update` where the database has row locks; SQLite's transaction holds its one write lock already. */
 export function forUpdate<Q extends Knex.QueryBuilder>(deps: Deps, query: Q): Q {
   return isPostgres(deps.db) ? (query.forUpdate() as Q) : query
+}
+
+/** The last number that the database gave to a row of a table, be the row gone or not yet committed; 0 before the first. */
+export async function lastNumberGiven(deps: Deps, table: string, column: string): Promise<number> {
+  const [row] = await (isPostgres(deps.db)
+    ? deps.db(`${table}_${column}_seq`).where({ is_called: true }).select({ last: 'last_value' })
+    : deps.db('sqlite_sequence').where({ name: table }).select({ last: 'seq' }))
+  return row?.last ?? 0
 }

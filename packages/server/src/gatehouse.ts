@@ -73,21 +73,20 @@ async function withDeps(envFile: string | undefined, run: (deps: Deps) => Promis
 }
 
 async function runServe(deps: Deps): Promise<void> {
-  const server = await serve(deps).catch(async (error) => {
-    await closeDeps(deps)
-    throw error
-  })
+  const starting = serve(deps)
   let stopping = false
+  // Before it listens: whoever reads that it does may end it at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1)
       stopping = true
-      server.stop().then(
-        () => process.exit(0),
-        (error) => fail(error),
-      )
+      starting.then((server) => server.stop()).then(() => process.exit(0), fail)
     })
   }
+  await starting.catch(async (error) => {
+    await closeDeps(deps)
+    throw error
+  })
 }
 
 async function runMigrate(deps: Deps): Promise<void> {

@@ -5,12 +5,13 @@ import { isPostgres } from './db/knex.ts'
 import { migrate } from './db/migrate.ts'
 import { closeDeps, type Deps } from './deps.ts'
 import { answerClientErrors } from './http/client-error.ts'
+import { gracefulClose } from './http/graceful-close.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { createSystemAdmin } from './resources/users/create-system-admin.ts'
 import { startCleanup } from './workers/cleanup.ts'
+import { startRevocationFeed } from './workers/revocation-feed.ts'
 
 const graceMs = 25_000
-const idleSweepMs = 50
 
 /** A start that cannot be; the message is for the operator. */
 export class StartError extends Error {}
@@ -28,11 +29,16 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   await deps.passwords.warmUp()
   const server = createServer(createApp(deps).callback())
   answerClientErrors(server)
+  const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
+  const feed = await startRevocationFeed(deps)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(deps.config.port, deps.config.host, resolve)
+  }).catch(async (error) => {
+    await feed.stop()
+    throw error
   })
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
@@ -42,13 +48,11 @@ export async function serve(deps: Deps): Promise<RunningServer> {
     url,
     async stop() {
       deps.lifecycle.isStopping = true
-      // close() waits for every keep-alive connection; idle ones are swept until none is left.
-      const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
-      const force = setTimeout(() => server.closeAllConnections(), graceMs)
-      await new Promise((resolve) => server.close(resolve))
-      clearInterval(sweep)
-      clearTimeout(force)
+      // Streams have no end of their own; their consumers go on from another server.
+      deps.revocationHub.close()
+      await close()
       await cleanup.stop()
+      await feed.stop()
       await closeDeps(deps)
       deps.logger.info('stopped')
     },

@@ -1,15 +1,26 @@
 import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
-import type { Caller } from '../lib/caller.ts'
+import type { Caller, ConsumerCaller } from '../lib/caller.ts'
+import { claimsServiceToken } from '../lib/service-token.ts'
 import type { RouteAuth } from './route.ts'
 
 /** Looks up who a bearer token stands for; handed in by `app.ts`. Throws the `token_*` errors. */
 export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
 
+/** The same for the assertion of a consumer. */
+export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<ConsumerCaller>
+
 /** The token of `Authorization: Bearer …`, or undefined when there is none. */
 export function bearerOf(ctx: Context): string | undefined {
   return /^Bearer +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
+}
+
+/** The token of a service account that stock clients of RFC 7662 send as the password of their client. */
+export function serviceTokenOf(ctx: Context): string | undefined {
+  const encoded = /^Basic +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
+  const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
+  return password && claimsServiceToken(password) ? password : undefined
 }
 
 /** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */
@@ -17,16 +28,20 @@ export async function authorize(
   deps: Deps,
   auth: RouteAuth,
   bearer: string | undefined,
-  authenticate: AuthenticateCaller,
-): Promise<Caller | undefined> {
+  { authenticate, authenticateConsumer }: { authenticate: AuthenticateCaller; authenticateConsumer: AuthenticateConsumer },
+): Promise<Caller | ConsumerCaller | undefined> {
   if (auth === 'public') return undefined
   if (bearer === undefined) throw new ApiError('token_missing')
+  const takesServiceAccounts = auth === 'consumer_or_service_account' && claimsServiceToken(bearer)
+  if (auth === 'consumer' || (auth === 'consumer_or_service_account' && !takesServiceAccounts)) {
+    return authenticateConsumer(deps, bearer)
+  }
   const caller = await authenticate(deps, bearer)
   if (auth === 'user') {
     if (caller.kind !== 'user') throw new ApiError('token_invalid', { detail: 'An access token of a user is required' })
     return caller
   }
-  if (auth === 'service' && caller.kind === 'service_account') return caller
+  if ((auth === 'service' || takesServiceAccounts) && caller.kind === 'service_account') return caller
   if (caller.kind !== 'user' || !caller.isSystemAdmin) {
     throw new ApiError(auth === 'service' ? 'service_caller_required' : 'system_admin_required')
   }

@@ -60,7 +60,7 @@ export function buildOpenApi(routes: readonly Route[], prefix: string) {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'An access token, or the token of a service account',
+          description: 'An access token, the token of a service account, or the assertion of a consumer',
         },
       },
     },
@@ -93,12 +93,22 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
     security: route.auth === 'public' ? [] : [{ bearer: [] }],
-    ...(route.params || route.query
-      ? { requestParams: { ...(route.params ? { path: route.params } : {}), ...(route.query ? { query: route.query } : {}) } }
+    ...(route.params || route.query || route.headers
+      ? {
+          requestParams: {
+            ...(route.params ? { path: route.params } : {}),
+            ...(route.query ? { query: route.query } : {}),
+            ...(route.headers ? { header: route.headers } : {}),
+          },
+        }
       : {}),
-    ...(route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}),
+    ...(route.body ? { requestBody: { required: true, content: bodyContent(route.body, route.formBody) } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
+}
+
+function bodyContent(schema: z.ZodType, takesForms = false) {
+  return { 'application/json': { schema }, ...(takesForms ? { 'application/x-www-form-urlencoded': { schema } } : {}) }
 }
 
 /** `POST /admin/apps/{appId}` → `postAdminAppsByAppId`. */
@@ -118,7 +128,11 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, schema]) => [
       status,
-      schema ? { description: route.summary, content: { 'application/json': { schema } } } : { description: 'Done' },
+      schema
+        ? { description: route.summary, content: { 'application/json': { schema } } }
+        : route.eventStream
+          ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
+          : { description: 'Done' },
     ]),
   )
 }

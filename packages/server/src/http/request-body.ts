@@ -14,7 +14,7 @@ const collect = koaBody({
   urlencoded: false,
   multipart: false,
   text: true,
-  textTypes: ['application/json'],
+  textTypes: ['application/json', 'application/x-www-form-urlencoded'],
   encoding: 'latin1',
   textLimit: limitBytes,
   onError(error) {
@@ -22,18 +22,33 @@ const collect = koaBody({
   },
 })
 
-/** The JSON object in the body; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
-export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
+/** The JSON object in the body, or the fields of a form where one is taken; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
+export async function readBody(ctx: Context, { form = false } = {}): Promise<Record<string, unknown>> {
   const { headers } = ctx.req
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return {}
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  if (!ctx.is('application/json') || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
+  const isForm = form && Boolean(ctx.is('application/x-www-form-urlencoded'))
+  const isOurs = isForm || Boolean(ctx.is('application/json'))
+  if (!isOurs || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
   // Bodies are small: unpacking them would only give work to whoever sends broken or bloated ones.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collect(ctx, async () => {})
   const bytes = (ctx.request as { body?: unknown }).body
-  return typeof bytes === 'string' && bytes !== '' ? parseObject(Buffer.from(bytes, 'latin1')) : {}
+  if (typeof bytes !== 'string' || bytes === '') return {}
+  return isForm ? parseForm(bytes) : parseObject(Buffer.from(bytes, 'latin1'))
+}
+
+/** A field that comes twice is a list, which no field of a form takes. */
+function parseForm(text: string): Record<string, unknown> {
+  const fields = new URLSearchParams(text)
+  const entries = [...new Set(fields.keys())].map((name): [string, unknown] => {
+    const values = fields.getAll(name)
+    return [name, values.length > 1 ? values : values[0]]
+  })
+  const form = Object.fromEntries(entries)
+  assertSound(form, 1)
+  return form
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {

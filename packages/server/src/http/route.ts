@@ -1,23 +1,34 @@
+import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Caller, RequestOrigin, UserCaller } from '../lib/caller.ts'
+import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 
 /**
  * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
- * has that role now, through an app that may administer. `service`: a service account or a system_admin.
+ * has that role now, through an app that may administer. `service`: a service account or a system_admin. `consumer`: a backend with
+ * the assertion of its app, which opens nothing else; `consumer_or_service_account`: either of them.
  */
-export type RouteAuth = 'public' | 'user' | 'system_admin' | 'service'
+export type RouteAuth = 'public' | 'user' | 'system_admin' | 'service' | 'consumer' | 'consumer_or_service_account'
 
-type CallerOf<A extends RouteAuth> = A extends 'public' ? undefined : A extends 'service' ? Caller : UserCaller
+interface Callers {
+  public: undefined
+  user: UserCaller
+  system_admin: UserCaller
+  service: Caller
+  consumer: ConsumerCaller
+  consumer_or_service_account: ConsumerCaller | ServiceCaller
+}
+type CallerOf<A extends RouteAuth> = Callers[A]
 
-export interface RouteRequest<A extends RouteAuth, P, Q, B> {
+export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown> {
   caller: CallerOf<A>
   /** The token of the `Authorization` header, for public routes that may have a use for it. */
   bearer: string | undefined
   params: P
   query: Q
   body: B
+  headers: H
   /** The body as it was parsed, unknown members and all. */
   rawBody: Record<string, unknown>
   origin: RequestOrigin
@@ -27,6 +38,8 @@ export interface Reply {
   status: number
   body?: unknown
   headers?: Record<string, string>
+  /** Sent as it comes, instead of a body. */
+  stream?: Readable
 }
 
 /** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document all read this. */
@@ -41,6 +54,12 @@ export interface Route {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
+  /** The body may be `application/x-www-form-urlencoded` too. */
+  formBody?: boolean
+  /** The headers that it reads. */
+  headers?: z.ZodObject
+  /** Answers with server-sent events, for as long as both sides like. */
+  eventStream?: boolean
   /** The schema of each success status; null for one without a body. */
   responses: Record<number, z.ZodType | null>
   /** The codes beyond those that `impliedErrors` gives every route of its kind. */
@@ -59,12 +78,14 @@ interface RouteDeclaration<
   P extends z.ZodObject | undefined,
   Q extends z.ZodObject | undefined,
   B extends z.ZodType | undefined,
-> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'handle'> {
+  H extends z.ZodObject | undefined,
+> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'handle'> {
   auth: A
   params?: P
   query?: Q
   body?: B
-  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>): Promise<Reply>
+  headers?: H
+  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>>): Promise<Reply>
 }
 
 /** Declares a route; the request that `handle` gets is typed by its schemas. */
@@ -73,7 +94,8 @@ export function route<
   P extends z.ZodObject | undefined = undefined,
   Q extends z.ZodObject | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(declaration: RouteDeclaration<A, P, Q, B>): Route {
+  H extends z.ZodObject | undefined = undefined,
+>(declaration: RouteDeclaration<A, P, Q, B, H>): Route {
   return declaration as unknown as Route
 }
 
@@ -100,7 +122,9 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   if (declared.params) codes.push('not_found')
   if (declared.query || declared.body || declared.auth === 'system_admin') codes.push('validation_failed')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
-  if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired', 'token_revoked')
+  if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
+  if (declared.auth.startsWith('consumer')) codes.push('app_inactive')
+  else if (declared.auth !== 'public') codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
   if (isLimitedByAddress(declared)) codes.push('rate_limited')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')

@@ -1,13 +1,14 @@
+import { pipeline } from 'node:stream'
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
-import { type AuthenticateCaller, authorize, bearerOf } from './authenticate.ts'
+import { type AuthenticateCaller, type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import { toApiError } from './error-handler.ts'
 import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
 import { isSoundText, readBody } from './request-body.ts'
-import { isLimitedByAddress, type Route } from './route.ts'
+import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
@@ -15,6 +16,7 @@ export type ReplyObserver = (route: Route, status: number, body: unknown, errorC
 
 export interface RouterOptions {
   authenticate: AuthenticateCaller
+  authenticateConsumer: AuthenticateConsumer
   takeAttempt: TakeAttempt
   onReply?: ReplyObserver
 }
@@ -62,18 +64,21 @@ function isSoundPath(path: string): boolean {
 async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   try {
-    const bearer = bearerOf(ctx)
+    const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
     if (isLimitedByAddress(route)) await limitByAddress(deps, { ip: ctx.state.origin.ip, bearer }, options)
-    const caller = await authorize(deps, route.auth, bearer, options.authenticate)
+    const caller = await authorize(deps, route.auth, bearer, options)
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
-    const rawBody = route.body ? await readBody(ctx) : {}
+    const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
-    const reply = await route.handle(deps, { caller, bearer, params, query, body, rawBody, origin: ctx.state.origin } as never)
+    const headers = route.headers ? validate(route.headers, ctx.headers) : {}
+    const request = { caller, bearer, params, query, body, headers, rawBody, origin: ctx.state.origin }
+    const reply = await route.handle(deps, request as never)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)
-    ctx.body = reply.body ?? null
+    if (reply.stream) send(ctx, reply.stream)
+    else ctx.body = reply.body ?? null
     // Koa turns a null body into 204; a status that was declared without a body keeps its own.
     ctx.status = reply.status
     options.onReply?.(route, reply.status, reply.body, undefined)
@@ -82,6 +87,15 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
     options.onReply?.(route, status, undefined, code)
     throw error
   }
+}
+
+/** Writes a stream of events as it comes. Koa would log each consumer that goes away as a fault. */
+function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
+  ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' })
+  ctx.respond = false
+  ctx.res.flushHeaders()
+  if (ctx.method === 'HEAD') stream.destroy()
+  pipeline(stream, ctx.res, () => {})
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

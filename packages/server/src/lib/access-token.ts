@@ -52,6 +52,12 @@ export class AccessTokens {
     this.issuer = options.issuer
   }
 
+  /** The key ids of the secret that signs and of the one accepted besides. */
+  get keyIds(): readonly [string, string?] {
+    const [current, previous] = this.#keys
+    return previous ? [current.id, previous.id] : [current.id]
+  }
+
   sign(claims: AccessTokenClaims): string {
     const { id, key } = this.#keys[0]
     return jwt.sign(claims, key, { algorithm: 'HS256', keyid: id })

@@ -27,6 +27,15 @@ export interface ServiceCaller {
   appCodes: readonly string[]
 }
 
+/** A backend that validates tokens of an app by itself, by its assertion. Nobody else's rights are in it. */
+export interface ConsumerCaller {
+  kind: 'consumer'
+  appId: string
+  appCode: string
+  /** Key ids of the secrets it accepts, sorted. */
+  kids: readonly string[]
+}
+
 export type Caller = UserCaller | ServiceCaller
 
 /** Who did something and from where: what an audit event needs besides the event. */

@@ -7,7 +7,9 @@ export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
 
 /** Narrows a query of grants to those that open the app now: an expired one is no more active than a revoked one. */
 export function whereActive(query: QueryBuilder<UserApp>, now: number): void {
-  query.where('user_apps.status', 'active').andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
+  query
+    .where('user_apps.status', 'active')
+    .andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
 }
 
 /** App access (contract 2.5): the row that lets a user enter an app. */

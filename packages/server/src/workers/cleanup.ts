@@ -1,12 +1,11 @@
 import type { Knex } from 'knex'
 import type { Deps } from '../deps.ts'
+import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
 const intervalMs = 10 * 60 * 1_000
 /** Rows per statement: a large backlog may not hold locks, or SQLite's one connection, for long. */
 const batchSize = 500
 const dayMs = 86_400_000
-/** Local validators look back this long (decisions 6): longer than any access token lives. */
-const revocationKeepMs = 3_660_000
 
 interface Rule {
   table: string
@@ -28,6 +27,7 @@ function rulesOf(deps: Deps): Rule[] {
           .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now)),
     },
     { table: 'revocations', key: 'cursor', expired: (row, now) => row.where('at', '<=', now - revocationKeepMs) },
+    { table: 'consumer_secrets', key: 'last_seen_at', expired: (row, now) => row.where('last_seen_at', '<=', now - kept) },
     { table: 'refresh_tokens', key: 'token_hash', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
     { table: 'sessions', key: 'id', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
     { table: 'sessions', key: 'id', expired: (row, now) => row.where('ended_at', '<=', now - kept) },

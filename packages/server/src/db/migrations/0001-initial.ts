@@ -208,6 +208,13 @@ async function createSessions(db: Knex): Promise<void> {
     t.integer('min_tv')
     t.bigInteger('at').notNullable().index()
   })
+  // Which secrets the consumers of an app accept: one row per set of key ids, sorted and joined by commas.
+  await db.schema.createTable('consumer_secrets', (t) => {
+    owner(t, 'app_id', 'apps').notNullable()
+    t.text('kids').notNullable()
+    t.bigInteger('last_seen_at').notNullable().index()
+    t.primary(['app_id', 'kids'])
+  })
 }
 
 async function createSecondFactors(db: Knex): Promise<void> {

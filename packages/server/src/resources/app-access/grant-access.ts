@@ -3,7 +3,7 @@ import { type Deps, transaction } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
-import { getAppForUpdate } from '../apps/get-app.ts'
+import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUser } from '../users/get-user.ts'
 import { type GrantRow, presentGrant } from './present.ts'
@@ -23,7 +23,7 @@ export async function grantAccess(
     throw fieldError('expires_at', 'invalid_value', 'must be in the future')
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
-    const app = await getAppForUpdate(deps, input.appRef)
+    const app = await getKeptApp(deps, input.appRef)
     const key = { user_id: user.id, app_id: app.id }
     const current: GrantRow | undefined = await deps.db('user_apps').where(key).first()
     const isActive = current?.status === 'active' && (current.expires_at === null || current.expires_at > now)

@@ -64,11 +64,16 @@ export async function endSession(
 /** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
 async function recordRevocation(deps: Deps, revocation: Revocation): Promise<void> {
   await lockUntilCommit(deps, 'revocations')
-  await deps.db('revocations').insert({
-    user_id: revocation.userId,
-    app_id: revocation.appId,
-    session_id: revocation.sessionId,
-    min_tv: revocation.minTokenVersion,
-    at: deps.clock(),
-  })
+  const [written] = await deps
+    .db('revocations')
+    .insert({
+      user_id: revocation.userId,
+      app_id: revocation.appId,
+      session_id: revocation.sessionId,
+      min_tv: revocation.minTokenVersion,
+      at: deps.clock(),
+    })
+    .returning('cursor')
+  await notifyAtCommit(deps, 'gatehouse_revocations', String(written.cursor))
+  deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

@@ -1,0 +1,23 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { introspect } from './introspect.ts'
+import { introspectBody, introspection } from './schema.ts'
+
+export const introspectionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/auth/introspect',
+    tag: 'Consumers',
+    summary: 'Whether an access token is alive, and its claims (RFC 7662)',
+    description:
+      'For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or ' +
+      'a service account, by its token as bearer or as password of HTTP Basic, and is told about tokens of its `app_codes`, of every ' +
+      'app when it names none: it then has to look at `client_id` itself. Anything else is `{"active": false}`.',
+    auth: 'consumer_or_service_account',
+    noStore: true,
+    body: introspectBody,
+    formBody: true,
+    responses: { 200: introspection },
+    errors: [],
+    handle: async (deps, { caller, body }) => ok(await introspect(deps, body.token, caller)),
+  }),
+]

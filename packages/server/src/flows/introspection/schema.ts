@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+/** By RFC 7662, which lets further parameters through. */
+export const introspectBody = z
+  .object({
+    token: z.string().meta({ description: 'The access token that a caller brought' }),
+    token_type_hint: z.string().optional().meta({ description: 'Not needed' }),
+  })
+  .meta({ id: 'Introspect' })
+
+/** All claims of the token besides, when it is active; nothing besides, when it is not. */
+export const introspection = z
+  .looseObject({
+    active: z.boolean(),
+    token_type: z.literal('Bearer').optional(),
+    client_id: z.string().optional().meta({ description: 'Code of the app' }),
+    sub: z.string().optional().meta({ description: 'The user; the same as `uid`' }),
+    username: z.string().optional().meta({ description: 'The same as `email`' }),
+    scope: z.string().optional().meta({ description: '`permissions`, joined by blanks' }),
+    exp: z.int().optional(),
+  })
+  .meta({ id: 'Introspection' })

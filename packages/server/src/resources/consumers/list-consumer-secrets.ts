@@ -1,0 +1,36 @@
+import type { Deps } from '../../deps.ts'
+
+export interface SeenSecret {
+  appCode: string
+  /** Null for consumers that do not say which secrets they accept. */
+  kid: string | null
+  lastSeenAt: number
+  /** When a consumer of the app was last seen that does not accept this secret. */
+  lastMissingAt: number | null
+}
+
+/** Which secrets the consumers of each app accept, as they said themselves; by app, the one seen last first. */
+export async function listConsumerSecrets(deps: Deps): Promise<SeenSecret[]> {
+  const sets: { code: string; kids: string; last_seen_at: number }[] = await deps
+    .db('consumer_secrets as c')
+    .join('apps as a', 'a.id', 'c.app_id')
+    .orderBy('a.code')
+    .select('a.code', 'c.kids', 'c.last_seen_at')
+  const apps = [...new Set(sets.map(({ code }) => code))]
+  return apps.flatMap((appCode) => {
+    const ofApp = sets
+      .filter(({ code }) => code === appCode)
+      .map(({ kids, last_seen_at }) => ({ kids: kids.split(','), at: last_seen_at }))
+    const seen = [...new Set(ofApp.flatMap(({ kids }) => kids))].map((kid) => {
+      const times = (accepting: boolean) => ofApp.filter(({ kids }) => kids.includes(kid) === accepting).map(({ at }) => at)
+      const missing = times(false)
+      return {
+        appCode,
+        kid: kid === '' ? null : kid,
+        lastSeenAt: Math.max(...times(true)),
+        lastMissingAt: missing.length > 0 ? Math.max(...missing) : null,
+      }
+    })
+    return seen.sort((a, b) => b.lastSeenAt - a.lastSeenAt)
+  })
+}

@@ -1,0 +1,24 @@
+import type { z } from 'zod'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import type { secretsRecord } from './schema.ts'
+
+interface Secrets {
+  /** Key ids of the server's own secrets. */
+  current: string
+  previous: string | undefined
+  seen: readonly { appCode: string; kid: string | null; lastSeenAt: number; lastMissingAt: number | null }[]
+}
+
+export function presentSecrets({ current, previous, seen }: Secrets): z.output<typeof secretsRecord> {
+  return {
+    current: { kid: current },
+    previous: previous === undefined ? null : { kid: previous },
+    consumers: seen.map(({ appCode, kid, lastSeenAt, lastMissingAt }) => ({
+      app_code: appCode,
+      kid,
+      is_ours: kid === current || (kid !== null && kid === previous),
+      last_seen_at: iso(lastSeenAt),
+      last_missing_at: isoOrNull(lastMissingAt),
+    })),
+  }
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { timestamp } from '../../lib/fields.ts'
+
+const kid = z.string().meta({ description: 'The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret' })
+
+const seenSecret = z.object({
+  app_code: z.string(),
+  kid: kid.nullable().meta({ description: 'A secret that consumers of this app accept; null for those that do not say' }),
+  is_ours: z.boolean().meta({ description: 'Whether it is one of the two above' }),
+  last_seen_at: timestamp.meta({ description: 'When a consumer was last seen that accepts it; exact to a minute or so' }),
+  last_missing_at: timestamp.nullable().meta({
+    description: 'When a consumer of this app was last seen that does not accept it; null for never',
+  }),
+})
+
+export const secretsRecord = z
+  .object({
+    current: z.object({ kid }).meta({ description: 'Signs' }),
+    previous: z.object({ kid }).nullable().meta({ description: 'Accepted besides' }),
+    consumers: z.array(seenSecret),
+  })
+  .meta({ id: 'Secrets' })

@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { ConsumerCaller } from '../../lib/caller.ts'
+import type { ConsumerStream } from '../../lib/revocation-hub.ts'
+import { frameRevocation } from './present.ts'
+import { type FeedPage, readRevocations } from './read-revocations.ts'
+
+/** Few enough to wait in memory for a slow reader. */
+const pageSize = 500
+const retryAfterSeconds = 1
+const resetFrame = Buffer.from('event: reset\ndata: {}\n\n')
+
+/**
+ * The revocations after a cursor, all that is live without one, and then each as it happens, as server-sent events. At least once:
+ * the rows are read until nothing was published meanwhile, then the hub writes on. Throws `unavailable` while the server stops.
+ */
+export async function openStream(deps: Deps, caller: ConsumerCaller, since: number | undefined): Promise<Readable> {
+  const { revocationHub: hub } = deps
+  const read = (since: number | undefined) =>
+    hub.readers.take(() => readRevocations(deps, { appId: caller.appId, since, limit: pageSize }))
+  const first = await read(since)
+  const stream = hub.open({ appId: caller.appId, kids: caller.kids })
+  if (!stream)
+    throw new ApiError('unavailable', { retryAfter: retryAfterSeconds, detail: 'No further stream is opened here now' })
+
+  const catchUp = async () => {
+    if (first.isReset) stream.send(resetFrame)
+    let page = first
+    write(stream, page)
+    while (page.hasMore || !hub.join(stream)) {
+      await stream.drained()
+      if (stream.destroyed) return
+      page = await read(stream.sentThrough)
+      write(stream, page)
+    }
+  }
+  catchUp().catch((error) => {
+    deps.logger.warn({ err: error }, 'a stream of revocations could not catch up')
+    stream.destroy()
+  })
+  return stream
+}
+
+function write(stream: ConsumerStream, page: FeedPage): void {
+  stream.send(Buffer.concat(page.rows.map(frameRevocation)))
+  stream.sentThrough = page.cursor
+}

@@ -1,0 +1,30 @@
+import type { z } from 'zod'
+import { iso } from '../../lib/timestamps.ts'
+import type { revocationRecord } from './schema.ts'
+
+/** As stored. */
+export interface RevocationRow {
+  cursor: number
+  user_id: string
+  app_id: string | null
+  session_id: string | null
+  min_tv: number | null
+  at: number
+}
+
+/** As a consumer reads it, by poll and by stream alike. */
+export function presentRevocation({
+  cursor,
+  user_id,
+  app_id,
+  session_id,
+  min_tv,
+  at,
+}: RevocationRow): z.output<typeof revocationRecord> {
+  return { cursor, user_id, app_id, session_id, min_tv, at: iso(at) }
+}
+
+/** The same as a server-sent event. */
+export function frameRevocation(row: RevocationRow): Buffer {
+  return Buffer.from(`id: ${row.cursor}\ndata: ${JSON.stringify(presentRevocation(row))}\n\n`)
+}

@@ -1,0 +1,51 @@
+import { type Deps, lastNumberGiven } from '../../deps.ts'
+import type { RevocationRow } from './present.ts'
+
+/** Local validators look back this long (decisions 6): longer than any access token lives, so what is older concerns no living token. */
+export const revocationKeepMs = 3_660_000
+
+export interface FeedPage {
+  rows: RevocationRow[]
+  /** Where to go on: everything up to it was told, or concerns other apps. */
+  cursor: number
+  hasMore: boolean
+  /** The caller came from where this database has never been: what it knows is of another one. */
+  isReset: boolean
+}
+
+/**
+ * What the consumers of an app have to learn after a cursor, in the order of cursors; all that is live without one. Rows become visible
+ * in that order (`end-sessions.ts`), so nothing below the newest cursor is still to come.
+ */
+export async function readRevocations(
+  deps: Deps,
+  input: { appId: string; since: number | undefined; limit: number },
+): Promise<FeedPage> {
+  const { appId, since = 0, limit } = input
+  const newest = await newestCursor(deps)
+  if (since === newest) return { rows: [], cursor: newest, hasMore: false, isReset: false }
+  const isReset = since > newest && since > (await lastNumberGiven(deps, 'revocations', 'cursor'))
+  const after = isReset ? 0 : since
+  const read: RevocationRow[] = await revocationsBetween(deps, after, newest)
+    .where('at', '>', deps.clock() - revocationKeepMs)
+    // A session without an app is no business of any app's.
+    .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
+    .limit(limit + 1)
+  const hasMore = read.length > limit
+  const rows = read.slice(0, limit)
+  return { rows, cursor: hasMore ? rows[limit - 1]!.cursor : Math.max(after, newest), hasMore, isReset }
+}
+
+/** The next revocations after a cursor, whomever they concern. */
+export async function readAllRevocations(deps: Deps, after: number, limit: number): Promise<RevocationRow[]> {
+  return revocationsBetween(deps, after, Number.MAX_SAFE_INTEGER).limit(limit)
+}
+
+export async function newestCursor(deps: Deps): Promise<number> {
+  const [row] = await deps.db('revocations').max({ cursor: 'cursor' })
+  return row?.cursor ?? 0
+}
+
+function revocationsBetween(deps: Deps, after: number, last: number) {
+  return deps.db('revocations').where('cursor', '>', after).where('cursor', '<=', last).orderBy('cursor')
+}

@@ -1,0 +1,92 @@
+import { type Deps, listenFor } from '../deps.ts'
+import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
+import { frameRevocation } from '../resources/revocations/present.ts'
+import { newestCursor, readAllRevocations } from '../resources/revocations/read-revocations.ts'
+
+const batchSize = 500
+/** While nothing is heard from other processes: on SQLite always, since short commands write too. */
+const pollMs = 1_000
+const tendMs = 30_000
+
+/**
+ * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a transaction
+ * of this process has committed, when another server tells so, and each second where nothing can be heard.
+ */
+export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise<void> }> {
+  const { revocationHub: hub, logger } = deps
+  hub.head = await newestCursor(deps)
+  let isStopping = false
+  let isFailing = false
+  let isWanted = false
+  let running: Promise<void> | undefined
+
+  const readOn = async () => {
+    while (isWanted && !isStopping) {
+      isWanted = false
+      const rows = await readAllRevocations(deps, hub.head, batchSize)
+      if (rows.length === batchSize) isWanted = true
+      const newest = rows.at(-1)
+      if (!newest) continue
+      const events = rows
+        .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
+        .map((row) => ({ cursor: row.cursor, appId: row.app_id, frame: frameRevocation(row) }))
+      await hub.publish(events, newest.cursor)
+    }
+    isFailing = false
+  }
+  const wake = () => {
+    isWanted = true
+    running ??= readOn()
+      .catch((error) => {
+        if (!isFailing) logger.warn({ err: error }, 'revocations cannot be read; trying each second')
+        isFailing = true
+      })
+      .finally(() => {
+        running = undefined
+        if (isWanted && !isFailing && !isStopping) wake()
+      })
+  }
+  hub.onWake = wake
+
+  const listener = listenFor(deps, 'gatehouse_revocations', {
+    onMessage(payload) {
+      if (!(Number(payload) <= hub.head)) wake()
+    },
+    onHearing() {
+      logger.info('hearing revocations of other servers')
+      wake()
+    },
+    onSilence(reason) {
+      logger.warn({ err: reason }, 'LISTEN brings nothing; revocations of other servers are read each second')
+    },
+  })
+  const poll = setInterval(() => {
+    if (isFailing || !listener?.isHearing) wake()
+  }, pollMs)
+  const tend = setInterval(() => {
+    tendStreams(deps).catch((error) => logger.warn({ err: error }, 'the streams of consumers could not be tended'))
+  }, tendMs)
+  return {
+    async stop() {
+      isStopping = true
+      hub.onWake = () => {}
+      clearInterval(poll)
+      clearInterval(tend)
+      await listener?.stop()
+      await running
+    },
+  }
+}
+
+/** Whoever listens is seen all the time, and only while the app is active. */
+export async function tendStreams(deps: Deps): Promise<void> {
+  const owners = deps.revocationHub.owners()
+  const appIds = [...new Set(owners.map(({ appId }) => appId))]
+  const active = new Set<string>(await activeApps(deps, appIds))
+  for (const appId of appIds) if (!active.has(appId)) deps.revocationHub.endApp(appId)
+  for (const owner of owners) if (active.has(owner.appId)) await noteConsumerSecrets(deps, owner)
+}
+
+async function activeApps(deps: Deps, ids: readonly string[]): Promise<string[]> {
+  return ids.length === 0 ? [] : deps.db('apps').whereIn('id', ids).where({ status: 'active' }).pluck('id')
+}

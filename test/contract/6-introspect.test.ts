@@ -1,0 +1,247 @@
+// Introspection (decisions 6, RFC 7662) for backends without the SDK.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assertionOf } from '../support/consumer.ts'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { forgeToken } from '../support/forge-token.ts'
+import { closeAccount } from '../support/rows.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  type CallOptions,
+  claimsOf,
+  type Json,
+  type Reply,
+  type TestService,
+} from '../support/service.ts'
+
+let service: TestService
+let app: Json
+let other: Json
+beforeAll(async () => {
+  service = await buildService({ AUTH_RATE_LIMIT_IP: '5/60' }, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+  other = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const assertion = (of: Json = app) => assertionOf(of, { now: service.deps.clock() })
+const introspect = (token: unknown, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', '/auth/introspect', { token: assertion(), body: { token }, ...options })
+const form = (fields: Record<string, string> | string[][]): CallOptions => ({
+  body: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+})
+async function someTokens(of: Json = app): Promise<Json> {
+  // Registrations and logins are counted by address; introspection is not.
+  await service.deps.db('rate_limits').delete()
+  return buildUser(service, of)
+}
+async function serviceAccount(settings: Record<string, unknown> = {}): Promise<string> {
+  const body = { name: 'backend', service: `backend-${randomUUID().slice(0, 8)}`, ...settings }
+  return (await service.admin('POST', '/admin/service-accounts', { body })).body.token
+}
+
+function expectInactive(reply: Reply, label = ''): void {
+  expect({ status: reply.status, body: reply.body, label }).toEqual({ status: 200, body: { active: false }, label })
+  expectHeaders(reply)
+}
+
+describe('a living token', () => {
+  test('is active, with the members of RFC 7662 and all its claims', async () => {
+    const { access_token, user } = await someTokens()
+    const claims = claimsOf(access_token)
+    const reply = await introspect(access_token)
+    expectHeaders(reply)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    expect(reply.body).toEqual({
+      ...claims,
+      active: true,
+      token_type: 'Bearer',
+      client_id: app.code,
+      sub: user.id,
+      username: user.email,
+      scope: claims.permissions.join(' '),
+    })
+    expect(claims.permissions.length).toBeGreaterThan(0)
+  })
+
+  test('may be sent as a form, with a hint, and with fields that mean nothing here', async () => {
+    const { access_token } = await someTokens()
+    const type = 'application/x-www-form-urlencoded; charset=UTF-8'
+    for (const fields of [
+      { token: access_token },
+      { token: access_token, token_type_hint: 'access_token', resource: 'x', a: '' },
+    ]) {
+      expect((await introspect(undefined, form(fields))).body.active).toBe(true)
+      expect((await introspect(undefined, { ...form(fields), headers: { 'content-type': type } })).body.active).toBe(true)
+      expect((await introspect(undefined, { body: fields })).body.active).toBe(true)
+    }
+    expect((await introspect(undefined, { body: { token: access_token, token_type_hint: 'refresh_token' } })).body.active).toBe(
+      true,
+    )
+  })
+
+  test('is active at once for a token of now, and inactive at its end', async () => {
+    const late = await buildService()
+    const home = await buildApp(late, { auto_grant_on_signup: true })
+    const { access_token } = await buildUser(late, home)
+    const ask = () =>
+      late.call('POST', '/auth/introspect', {
+        token: assertionOf(home, { now: late.deps.clock() }),
+        body: { token: access_token },
+      })
+    expect((await ask()).body.active).toBe(true)
+    late.advance(899)
+    expect((await ask()).body.active).toBe(true)
+    late.advance(2)
+    expectInactive(await ask())
+  })
+})
+
+describe('a token that is dead by the database is inactive, although its signature and times hold', () => {
+  test.for([
+    ['its session was logged out', ({ refresh_token }) => service.call('POST', '/auth/logout', { body: { refresh_token } })],
+    ['its grant was revoked', ({ user }) => service.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)],
+    ['its user is suspended', ({ user }) => closeAccount(service, user.id, 'suspended')],
+    ['its user is deleted', ({ user }) => closeAccount(service, user.id, 'deleted')],
+    ['all sessions were ended', ({ access_token }) => service.call('POST', '/auth/logout-all', { token: access_token })],
+  ] as [string, (tokens: Json) => Promise<unknown>][])('when %s', async ([, end]) => {
+    const tokens = await someTokens()
+    expect((await introspect(tokens.access_token)).body.active).toBe(true)
+    await end(tokens)
+    expectInactive(await introspect(tokens.access_token))
+  })
+})
+
+describe('anything else is inactive, and no answer tells why', () => {
+  test('what is no token of ours', async () => {
+    const { access_token, refresh_token } = await someTokens()
+    const claims = claimsOf(access_token)
+    const [header, payload, signature] = access_token.split('.')
+    const hostile: Record<string, string> = {
+      nothing: '',
+      garbage: 'garbage',
+      dots: '..',
+      'a refresh token': refresh_token,
+      'an assertion': assertion(),
+      'a service account': await serviceAccount(),
+      'a made-up service account': 'gsa_x',
+      'another secret': forgeToken(claims, { secret: 'another secret that is also at least 32 characters' }),
+      'another session': forgeToken({ ...claims, sid: randomUUID() }),
+      'another user': forgeToken({ ...claims, uid: randomUUID() }),
+      'another audience': forgeToken({ ...claims, aud: other.code }),
+      'a session of another app': forgeToken({ ...claims, aud: other.code, app_id: other.id, app_code: other.code }),
+      'an old version': forgeToken({ ...claims, tv: -1 }),
+      'an end in the past': forgeToken({ ...claims, exp: claims.iat - 1 }),
+      'no signature': `${header}.${payload}.`,
+      'a changed signature': `${header}.${payload}.${signature?.slice(1)}A`,
+      'a long text': 'x'.repeat(60_000),
+      'a text that no header holds': 'ключ\r\n💩',
+    }
+    for (const [what, token] of Object.entries(hostile)) expectInactive(await introspect(token), what)
+    expect((await introspect(access_token)).body.active).toBe(true)
+  })
+
+  test('a token of another app', async () => {
+    const { access_token } = await someTokens(other)
+    expectInactive(await introspect(access_token))
+    expect((await introspect(access_token, { token: assertion(other) })).body.active).toBe(true)
+  })
+})
+
+describe('the caller', () => {
+  test('may be a service account, by bearer or by HTTP Basic, and then hears of the apps it names, or of every app', async () => {
+    const { access_token } = await someTokens()
+    const free = await serviceAccount()
+    const bound = await serviceAccount({ app_codes: [app.code] })
+    const elsewhere = await serviceAccount({ app_codes: [other.code] })
+    const basic = (password: string, user = 'backend') => ({
+      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+    })
+    for (const token of [free, bound]) {
+      expect((await introspect(access_token, { token })).body.active).toBe(true)
+      expect((await introspect(access_token, { token: undefined, headers: basic(token) })).body.active).toBe(true)
+    }
+    expectInactive(await introspect(access_token, { token: elsewhere }))
+    expectInactive(await introspect(access_token, { token: undefined, headers: basic(elsewhere, '') }))
+    // HTTP Basic is for this route alone.
+    expectError(
+      await service.call('POST', '/auth/register', { headers: basic(free), body: { mode: 'register_or_return' } }),
+      'validation_failed',
+    )
+    expectError(await service.call('GET', '/revocations', { headers: basic(free) }), 'token_missing')
+    expectError(await service.call('GET', '/revocations', { token: free }), 'token_invalid')
+  })
+
+  test('as a stock client of RFC 7662 sends it: form, client credentials, JSON accepted', async () => {
+    const { access_token } = await someTokens()
+    const secret = await serviceAccount({ app_codes: [app.code] })
+    const { headers, body } = form({ token: access_token, token_type_hint: 'access_token' })
+    const credentials = Buffer.from(`${encodeURIComponent('my backend')}:${encodeURIComponent(secret)}`).toString('base64')
+    const ask = (authorization: string) =>
+      service.call('POST', '/auth/introspect', { body, headers: { ...headers, authorization } })
+    expect((await ask(`Basic ${credentials}`)).body).toMatchObject({ active: true, client_id: app.code })
+    const wrong = await ask(`Basic ${Buffer.from('my backend:gsa_wrong').toString('base64')}`)
+    expectError(wrong, 'token_invalid')
+  })
+
+  test('is refused like everywhere when it is nobody', async () => {
+    const { access_token } = await someTokens()
+    expectError(await introspect(access_token, { token: undefined }), 'token_missing')
+    expectError(await introspect(access_token, { token: access_token }), 'token_invalid')
+    const admin = (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    expectError(await introspect(access_token, { token: admin }), 'token_invalid')
+    const now = Math.floor(service.deps.clock() / 1000)
+    const old = assertionOf(app, { claims: { iat: now - 60, exp: now - 1 } })
+    expectError(await introspect(access_token, { token: old }), 'token_expired')
+    const closed = await buildApp(service)
+    await service.admin('PATCH', `/admin/apps/${closed.code}`, { body: { status: 'inactive' } })
+    expectError(await introspect(access_token, { token: assertion(closed) }), 'app_inactive')
+  })
+
+  test('asks as often as it likes: a known caller is not counted by address', async () => {
+    const { access_token } = await someTokens()
+    const free = await serviceAccount()
+    for (let count = 0; count < 10; count += 1) {
+      expect((await introspect(access_token)).status).toBe(200)
+      expect((await introspect(access_token, { token: free })).status).toBe(200)
+    }
+  })
+})
+
+describe('a request that holds no token, or more than one', () => {
+  test('is 400', async () => {
+    for (const body of [{}, { token: 5 }, { token: null }, { token: ['x'] }])
+      expect(faultsOf(await introspect(undefined, { body }))[0]).toMatch(/^token: /)
+    for (const fields of [
+      {},
+      { tokens: 'x' },
+      [
+        ['token', 'a'],
+        ['token', 'b'],
+      ],
+    ])
+      expectError(await introspect(undefined, form(fields as string[][])), 'validation_failed')
+    const nul = { ...form({}), body: 'token=a%00b' }
+    expectError(await introspect(undefined, nul), 'invalid_json')
+  })
+
+  test('takes a form or JSON, and nothing else', async () => {
+    for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded; charset=utf-16'])
+      expectError(
+        await introspect(undefined, { body: 'token=x', headers: { 'content-type': type } }),
+        'unsupported_media_type',
+        type,
+      )
+    expectError(
+      await introspect(undefined, { body: '{"token":', headers: { 'content-type': 'application/json' } }),
+      'invalid_json',
+    )
+    expectError(await introspect(undefined, { ...form({}), body: `token=${'x'.repeat(65_536)}` }), 'payload_too_large')
+    // No other route takes forms.
+    const reply = await service.call('POST', '/auth/refresh', form({ refresh_token: 'x' }))
+    expectError(reply, 'unsupported_media_type')
+  })
+})

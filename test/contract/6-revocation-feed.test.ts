@@ -1,0 +1,423 @@
+// How revocations reach backends that validate tokens by themselves (decisions 6): the assertion, the poll, the stream.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { transaction } from '../../packages/server/src/deps.ts'
+import { raiseFloor } from '../../packages/server/src/resources/revocations/end-sessions.ts'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
+import { atOnce, chance } from '../support/chance.ts'
+import { type AssertionOptions, assertionOf, type EventStream, kidOf, openEventStream } from '../support/consumer.ts'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import {
+  ACCESS_SECRET,
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  type Reply,
+  type TestService,
+} from '../support/service.ts'
+
+const keptSeconds = 3_660
+
+async function buildFedService(settings: Record<string, string> = {}, onEnd: (fn: () => Promise<void>) => void = onTestFinished) {
+  const service = await buildService(settings, onEnd)
+  const feed = await startRevocationFeed(service.deps)
+  onEnd(() => feed.stop())
+  return service
+}
+
+let service: TestService
+let app: Json
+beforeAll(async () => {
+  service = await buildFedService({}, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const assertion = (of: Json = app, options: AssertionOptions = {}) => assertionOf(of, { now: service.deps.clock(), ...options })
+const poll = (since?: number | string, of: Json = app): Promise<Reply> =>
+  service.call('GET', `/revocations${since === undefined ? '' : `?since=${since}`}`, { token: assertion(of) })
+const stream = (lastEventId?: number | string, of: Json = app): Promise<EventStream> =>
+  openEventStream(`${service.url}/api/v1/revocations/stream`, assertion(of), lastEventId === undefined ? {} : { lastEventId })
+const revoke = (user: Json, of: Json = app) => service.admin('DELETE', `/admin/users/${user.id}/apps/${of.id}`)
+/** The newest cursor: what comes after it comes after this call. */
+const here = async (): Promise<number> => (await service.deps.db('revocations').max({ cursor: 'cursor' }))[0]?.cursor ?? 0
+const newUser = async (of: Json = app): Promise<Json> => (await buildUser(service, of)).user
+/** Ends all sessions of a user, in a transaction of its own. */
+const raiseForAllApps = (userId: string, on: TestService = service) =>
+  transaction(on.deps, (deps) => raiseFloor(deps, { userId, appId: null, reason: 'test' }))
+
+describe('the assertion', () => {
+  test('opens the feed, by either name of its type, whatever kids it carries up to four', async () => {
+    const kid = kidOf(ACCESS_SECRET)
+    for (const kids of [[kid], [], undefined, [kid, kid], [kid, '00000000', '11111111', '22222222']]) {
+      const reply = await service.call('GET', '/revocations', { token: assertion(app, { claims: { kids } }) })
+      expect(reply.status).toBe(200)
+      expectHeaders(reply)
+      expect(reply.headers.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  test('is refused when anything about it is wrong', async () => {
+    const now = Math.floor(service.deps.clock() / 1000)
+    const wrong: Record<string, AssertionOptions> = {
+      'another secret': { secret: 'another secret that is also at least 32 characters' },
+      'the type of an access token': { header: { typ: 'JWT' } },
+      'no type': { header: { typ: undefined } },
+      HS512: { header: { alg: 'HS512' } },
+      'a critical header': { header: { crit: ['b64'] } },
+      'an unencoded payload': { header: { b64: false } },
+      'no app': { claims: { sub: undefined } },
+      'an unknown app': { claims: { sub: 'no-such-app' } },
+      'an app that is a list': { claims: { sub: [app.code] } },
+      'the id of an app': { claims: { sub: app.id } },
+      'no iat': { claims: { iat: undefined } },
+      'no exp': { claims: { exp: undefined } },
+      'a life of more than a minute': { claims: { exp: now + 61 } },
+      'an end before its beginning': { claims: { iat: now + 3, exp: now + 2 } },
+      'a beginning in a minute': { claims: { iat: now + 60, exp: now + 90 } },
+      'times as text': { claims: { iat: String(now), exp: String(now + 30) } },
+      'a fraction': { claims: { exp: now + 10.5 } },
+      'kids that are no list': { claims: { kids: kidOf(ACCESS_SECRET) } },
+      'kids of another form': { claims: { kids: ['ABCDEF01'] } },
+      'a kid that is a number': { claims: { kids: [12345678] } },
+      'five kids': { claims: { kids: ['00000000', '11111111', '22222222', '33333333', '44444444'] } },
+    }
+    for (const [what, options] of Object.entries(wrong)) {
+      for (const path of ['/revocations', '/revocations/stream'])
+        expectError(await service.call('GET', path, { token: assertion(app, options) }), 'token_invalid', what)
+    }
+    const old = { claims: { iat: now - 60, exp: now } }
+    expectError(await service.call('GET', '/revocations', { token: assertion(app, old) }), 'token_expired')
+    expectError(await service.call('GET', '/revocations/stream', { token: assertion(app, old) }), 'token_expired')
+    // Signed with the secret itself, as access tokens are.
+    const { forgeToken } = await import('../support/forge-token.ts')
+    const bySecret = forgeToken({ sub: app.code, iat: now, exp: now + 30, kids: [] }, { header: { typ: 'consumer+jwt' } })
+    expectError(await service.call('GET', '/revocations', { token: bySecret }), 'token_invalid')
+  })
+
+  test('of an app that is inactive is refused, and its streams end', async () => {
+    const closing = await buildApp(service)
+    const open = await stream(undefined, closing)
+    await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
+    expectError(await poll(undefined, closing), 'app_inactive')
+    expectError(await service.call('GET', '/revocations/stream', { token: assertion(closing) }), 'app_inactive')
+    await tendStreams(service.deps)
+    expect(await open.ended).toBe('end')
+  })
+
+  test('opens nothing else, and an access token does not open the feed', async () => {
+    const { access_token } = await buildUser(service, app)
+    for (const path of ['/revocations', '/revocations/stream'])
+      expectError(await service.call('GET', path, { token: access_token }), 'token_invalid')
+    for (const path of ['/auth/me', '/admin/apps', '/admin/secrets', '/admin/users'])
+      expectError(await service.call('GET', path, { token: assertion() }), 'token_invalid')
+  })
+})
+
+describe('the poll', () => {
+  test('tells a revoked grant to its app, with the floor that its tokens fall under', async () => {
+    const before = await here()
+    const { user, access_token } = await buildUser(service, app)
+    await revoke(user)
+    const { body } = await poll(before)
+    expect(Object.keys(body).sort()).toEqual(['cursor', 'has_more', 'items', 'reset'])
+    const [item] = body.items
+    expect(body.items).toHaveLength(1)
+    expect(Object.keys(item).sort()).toEqual(['app_id', 'at', 'cursor', 'min_tv', 'session_id', 'user_id'])
+    expect(item).toMatchObject({ user_id: user.id, app_id: app.id, session_id: null })
+    expect(item.min_tv).toBeGreaterThan(claimsOf(access_token).tv)
+    expect(item.cursor).toBeGreaterThan(before)
+    expect(new Date(item.at).toISOString()).toBe(item.at)
+    expect(body).toMatchObject({ cursor: item.cursor, has_more: false, reset: false })
+    expect((await poll(body.cursor)).body).toEqual({ items: [], cursor: body.cursor, has_more: false, reset: false })
+  })
+
+  test('tells each app its own events and those for all apps; of sessions only its own', async () => {
+    const other = await buildApp(service, { auto_grant_on_signup: true })
+    const cursor = await here()
+    const [first, second, third] = [await buildUser(service, app), await buildUser(service, other), await buildUser(service, app)]
+    await revoke(first.user)
+    await revoke(second.user, other)
+    await raiseForAllApps(third.user.id)
+    const fourth = await buildUser(service, other)
+    await service.call('POST', '/auth/logout', { body: { refresh_token: fourth.refresh_token } })
+    const homeless = { user_id: fourth.user.id, app_id: null, session_id: randomUUID(), min_tv: null, at: service.deps.clock() }
+    await service.deps.db('revocations').insert(homeless)
+
+    const ours = (await poll(cursor)).body
+    expect(ours.items.map((item: Json) => item.user_id)).toEqual([first.user.id, third.user.id])
+    expect(ours.items[1]).toMatchObject({ app_id: null, session_id: null })
+    const theirs = (await poll(cursor, other)).body
+    expect(theirs.items.map((item: Json) => item.user_id)).toEqual([second.user.id, third.user.id, fourth.user.id])
+    expect(theirs.items[2]).toMatchObject({ app_id: other.id, session_id: claimsOf(fourth.access_token).sid, min_tv: null })
+    // Both have seen all there is, whomever it concerned.
+    expect(ours.cursor).toBe(theirs.cursor)
+  })
+
+  test('without a cursor tells all that is live; what no living token can need is left out and then removed', async () => {
+    const aging = await buildFedService()
+    const home = await buildApp(aging, { auto_grant_on_signup: true })
+    const ask = async (since?: number): Promise<Json> =>
+      (
+        await aging.call('GET', since === undefined ? '/revocations' : `/revocations?since=${since}`, {
+          token: assertionOf(home, { now: aging.deps.clock() }),
+        })
+      ).body
+    expect(await ask()).toEqual({ items: [], cursor: 0, has_more: false, reset: false })
+    const { user } = await buildUser(aging, home)
+    await raiseForAllApps(user.id, aging)
+    const live = await ask()
+    expect(live.items).toHaveLength(1)
+    aging.advance(keptSeconds - 30)
+    expect((await ask()).items).toHaveLength(1)
+    expect((await ask(0)).items).toHaveLength(1)
+    aging.advance(60)
+    expect(await ask()).toEqual({ items: [], cursor: live.cursor, has_more: false, reset: false })
+    await removeExpired(aging.deps)
+    expect(await aging.deps.db('revocations').select()).toEqual([])
+    // A cursor outlives its row: nobody is told to start over for that.
+    expect(await ask(live.cursor)).toMatchObject({ items: [], cursor: live.cursor, reset: false })
+    await raiseForAllApps(user.id, aging)
+    expect((await ask(live.cursor)).items).toHaveLength(1)
+  })
+
+  test('from a cursor that this database never gave says so and tells all that is live', async () => {
+    const user = await newUser()
+    await revoke(user)
+    const { body } = await poll(999_999_999)
+    expect(body.reset).toBe(true)
+    expect(body.items.some((item: Json) => item.user_id === user.id)).toBe(true)
+    expect(body.cursor).toBeLessThan(999_999_999)
+  })
+
+  test('gives a thousand at most, and goes on from the cursor without a gap', async () => {
+    const start = await here()
+    const ids = Array.from({ length: 2_345 }, () => randomUUID())
+    const rows = ids.map((user_id) => ({ user_id, app_id: app.id, session_id: null, min_tv: 1, at: service.deps.clock() }))
+    for (let at = 0; at < rows.length; at += 100) await service.deps.db('revocations').insert(rows.slice(at, at + 100))
+    const seen: string[] = []
+    const sizes: number[] = []
+    let page: Json = { cursor: start, has_more: true }
+    while (page.has_more) {
+      page = (await poll(page.cursor)).body
+      sizes.push(page.items.length)
+      seen.push(...page.items.map((item: Json) => item.user_id))
+    }
+    expect(sizes).toEqual([1_000, 1_000, 345])
+    expect(seen).toEqual(ids)
+    // A stream reads the same backlog in portions of its own.
+    const open = await stream(start)
+    await open.next(({ data }) => data.user_id === ids.at(-1))
+    expect(open.events.map(({ data }) => data.user_id)).toEqual(ids)
+  })
+
+  test('refuses what is no cursor', async () => {
+    for (const since of ['', '-1', '1.5', 'x', '1e3', '%2B1', ' 1', '9'.repeat(16)]) {
+      const reply = await poll(since)
+      expectError(reply, 'validation_failed', since)
+      expect(faultsOf(reply)).toEqual(['since: invalid_value'])
+    }
+  })
+})
+
+describe('the order of cursors', () => {
+  test('is the order of commits: a consumer that only polls misses nothing of many transactions at once', async () => {
+    const busy = await buildFedService({ DB_POOL_MAX: '20' })
+    const home = await buildApp(busy, { auto_grant_on_signup: true })
+    const users = await atOnce(12, async () => (await buildUser(busy, home)).user.id as string)
+    const token = () => assertionOf(home, { now: busy.deps.clock() })
+    let isDone = false
+    const polled: Json[] = []
+    const consumer = (async () => {
+      let cursor = 0
+      for (let last = false; ; ) {
+        const { body } = await busy.call('GET', `/revocations?since=${cursor}`, { token: token() })
+        polled.push(...body.items)
+        cursor = body.cursor
+        if (last) return
+        last = isDone
+      }
+    })()
+    const streamed = await openEventStream(`${busy.url}/api/v1/revocations/stream`, token())
+    const repeats = 15
+    await atOnce(users.length, async (index) => {
+      const { soon, next } = chance(index + 1)
+      for (let repeat = 0; repeat < repeats; repeat += 1) {
+        await soon(5, () =>
+          transaction(busy.deps, async (deps) => {
+            await raiseFloor(deps, { userId: users[index]!, appId: next() < 0.5 ? null : home.id, reason: 'test' })
+            // Holds its place in the order open, while others would like to commit.
+            await sleep(next() * 3)
+          }),
+        )
+      }
+    })
+    isDone = true
+    await consumer
+    const written: number[] = (await busy.deps.db('revocations').orderBy('cursor')).map((row: Json) => row.cursor)
+    expect(written).toHaveLength(users.length * repeats)
+    expect(polled.map(({ cursor }) => cursor)).toEqual(written)
+    await streamed.next(({ data }) => data.cursor === written.at(-1))
+    expect(streamed.events.map(({ data }) => data.cursor)).toEqual(written)
+    // The last word on each user is the highest floor.
+    for (const id of users) {
+      const floors = polled.filter((item) => item.user_id === id).map((item) => item.min_tv)
+      expect(floors).toEqual(floors.toSorted((a, b) => a - b))
+    }
+  })
+})
+
+describe('the stream', () => {
+  test('is server-sent events: the cursor as id, the item of the poll as data, as soon as it is committed', async () => {
+    const cursor = await here()
+    const open = await stream(cursor)
+    expect(open.status).toBe(200)
+    expect(open.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.any(String),
+    })
+    const user = await newUser()
+    const started = performance.now()
+    await revoke(user)
+    const event = await open.next(({ data }) => data.user_id === user.id)
+    expect(performance.now() - started).toBeLessThan(1_000)
+    const [item] = (await poll(cursor)).body.items
+    expect(event).toEqual({ id: String(item.cursor), event: 'message', data: item })
+    expect(open.comments).toContain(': open')
+  })
+
+  test('begins with all that is live, or after Last-Event-ID, which goes before `since`', async () => {
+    const [first, second] = [await newUser(), await newUser()]
+    await revoke(first)
+    await revoke(second)
+    const whole = await stream()
+    const { id } = await whole.next(({ data }) => data.user_id === first.id)
+    await whole.next(({ data }) => data.user_id === second.id)
+    expect(whole.events.length).toBeGreaterThan(2)
+    const resumed = await stream(id)
+    await resumed.next(({ data }) => data.user_id === second.id)
+    const since = await openEventStream(`${service.url}/api/v1/revocations/stream?since=${id}`, assertion())
+    await since.next(({ data }) => data.user_id === second.id)
+    const both = await openEventStream(`${service.url}/api/v1/revocations/stream?since=0`, assertion(), { lastEventId: id! })
+    await both.next(({ data }) => data.user_id === second.id)
+    for (const open of [resumed, since, both]) expect(open.events.map(({ data }) => data.user_id)).toEqual([second.id])
+    // An id of somebody else's is none.
+    const foreign = await stream('0190a0a0-0000')
+    await foreign.next(({ data }) => data.user_id === first.id)
+  })
+
+  test('from a cursor that this database never gave begins with an event `reset`', async () => {
+    const user = await newUser()
+    await revoke(user)
+    const open = await stream(999_999_999)
+    await open.next(({ data }) => data.user_id === user.id)
+    expect(open.events[0]).toEqual({ id: undefined, event: 'reset', data: {} })
+    expect(open.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+  })
+
+  test('tells a consumer its own events and those for all apps', async () => {
+    const other = await buildApp(service, { auto_grant_on_signup: true })
+    const cursor = await here()
+    const [ours, theirs] = [await stream(cursor), await stream(cursor, other)]
+    const [mine, foreign, common] = [await newUser(), await newUser(other), await newUser()]
+    await revoke(mine)
+    await revoke(foreign, other)
+    await raiseForAllApps(common.id)
+    for (const open of [ours, theirs]) await open.next(({ data }) => data.user_id === common.id)
+    expect(ours.events.map(({ data }) => data.user_id)).toEqual([mine.id, common.id])
+    expect(theirs.events.map(({ data }) => data.user_id)).toEqual([foreign.id, common.id])
+  })
+
+  test('never tells of what was taken back', async () => {
+    const [undone, done] = [await newUser(), await newUser()]
+    const cursor = await here()
+    const open = await stream(cursor)
+    await expect(
+      transaction(service.deps, async (deps) => {
+        await raiseFloor(deps, { userId: undone.id, appId: null, reason: 'test' })
+        throw new Error('taken back')
+      }),
+    ).rejects.toThrow('taken back')
+    await revoke(done)
+    await open.next(({ data }) => data.user_id === done.id)
+    expect(open.events.map(({ data }) => data.user_id)).toEqual([done.id])
+  })
+
+  test('loses nothing to those that come while much is happening, and gives each event once', async () => {
+    const user = await newUser()
+    const cursor = await here()
+    const opened: EventStream[] = []
+    const storm = atOnce(4, async () => {
+      for (let index = 0; index < 15; index += 1) await raiseForAllApps(user.id)
+    })
+    for (let index = 0; index < 20; index += 1) {
+      opened.push(await stream(cursor))
+      await sleep(3)
+    }
+    await storm
+    const all = (await poll(cursor)).body.items.map((item: Json) => item.cursor)
+    expect(all).toHaveLength(60)
+    for (const open of opened) {
+      await open.next(({ data }) => data.cursor === all.at(-1))
+      expect(open.events.map(({ data }) => data.cursor)).toEqual(all)
+    }
+  })
+
+  test('is counted while it is open, and forgotten when the consumer goes', async () => {
+    const counted = await buildFedService()
+    const home = await buildApp(counted)
+    const { revocationHub } = counted.deps
+    const open = await Promise.all(
+      [1, 2, 3].map(() => openEventStream(`${counted.url}/api/v1/revocations/stream`, assertionOf(home))),
+    )
+    expect(revocationHub.streamCount).toBe(3)
+    open[0]!.close()
+    await expect.poll(() => revocationHub.streamCount).toBe(2)
+    revocationHub.close()
+    expect(await Promise.all([open[1]!.ended, open[2]!.ended])).toEqual(['end', 'end'])
+    await expect.poll(() => revocationHub.streamCount).toBe(0)
+    const late = await counted.call('GET', '/revocations/stream', { token: assertionOf(home) })
+    expectError(late, 'unavailable')
+  })
+
+  test('whose reader takes nothing is dropped and holds no memory; it resumes from where it was', async () => {
+    const user = await newUser()
+    const cursor = await here()
+    const slow = await stream(cursor)
+    const awake = await stream(cursor)
+    const before = service.deps.revocationHub.streamCount
+    slow.pause()
+    // What sockets and their buffers take in comes first; then what may wait for one reader.
+    const row = { user_id: user.id, app_id: null, session_id: null, min_tv: 1 }
+    let dropped = false
+    for (let round = 0; round < 200 && !dropped; round += 1) {
+      for (let part = 0; part < 10; part += 1)
+        await service.deps.db('revocations').insert(Array.from({ length: 100 }, () => ({ ...row, at: service.deps.clock() })))
+      service.deps.revocationHub.wake()
+      await sleep(10)
+      dropped = service.deps.revocationHub.streamCount < before
+    }
+    expect(dropped).toBe(true)
+    slow.resume()
+    expect(await slow.ended).toBe('cut')
+    const last = (await service.deps.db('revocations').max({ cursor: 'cursor' }))[0]!.cursor
+    await awake.next(({ data }) => data.cursor === last)
+    const resumed = await stream(slow.events.at(-1)?.data.cursor ?? cursor)
+    await resumed.next(({ data }) => data.cursor === last)
+    const whole = [...slow.events, ...resumed.events].map(({ data }) => data.cursor)
+    expect(whole).toEqual(awake.events.map(({ data }) => data.cursor))
+  }, 60_000)
+
+  test('answers HEAD like GET, without a body and without an open stream', async () => {
+    const asked = await buildService()
+    const headers = { authorization: `Bearer ${assertionOf(await buildApp(asked))}` }
+    const reply = await fetch(`${asked.url}/api/v1/revocations/stream`, { method: 'HEAD', headers })
+    expect(reply.status).toBe(200)
+    await expect.poll(() => asked.deps.revocationHub.streamCount).toBe(0)
+  })
+})

@@ -1,0 +1,168 @@
+// Two secrets at once (decisions 6): tokens and assertions of either, and what an operator sees of it.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
+import { type AssertionOptions, assertionOf, kidOf, openEventStream } from '../support/consumer.ts'
+import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { forgeToken } from '../support/forge-token.ts'
+import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+const previousSecret = 'the secret before that one, at least 32 characters long'
+const [current, previous] = [kidOf(ACCESS_SECRET), kidOf(previousSecret)]
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({ JWT_ACCESS_SECRET_PREVIOUS: previousSecret }, afterAll)
+  const feed = await startRevocationFeed(service.deps)
+  afterAll(() => feed.stop())
+})
+
+const newApp = (): Promise<Json> => buildApp(service, { auto_grant_on_signup: true })
+const assertion = (app: Json, options: AssertionOptions) => assertionOf(app, { now: service.deps.clock(), ...options })
+const poll = (app: Json, kids: string[], options: AssertionOptions = {}) =>
+  service.call('GET', '/revocations', { token: assertion(app, { ...options, claims: { kids } }) })
+const secrets = async (): Promise<Json> => (await service.admin('GET', '/admin/secrets')).body
+/** What is shown of the consumers of one app, by kid. */
+async function seenOf(app: Json): Promise<Json> {
+  const { consumers } = await secrets()
+  return Object.fromEntries(consumers.filter((each: Json) => each.app_code === app.code).map((each: Json) => [each.kid, each]))
+}
+const rowsOf = (app: Json) => service.deps.db('consumer_secrets').where({ app_id: app.id })
+
+describe('while both secrets are set', () => {
+  test('tokens of either are taken, and new ones are signed with the current', async () => {
+    const app = await newApp()
+    const { access_token } = await buildUser(service, app)
+    const header = JSON.parse(Buffer.from(access_token.split('.')[0]!, 'base64url').toString())
+    expect(header).toEqual({ alg: 'HS256', typ: 'JWT', kid: current })
+    const claims = claimsOf(access_token)
+    const tokens = [
+      access_token,
+      forgeToken(claims, { secret: previousSecret, header: { kid: previous } }),
+      forgeToken(claims, { secret: ACCESS_SECRET }),
+    ]
+    for (const token of tokens) {
+      expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+      const asked = { token: assertion(app, {}), body: { token } }
+      expect((await service.call('POST', '/auth/introspect', asked)).body.active).toBe(true)
+    }
+    const crossed = forgeToken(claims, { secret: previousSecret, header: { kid: current } })
+    expectError(await service.call('GET', '/auth/me', { token: crossed }), 'token_invalid')
+  })
+
+  test('assertions signed with either open the feed, and those of a third do not', async () => {
+    const app = await newApp()
+    for (const secret of [ACCESS_SECRET, previousSecret]) expect((await poll(app, [kidOf(secret)], { secret })).status).toBe(200)
+    expectError(await poll(app, [], { secret: 'a secret that nobody ever set here, 32 characters' }), 'token_invalid')
+  })
+})
+
+describe('GET /admin/secrets', () => {
+  test('names the secrets of the server by key id, and shows no secret', async () => {
+    const reply = await service.admin('GET', '/admin/secrets')
+    expectHeaders(reply)
+    expect(reply.body).toMatchObject({ current: { kid: current }, previous: { kid: previous } })
+    expect(Object.keys(reply.body).sort()).toEqual(['consumers', 'current', 'previous'])
+    expect(JSON.stringify(reply.body)).not.toContain(ACCESS_SECRET.slice(0, 8))
+    const single = await buildService()
+    expect((await single.admin('GET', '/admin/secrets')).body).toEqual({
+      current: { kid: current },
+      previous: null,
+      consumers: [],
+    })
+  })
+
+  test('lists which secrets the consumers of each app accept, and when each was last seen', async () => {
+    const app = await newApp()
+    const started = service.deps.clock()
+    await poll(app, [current, previous])
+    const seen = await seenOf(app)
+    expect(Object.keys(seen).sort()).toEqual([current, previous].sort())
+    for (const kid of [current, previous]) {
+      expect(seen[kid]).toEqual({
+        app_code: app.code,
+        kid,
+        is_ours: true,
+        last_seen_at: expect.any(String),
+        last_missing_at: null,
+      })
+      expect(Date.parse(seen[kid].last_seen_at)).toBeGreaterThanOrEqual(started)
+    }
+    await poll(app, ['0badcafe'])
+    expect((await seenOf(app))['0badcafe'].is_ours).toBe(false)
+  })
+
+  test('tells the one instance that was forgotten from the others of its app', async () => {
+    const app = await newApp()
+    await poll(app, [previous])
+    expect(Object.keys(await seenOf(app))).toEqual([previous])
+    service.advance(120)
+    const updated = service.deps.clock()
+    await poll(app, [current, previous])
+    const between = (await seenOf(app))[current]
+    expect(Date.parse(between.last_seen_at)).toBeGreaterThanOrEqual(updated)
+    expect(Date.parse(between.last_missing_at)).toBeLessThan(updated)
+    // The forgotten one calls again.
+    await poll(app, [previous])
+    expect(Date.parse((await seenOf(app))[current].last_missing_at)).toBeGreaterThanOrEqual(updated)
+    expect((await seenOf(app))[previous].last_missing_at).toBeNull()
+  })
+
+  test('shows consumers that do not say what they accept as a line without kid', async () => {
+    const app = await newApp()
+    await poll(app, [])
+    await poll(app, [current])
+    const seen = await seenOf(app)
+    expect(Object.keys(seen).sort()).toEqual([current, 'null'].sort())
+    expect(seen.null).toMatchObject({ kid: null, is_ours: false })
+    expect(seen[current].last_missing_at).not.toBeNull()
+  })
+
+  test('is written to once a minute at most, and seen again after it', async () => {
+    const app = await newApp()
+    const times = async () => (await rowsOf(app)).map((row: Json) => row.last_seen_at)
+    await poll(app, [current])
+    const [first] = await times()
+    for (let count = 0; count < 20; count += 1) await poll(app, [current])
+    service.advance(50)
+    await poll(app, [current])
+    expect(await times()).toEqual([first])
+    service.advance(15)
+    await Promise.all(Array.from({ length: 10 }, () => poll(app, [current])))
+    const [second] = await times()
+    expect(second - first).toBeGreaterThanOrEqual(60_000)
+  })
+
+  test('counts a consumer with an open stream as seen all the time', async () => {
+    const app = await newApp()
+    const url = `${service.url}/api/v1/revocations/stream`
+    const stream = await openEventStream(url, assertion(app, { claims: { kids: [previous, current] } }))
+    const opened = Date.parse((await seenOf(app))[current].last_seen_at)
+    service.advance(3_600)
+    await tendStreams(service.deps)
+    expect(Date.parse((await seenOf(app))[current].last_seen_at) - opened).toBeGreaterThanOrEqual(3_600_000)
+    expect(await rowsOf(app)).toHaveLength(1)
+    stream.close()
+  })
+
+  test('is bounded, whatever consumers make up, and what was not seen for long is forgotten', async () => {
+    const app = await newApp()
+    await poll(app, [current])
+    service.advance(1)
+    for (let index = 0; index < 40; index += 1) {
+      await poll(app, [index.toString(16).padStart(8, '0')])
+      service.advance(1)
+    }
+    expect((await rowsOf(app)).length).toBeLessThanOrEqual(16)
+    const last = (39).toString(16).padStart(8, '0')
+    expect(Object.keys(await seenOf(app))).toContain(last)
+    await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
+    expect(await rowsOf(app)).toEqual([])
+
+    const old = await newApp()
+    await poll(old, [current])
+    service.advance(91 * 86_400)
+    await removeExpired(service.deps)
+    expect(await rowsOf(old)).toEqual([])
+  })
+})

@@ -1,0 +1,103 @@
+// What two servers, each a process of its own, count and spend together on one Postgres.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
+import { createDatabase } from '../support/database.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+import { totpAt } from '../support/totp.ts'
+
+const bootstrap = { DB_POOL_MAX: '5', AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
+const someEmail = () => `user-${randomUUID()}@example.com`
+
+interface Pair {
+  call(index: number, method: string, path: string, body?: object, token?: string): Promise<Reply>
+  login(index: number, email: string, extra?: object): Promise<Reply>
+  buildUser(): Promise<Json>
+}
+
+/** Two servers with these settings, and an app on them; to be called while tests are collected. */
+function pair(settings: Record<string, string>): () => Pair {
+  let servers: [ServerProcess, ServerProcess]
+  let app: Json
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    afterAll(() => database.drop())
+    const start = () => startServer({ ...bootstrap, ...settings, DATABASE_URL: database.url }, afterAll)
+    servers = await Promise.all([start(), start()])
+    const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
+    const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }
+    app = (await servers[0].call('POST', '/admin/apps', { body, token })).body
+  })
+  const call: Pair['call'] = (index, method, path, body, token) => servers[index % 2]!.call(method, path, { body, token })
+  return () => ({
+    call,
+    login: (index, email, extra = {}) =>
+      call(index, 'POST', '/auth/login', { email, password: PASSWORD, app_code: app.code, ...extra }),
+    buildUser: async () =>
+      (await call(0, 'POST', '/auth/register', { email: someEmail(), password: PASSWORD, app_code: app.code })).body,
+  })
+}
+
+function tally(replies: readonly Reply[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  describe('count failures together', () => {
+    const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
+
+    test('50 guesses at once, half of them on each, are told ten failures', async () => {
+      const { login, buildUser } = servers()
+      for (const email of [(await buildUser()).user.email, someEmail(), someEmail()]) {
+        const replies = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
+        expect(tally(replies)).toEqual({ 401: 10, 423: 40 })
+        for (const index of [0, 1]) expect((await login(index, email)).body.code).toBe('account_locked')
+      }
+    })
+
+    test('a complete login on one clears what the other counted', async () => {
+      const { login, buildUser } = servers()
+      const { user } = await buildUser()
+      for (let round = 0; round < 3; round += 1) {
+        for (let i = 0; i < 9; i += 1) await login(i, user.email, { password: 'not this password' })
+        expect((await login(round, user.email)).status).toBe(200)
+      }
+    })
+  })
+
+  describe('limit accounts and addresses together', () => {
+    const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: '5/600', AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_IP: '60/600' })
+
+    test('50 guesses at once for one account, then 50 for one each', async () => {
+      const { login } = servers()
+      const email = someEmail()
+      const guesses = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
+      expect(tally(guesses)).toEqual({ 401: 5, 429: 45 })
+      for (const index of [0, 1]) expect((await login(index, email)).status).toBe(429)
+      // One login made the app and 52 are counted here, so seven are left, for anybody.
+      const others = await atOnce(50, (index) => login(index, someEmail()))
+      expect(tally(others)).toEqual({ 401: 7, 429: 43 })
+    })
+  })
+
+  describe('spend second factors together', () => {
+    const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
+
+    test('of 50 logins with one code at once, half of them on each, one passes', async () => {
+      const { login, call, buildUser } = servers()
+      for (let round = 0; round < 3; round += 1) {
+        const { user, access_token: token } = await buildUser()
+        const { secret } = (await call(0, 'POST', '/auth/2fa/setup', undefined, token)).body
+        const activated = await call(1, 'POST', '/auth/2fa/activate', { code: totpAt(secret, Date.now()) }, token)
+        expect(activated.status).toBe(200)
+        for (const two_factor_code of [totpAt(secret, Date.now() + 30_000), activated.body.recovery_codes[round]]) {
+          const replies = await atOnce(50, (index) => login(index, user.email, { two_factor_code }))
+          expect(tally(replies)).toEqual({ 200: 1, 401: 49 })
+        }
+      }
+    })
+  })
+})

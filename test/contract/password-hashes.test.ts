@@ -1,0 +1,205 @@
+// decisions 4 and 2: how passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
+import { createHmac } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { countBcrypts } from '../support/counting-hasher.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
+
+const bcrypt = createRequire(new URL('../../packages/server/package.json', import.meta.url))('bcryptjs') as {
+  compareSync(password: string, hash: string): boolean
+  hashSync(password: string, cost: number): string
+}
+
+let service: TestService
+let app: Json
+beforeAll(async () => {
+  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+async function hashOf(userId: string): Promise<string> {
+  return (await service.deps.db('users').where({ id: userId }).first('password_hash')).password_hash
+}
+
+/** A user with a hash that another system made. */
+async function buildImported(hash: string): Promise<Json> {
+  const { user } = await buildUser(service, app)
+  await service.deps.db('users').where({ id: user.id }).update({ password_hash: hash })
+  return user
+}
+
+const login = (user: Json, password: string, extra: object = {}) => service.login(user.email, app.code, { password, ...extra })
+
+describe('a long password', () => {
+  test.each([
+    ['72 bytes', 'a'.repeat(72)],
+    ['72 bytes of two-byte characters', 'é'.repeat(36)],
+  ])('of %s is stored as plain bcrypt', async (_, password) => {
+    const { user } = await buildUser(service, app, { password })
+    expect(bcrypt.compareSync(password, await hashOf(user.id))).toBe(true)
+    expect((await login(user, password)).status).toBe(200)
+    expectError(await login(user, `${password}b`), 'invalid_credentials')
+  })
+
+  test.each([
+    ['73 bytes', 'a'.repeat(73)],
+    ['74 bytes in 37 characters', 'é'.repeat(37)],
+    ['1,024 bytes', 'b'.repeat(1_024)],
+    ['1,024 bytes in 256 characters', '😀'.repeat(256)],
+  ])('of %s is stored as bcrypt of its HMAC, and counts to its last byte', async (_, password) => {
+    const { user } = await buildUser(service, app, { password })
+    const digest = createHmac('sha384', 'gatehouse-long-password').update(password).digest('base64')
+    const hash = await hashOf(user.id)
+    expect(bcrypt.compareSync(digest, hash)).toBe(true)
+    expect(bcrypt.compareSync(password, hash)).toBe(false)
+    expect((await login(user, password)).status).toBe(200)
+    const characters = [...password]
+    for (const other of [
+      [...characters.slice(0, -1), 'x'],
+      [...characters.slice(0, -2), 'x', characters.at(-1)],
+      characters.slice(0, -1),
+    ]) {
+      expectError(await login(user, other.join('')), 'invalid_credentials')
+    }
+  })
+
+  test.each([['a'.repeat(1_025)], ['é'.repeat(513)], [`${'😀'.repeat(256)}a`]])(
+    'of more than 1,024 bytes is refused, at registration and login, and not echoed',
+    async (password) => {
+      const { user } = await buildUser(service, app)
+      for (const reply of [
+        await service.register('long@example.com', app.code, { password }),
+        await login(user, password),
+        await service.register(user.email, app.code, { password, mode: 'register_or_login' }),
+      ]) {
+        expectError(reply, 'validation_failed')
+        expect(faultsOf(reply)).toEqual(['password: too_long'])
+        expect(JSON.stringify(reply.body)).not.toContain(password.slice(0, 50))
+      }
+    },
+  )
+
+  test('that two share for 72 bytes are two passwords', async () => {
+    const shared = 'p'.repeat(72)
+    const { user } = await buildUser(service, app, { password: `${shared}one` })
+    for (const password of [shared, `${shared}two`, `${shared}on`, `${shared}one `]) {
+      expectError(await login(user, password), 'invalid_credentials')
+    }
+    expect((await login(user, `${shared}one`)).status).toBe(200)
+  })
+})
+
+test('a password counts as it was sent: case, white space, composed and decomposed letters', async () => {
+  const password = ' Pässword\tone '
+  const { user } = await buildUser(service, app, { password })
+  expect((await login(user, password)).status).toBe(200)
+  for (const other of [password.trim(), password.toLowerCase(), password.normalize('NFD'), password.replace('\t', ' ')]) {
+    expectError(await login(user, other), 'invalid_credentials')
+  }
+})
+
+describe('hashes of other systems', () => {
+  // From the documentation and the tests of PHP, crypt_blowfish and jBCrypt; the one with an umlaut was made with libxcrypt.
+  test.each([
+    ['$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTpOq', 'rasmuslerdorf'],
+    ['$2a$07$usesomesillystringfore2uDLvp1Ii2e./U9C8sBjqp8I90dH6hi', 'rasmuslerdorf'],
+    ['$2y$05$abcdefghijklmnopqrstu.cm.tcEnR6BF.d0XTTcTOh5Nqzl5wsaq', 'UpperÄ'],
+    ['$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW', 'U*U'],
+    ['$2a$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a', 'U*U*U'],
+    ['$2a$06$If6bvum7DFjUnE9p2uDeDu0YHzrHM6tf.iqN8.yx.jNN1ILEf7h0i', 'abc'],
+    ['$2a$06$fPIsBO8qRqkjj273rfaOI.HtSV9jLDpTbZn782DC6/t7qT67P6FfO', '~!@#$%^&*()      ~!@#$%^&*()PNBFRD'],
+  ])('%s opens to its password, also a short one, and is made anew', async (hash, password) => {
+    const user = await buildImported(hash)
+    expectError(await login(user, `${password}x`), 'invalid_credentials')
+    expect(await hashOf(user.id)).toBe(hash)
+    expect((await login(user, password)).status).toBe(200)
+    const upgraded = await hashOf(user.id)
+    expect(upgraded).toMatch(/^\$2b\$04\$/)
+    expect(bcrypt.compareSync(password, upgraded)).toBe(true)
+    expect((await login(user, password)).status).toBe(200)
+    expectError(await login(user, `${password}x`), 'invalid_credentials')
+    expect(await hashOf(user.id)).toBe(upgraded)
+  })
+
+  test.each([
+    ['of cost 31', `$2b$31$${'a'.repeat(53)}`],
+    ['of cost 16', `$2b$16$${'a'.repeat(53)}`],
+    ['of cost 3', `$2b$03$${'a'.repeat(53)}`],
+    ['of another form', `$2x$04$${'a'.repeat(53)}`],
+    ['cut short', `$2b$04$${'a'.repeat(52)}`],
+    ['of another kind', '$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b27dWoFKDk'],
+    ['in plain', PASSWORD],
+    ['empty', ''],
+  ])('a hash %s is never verified; who has it is answered as if unknown, after one bcrypt', async (_, hash) => {
+    const user = await buildImported(hash)
+    const hasher = await countBcrypts(service)
+    const started = performance.now()
+    expectError(await login(user, PASSWORD), 'invalid_credentials')
+    // Cost 16 alone would be four seconds.
+    expect(performance.now() - started).toBeLessThan(2_000)
+    expect([hasher.verified, hasher.hashed]).toEqual([1, 0])
+    expect(await hashOf(user.id)).toBe(hash)
+  })
+})
+
+describe('the upgrade of a hash at login', () => {
+  test('waits for a complete login', async () => {
+    const hash = bcrypt.hashSync(PASSWORD, 5)
+    const user = await buildImported(hash)
+    const closed = await buildApp(service)
+    expectError(await service.login(user.email, closed.code), 'app_access_denied')
+    expectError(await login(user, 'not this password'), 'invalid_credentials')
+    expect(await hashOf(user.id)).toBe(hash)
+    expect((await login(user, PASSWORD)).status).toBe(200)
+    expect(await hashOf(user.id)).toMatch(/^\$2b\$04\$/)
+  })
+
+  test('waits for the second factor', async () => {
+    const hash = bcrypt.hashSync(PASSWORD, 5)
+    const { user, access_token: token } = await buildUser(service, app)
+    const phone = await enableTwoFactor(service, token)
+    await service.deps.db('users').where({ id: user.id }).update({ password_hash: hash })
+    expect((await loginWithCode(service, user, app)).body).toEqual({ requires_2fa: true })
+    expectError(await loginWithCode(service, user, app, phone.wrongCode()), 'invalid_two_factor_code')
+    expect(await hashOf(user.id)).toBe(hash)
+    expect((await loginWithCode(service, user, app, phone.code())).status).toBe(200)
+    expect(await hashOf(user.id)).toMatch(/^\$2b\$04\$/)
+  })
+
+  test('goes both ways, keeps the password, and costs no session', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    for (const cost of [6, 4]) {
+      const other = await buildService({ AUTH_BCRYPT_COST: String(cost), AUTH_RATE_LIMIT_ACCOUNT: 'off' })
+      const { passwords } = service.deps
+      service.deps.passwords = other.deps.passwords
+      expect((await login(user, PASSWORD)).status).toBe(200)
+      expect(await hashOf(user.id)).toMatch(new RegExp(`^\\$2b\\$0${cost}\\$`))
+      service.deps.passwords = passwords
+      expect((await login(user, 'not this password')).status).toBe(401)
+    }
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+  })
+
+  test('of one user by many logins at once leaves one hash that fits', async () => {
+    const user = await buildImported(bcrypt.hashSync(PASSWORD, 5))
+    const replies = await Promise.all(Array.from({ length: 20 }, () => login(user, PASSWORD)))
+    expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(bcrypt.compareSync(PASSWORD, await hashOf(user.id))).toBe(true)
+    expect((await login(user, PASSWORD)).status).toBe(200)
+  })
+
+  test('never overwrites a password that was changed meanwhile', async () => {
+    const user = await buildImported(bcrypt.hashSync(PASSWORD, 5))
+    const changed = bcrypt.hashSync('another password', 4)
+    const hasher = await countBcrypts(service)
+    const hash = hasher.hash.bind(hasher)
+    hasher.hash = async (password) => {
+      await service.deps.db('users').where({ id: user.id }).update({ password_hash: changed })
+      return hash(password)
+    }
+    await login(user, PASSWORD)
+    expect(await hashOf(user.id)).toBe(changed)
+  })
+})
