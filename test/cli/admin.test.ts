@@ -224,7 +224,7 @@ describe('grant and user', () => {
     const refused = await authctl('grant revoke --app door --user bob@example.com')
     expect(refused).toMatchObject({ stdout: '', exit: 2 })
     expect(refused.stderr).toContain('--yes')
-    const planned = await authctl('grant revoke --app door --user bob@example.com --dry-run')
+    const planned = await authctl('grant revoke --app door --user bob@example.com --dry-run -o table')
     expect(planned).toMatchObject({ stdout: `DELETE ${service.url}/api/v1/admin/users/${user.id}/apps/door\n`, exit: 0 })
     expect(parsed(await authctl('grant list --app door --json'))[0].status).toBe('active')
     expect(parsed(await authctl('grant revoke --app door --user bob@example.com --yes --json'))).toMatchObject({
@@ -300,6 +300,48 @@ describe('grant and user', () => {
     expect((await authctl('grant revoke --app twin-one --user twin@example.com --yes')).exit).toBe(6)
   })
 
+  test('explain tells what a login would answer, step by step, and the command that mends it', async () => {
+    const { authctl } = await signedIn()
+    await authctl('app create explained --name E')
+    await authctl('app create explained-too --name E --auto-grant')
+    await register(service.url, { email: 'eve@example.com', password: 'a fine password', app_code: 'explained-too' })
+    const command = 'grant explain --app explained --user eve@example.com'
+    const refused = await authctl(command)
+    expect(refused.exit).toBe(0)
+    expect(parsed(refused)).toMatchObject({ outcome: 'app_access_denied', steps: expect.any(Array) })
+    const table = await authctl(`${command} -o table`)
+    const [head, ...rows] = table.stdout.split('\n')
+    expect(head).toMatch(/^STEP +CHECK +OK +CODE +DETAIL$/)
+    expect(rows.find((row) => row.includes('app_access_denied'))).toMatch(
+      /^8 +access +no +app_access_denied +The user has no grant/,
+    )
+    expect(table.stdout).toMatch(
+      /\n\noutcome: app_access_denied\n {2}authctl grant add --app explained --user eve@example.com@@default\n$/,
+    )
+    const remedy = table.stdout
+      .trimEnd()
+      .split('\n')
+      .at(-1)!
+      .trim()
+      .replace(/^authctl /, '')
+    expect((await authctl(remedy)).exit).toBe(0)
+    expect(parsed(await authctl(command))).toMatchObject({ outcome: 'granted', claims: { app_code: 'explained' } })
+    expect((await authctl(`${command} -o table`)).stdout).toMatch(/\noutcome: granted\n$/)
+  })
+
+  test('explain answers for whom and what is not there too, and for the pool that is named', async () => {
+    const { authctl } = await signedIn()
+    const outcome = async (flags: string) => parsed(await authctl(`grant explain ${flags}`)).outcome
+    expect(await outcome('--app nowhere --user ada@example.com')).toBe('app_not_found')
+    expect(await outcome('--app authctl --user nobody@example.com')).toBe('invalid_credentials')
+    expect(await outcome('--app authctl --user ada@example.com@@default')).toBe('granted')
+    expect(await outcome('--app authctl --user ada@example.com --org 01997c2f-0000-7000-8000-000000000000')).toBe(
+      'organization_membership_required',
+    )
+    expect((await authctl('grant explain --app authctl --user ada@example.com@@nowhere')).exit).toBe(3)
+    expect((await authctl('grant explain --app authctl')).exit).toBe(2)
+  })
+
   test('user find filters and user show gives the whole user', async () => {
     const { authctl } = await signedIn()
     await authctl('app create finders --name F --auto-grant --pool finders')
@@ -316,7 +358,7 @@ describe('grant and user', () => {
     expect(await emails('--app finders')).toEqual(['carol@example.com'])
     expect(await emails('--email carol@example.com --status active')).toEqual(['carol@example.com'])
     expect(await emails('--role system_admin')).toEqual([admin.email])
-    const none = await authctl('user find nobody-at-all')
+    const none = await authctl('user find nobody-at-all -o table')
     expect(none).toEqual({ stdout: '', stderr: 'no users\n', exit: 0 })
     expect(parsed(await authctl('user show carol@example.com --json'))).toMatchObject({
       namespaces: ['finders'],

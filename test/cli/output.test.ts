@@ -26,7 +26,7 @@ test('--dry-run prints what would be sent, and sends nothing', async () => {
       body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true },
     },
   })
-  const words = await authctl('app delete shop --dry-run', { env })
+  const words = await authctl('app delete shop --dry-run -o table', { env })
   expect(words).toMatchObject({ stdout: `DELETE ${url}/api/v1/admin/apps/shop\n`, exit: 0 })
   expect(requests).toEqual([])
 })
@@ -80,15 +80,52 @@ test('flags for every command stand before or after it', async () => {
   }
 })
 
+test('into a pipe the result is JSON, whatever the command, unless -o says otherwise', async () => {
+  const here = machine()
+  await here.login(service.url)
+  await here.authctl('app create piped --name Piped')
+  for (const command of [
+    'app list',
+    'app show piped',
+    'app update piped --name P',
+    'app deactivate piped --yes',
+    'grant list',
+    'grant explain --app piped --user ada@example.com',
+    'user find',
+    'user show ada@example.com',
+    'audit list',
+    'context list',
+    'context show',
+    'whoami',
+    'version',
+    'app delete piped --dry-run',
+    'api GET /admin/apps',
+  ]) {
+    const { stdout, exit } = await here.authctl(command)
+    expect({ command, exit }).toEqual({ command, exit: 0 })
+    expect(JSON.parse(stdout)).toEqual(expect.any(Object))
+  }
+  const { stdout, stderr } = await here.authctl('app list --q nothing-like-this')
+  expect({ stdout, stderr }).toEqual({ stdout: '[]\n', stderr: '' })
+})
+
+test('a failure into a pipe is told in words: its reader looks at stderr', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const { stdout, stderr, exit } = await here.authctl('app show nowhere')
+  expect({ stdout, exit }).toEqual({ stdout: '', exit: 3 })
+  expect(stderr).toMatch(/^authctl: /)
+})
+
 test('a table into a pipe has no colours; an empty list has nothing on stdout', async () => {
   const here = machine()
   await here.login(service.url)
-  const { stdout } = await here.authctl('app list')
+  const { stdout } = await here.authctl('app list -o table --q authctl')
   const [head, row] = stdout.split('\n')
   expect(head).toMatch(/^CODE +NAME +STATUS +POOL +AUTO GRANT +ID$/)
   expect(row).toMatch(/^authctl +authctl +active +default +no +[0-9a-f-]{36}$/)
-  expect(await here.authctl('app list --q nothing-like-this')).toEqual({ stdout: '', stderr: 'no apps\n', exit: 0 })
-  expect(await here.authctl('app list --q nothing-like-this --quiet')).toEqual({ stdout: '', stderr: '', exit: 0 })
+  expect(await here.authctl('app list --q nothing-like-this -o table')).toEqual({ stdout: '', stderr: 'no apps\n', exit: 0 })
+  expect(await here.authctl('app list --q nothing-like-this -o table --quiet')).toEqual({ stdout: '', stderr: '', exit: 0 })
   expect(await here.authctl('app list --q nothing-like-this --json')).toMatchObject({ stdout: '[]\n', exit: 0 })
 })
 
@@ -98,7 +135,7 @@ test('control characters in what users typed are shown, not sent', async () => {
   await here.authctl('app create names --name N --auto-grant')
   const first_name = 'Eve\u001b]0;owned\u0007\u009b31m\u202e\n\u007f'
   await register(service.url, { email: 'eve@example.com', password: 'a fine password', app_code: 'names', first_name })
-  for (const flags of ['', '--json', '-o ndjson']) {
+  for (const flags of ['-o table', '--json', '-o ndjson']) {
     const { stdout } = await here.authctl(`user find eve ${flags}`)
     expect(stdout).toContain('Eve\\u001b]0;owned\\u0007\\u009b31m\\u202e')
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
@@ -125,10 +162,26 @@ test('version says the version, and --version too', async () => {
 test('every help page starts with three examples', async () => {
   const { authctl } = machine()
   const pages = [
-    ...['', 'login', 'logout', 'whoami', 'api', 'version', 'context', 'app', 'grant', 'user'],
+    ...[
+      '',
+      'login',
+      'logout',
+      'whoami',
+      'api',
+      'version',
+      'completion',
+      'context',
+      'app',
+      'grant',
+      'user',
+      'audit',
+      'token',
+      'two-factor',
+    ],
     ...['context list', 'context use', 'context show', 'context set', 'context delete'],
     ...['app create', 'app list', 'app show', 'app update', 'app activate', 'app deactivate', 'app delete', 'app env'],
-    ...['grant add', 'grant revoke', 'grant list', 'user find', 'user show'],
+    ...['grant add', 'grant revoke', 'grant list', 'grant explain', 'user find', 'user show'],
+    ...['audit list', 'audit tail', 'token inspect', 'two-factor setup', 'two-factor disable'],
   ]
   await Promise.all(
     pages.map(async (page) => {

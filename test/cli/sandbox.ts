@@ -11,7 +11,7 @@ import { onTestFinished } from 'vitest'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const serverProgram = ['--conditions=source', join(root, 'packages/server/src/gatehouse.ts')]
-const cliProgram = ['--conditions=source', join(root, 'packages/cli/src/authctl.ts')]
+export const cliProgram = ['--conditions=source', join(root, 'packages/cli/src/authctl.ts')]
 
 // Reading TypeScript anew is most of the time that a short command takes.
 const compileCache = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile') }
@@ -85,6 +85,8 @@ export interface Machine {
   folder: string
   /** Without a terminal. */
   authctl(command: string | string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /** Without a terminal, for what does not end by itself. */
+  start(command: string | string[]): Running
   /** Inside a terminal. */
   terminal(command: string | string[], options?: { env?: Record<string, string> }): Terminal
   login(url: string, as?: { email: string; password: string }): Promise<void>
@@ -97,10 +99,19 @@ export interface Machine {
   changeTokens(name: string, changes: Record<string, unknown>): void
 }
 
+export interface Running {
+  /** The next line of stdout. */
+  line(): Promise<string>
+  interrupt(): void
+  exit: Promise<number | null>
+}
+
 export interface Terminal {
   /** Waits until the screen shows this, after what was waited for before. */
   shows(text: string): Promise<void>
   type(keys: string): void
+  /** Everything shown until now, without the sequences that draw it. */
+  screen(): string
   /** Everything shown, without the sequences that draw it, and the exit code. */
   ended(): Promise<{ screen: string; exit: number }>
   /** Whether it had colours or emphasis when it ended. */
@@ -128,6 +139,7 @@ export function machine(): Machine {
   return {
     folder,
     authctl,
+    start: (command) => startProgram([...cliProgram, ...split(command)], folder, baseEnv),
     terminal: (command, { env } = {}) =>
       openTerminal([...cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }),
     async login(url, { email, password } = admin) {
@@ -143,6 +155,21 @@ export function machine(): Machine {
       Object.assign(file.contexts[name].tokens, changes)
       writeFileSync(contextsPath, JSON.stringify(file))
     },
+  }
+}
+
+function startProgram(words: string[], cwd: string, env: Record<string, string>): Running {
+  const child = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    async line() {
+      const { value, done } = await lines.next()
+      if (done) throw new Error('it ended before another line')
+      return value
+    },
+    interrupt: () => void child.kill('SIGINT'),
+    exit: new Promise((resolve) => child.once('close', resolve)),
   }
 }
 
@@ -185,6 +212,7 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>)
       seen = found + text.length
     },
     type: (keys) => terminal.write(keys),
+    screen,
     async ended() {
       await until(() => exit !== undefined)
       return { screen: screen(), exit: exit! }

@@ -107,32 +107,6 @@ describe('signing in', () => {
     })
     expect((await authctl('whoami')).exit).toBe(0)
   })
-
-  test('a two-factor code is taken from the second line of standard input', async () => {
-    const tokens = {
-      token_type: 'Bearer',
-      access_token: 'a',
-      expires_in: 900,
-      refresh_token: 'r',
-      refresh_expires_in: 9000,
-      user: { id: 'u', email: admin.email },
-    }
-    const { url, requests } = await standIn(({ body }, response) =>
-      JSON.parse(body).two_factor_code === '123456' ? reply(response, 200, tokens) : reply(response, 401, { requires_2fa: true }),
-    )
-    const { authctl } = machine()
-    const command = `login --email ${admin.email} --password-stdin --base-url ${url}`
-    const without = await authctl(command, { input: 'secret\n' })
-    expect(without.exit).toBe(2)
-    expect(without.stderr).toContain('a two-factor code is required')
-    expect((await authctl(command, { input: 'secret\n123456\n' })).exit).toBe(0)
-    expect(JSON.parse(requests.at(-1)!.body)).toEqual({
-      email: admin.email,
-      password: 'secret',
-      app_code: 'authctl',
-      two_factor_code: '123456',
-    })
-  })
 })
 
 describe('the session renews itself', () => {

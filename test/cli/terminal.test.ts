@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { admin, type Gatehouse, machine, standIn, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
 beforeAll(async () => {
@@ -19,27 +19,6 @@ test('login asks for e-mail and password; the password is not shown', async () =
   expect(screen).toContain('signed_in')
   expect(screen).not.toContain(admin.password)
   expect((await authctl('whoami')).exit).toBe(0)
-})
-
-test('login asks for the two-factor code when the service wants one', async () => {
-  const tokens = {
-    token_type: 'Bearer',
-    access_token: 'a',
-    expires_in: 900,
-    refresh_token: 'r',
-    refresh_expires_in: 9000,
-    user: { id: 'u', email: admin.email },
-  }
-  const { url, requests } = await standIn(({ body }, response) =>
-    JSON.parse(body).two_factor_code === '123456' ? reply(response, 200, tokens) : reply(response, 401, { requires_2fa: true }),
-  )
-  const login = machine().terminal(`login --email ${admin.email} --base-url ${url}`)
-  await login.shows('Password:')
-  login.type('secret\r')
-  await login.shows('Two-factor')
-  login.type('123456\r')
-  expect((await login.ended()).exit).toBe(0)
-  expect(requests).toHaveLength(2)
 })
 
 test('a missing value is asked for, and an empty answer is none', async () => {

@@ -123,6 +123,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/auth/password/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the own password
+         * @description This session goes on with the tokens of the answer; all others end, in every app.
+         */
+        post: operations["postAuthPasswordChange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/2fa/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a seed for an authenticator app
+         * @description TOTP (RFC 6238): SHA-1, 6 digits, 30 seconds. Logins are as before until it is activated; a repeated call replaces the seed.
+         */
+        post: operations["postAuth2faSetup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/2fa/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor on with a code of the authenticator app
+         * @description From now on a login asks for a code. The recovery codes are shown this once.
+         */
+        post: operations["postAuth2faActivate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/2fa/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor off
+         * @description A wrong password or code counts as a failed login.
+         */
+        post: operations["postAuth2faDisable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the own sessions that are alive, newest first */
+        get: operations["getAuthSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End one of the own sessions */
+        delete: operations["deleteAuthSessionsBySessionId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/logout-all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End all of the own sessions, in every app */
+        post: operations["postAuthLogoutAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{userId}/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End all sessions of a user, in every app */
+        post: operations["postAdminUsersByUserIdLogout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/apps": {
         parameters: {
             query?: never;
@@ -247,6 +395,26 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{userId}/2fa": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take the second factor of a user away
+         * @description For somebody who lost both the device and the recovery codes. 404 when no second factor is active.
+         */
+        delete: operations["deleteAdminUsersByUserId2fa"];
         options?: never;
         head?: never;
         patch?: never;
@@ -554,6 +722,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/revocations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What local validators of an app have to learn, since a cursor
+         * @description The events of the consumer’s app and those for all apps, at least once each. They are kept for 3,660 seconds, longer than any access token lives: whoever comes back later has missed nothing that still matters.
+         */
+        get: operations["getRevocations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/revocations/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same as server-sent events, each as it happens
+         * @description Each event has its cursor as `id` and a Revocation as `data`; a comment comes every 15 seconds. `Last-Event-ID` resumes, and without one all that is live comes first. An event named `reset` says what `reset` of the poll says. A reader that is too slow is dropped, and every stream ends when the server stops: connect again.
+         */
+        get: operations["getRevocationsStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/introspect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether an access token is alive, and its claims (RFC 7662)
+         * @description For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or a service account, by its token as bearer or as password of HTTP Basic, and is told about tokens of its `app_codes`, of every app when it names none: it then has to look at `client_id` itself. Anything else is `{"active": false}`.
+         */
+        post: operations["postAuthIntrospect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which signing secrets this server and the consumers of each app accept
+         * @description Secrets are named by their key id. While the secret is being rotated, the new one may sign as soon as every app has a line with its key id and no consumer was lately seen without it (docs/rotating-the-secret.md).
+         */
+        get: operations["getAdminSecrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/explain": {
         parameters: {
             query?: never;
@@ -626,6 +874,7 @@ export interface components {
             password: string;
             app_code?: string | null;
             organization_id?: string | null;
+            /** @description 6 digits of the authenticator app, or a recovery code */
             two_factor_code?: string | null;
             role_code?: string | null;
             linked_app_codes?: string[] | null;
@@ -639,12 +888,30 @@ export interface components {
         Logout: {
             refresh_token: string;
         };
+        ChangePassword: {
+            /** Format: password */
+            current_password: string;
+            /**
+             * Format: password
+             * @description 8 characters to 1,024 bytes
+             */
+            new_password: string;
+        };
+        ActivateTwoFactor: {
+            /** @description 6 digits of the authenticator app; to turn it off, a recovery code will do as well */
+            code: string;
+        };
+        DisableTwoFactor: {
+            /** Format: password */
+            password: string;
+            /** @description 6 digits of the authenticator app; to turn it off, a recovery code will do as well */
+            code: string;
+        };
         CreateApp: {
             code: string;
             name: string;
             description?: string | null;
-            /** @enum {string} */
-            status?: "active" | "inactive";
+            status?: ("active" | "inactive") | null;
             /** @description Compared as raw strings; a final * allows a prefix */
             allowed_redirect_urls?: string[] | null;
             /** @description Services whose permissions the tokens carry; the app code unless told */
@@ -683,8 +950,7 @@ export interface components {
         UpdateApp: {
             name?: string;
             description?: string | null;
-            /** @enum {string} */
-            status?: "active" | "inactive";
+            status?: ("active" | "inactive") | null;
             /** @description Compared as raw strings; a final * allows a prefix */
             allowed_redirect_urls?: string[] | null;
             /** @description Services whose permissions the tokens carry; the app code unless told */
@@ -763,6 +1029,12 @@ export interface components {
             app_codes?: string[] | null;
             /** @description When its token ends; never unless told */
             expires_at?: string | null;
+        };
+        Introspect: {
+            /** @description The access token that a caller brought */
+            token: string;
+            /** @description Not needed */
+            token_type_hint?: string;
         };
         Health: {
             /** @constant */
@@ -848,6 +1120,10 @@ export interface components {
             }[];
             request_id: string;
         };
+        TwoFactorRequired: {
+            /** @constant */
+            requires_2fa: true;
+        };
         Tokens: {
             /** @constant */
             token_type: "Bearer";
@@ -889,6 +1165,45 @@ export interface components {
             }[];
             /** @description Whether a second factor is active */
             two_factor: boolean;
+        };
+        TwoFactorSetUp: {
+            /** @description The seed in base32, to be typed in */
+            secret: string;
+            /** @description The same as the URL of a QR code */
+            otpauth_url: string;
+        };
+        RecoveryCodes: {
+            /** @description Ten codes for one use each; shown this once */
+            recovery_codes: string[];
+        };
+        Session: {
+            /** Format: uuid */
+            id: string;
+            app: {
+                /** Format: uuid */
+                id: string;
+                code: string;
+            } | null;
+            auth_method: string;
+            ip: string | null;
+            user_agent: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, whole milliseconds
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, whole milliseconds
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description However often it is refreshed, it ends here
+             */
+            expires_at: string;
+            /** @description Whether it is the session of this very call */
+            current: boolean;
         };
         App: {
             /** Format: uuid */
@@ -1164,6 +1479,74 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        RevocationFeed: {
+            /** @description In the order of their cursors; at most 1,000 */
+            items: components["schemas"]["Revocation"][];
+            /** @description What to send as `since` next */
+            cursor: number;
+            /** @description Whether to ask again at once */
+            has_more: boolean;
+            /** @description `since` is of another database, which was restored or replaced: forget what came before; this is all that is live */
+            reset: boolean;
+        };
+        Revocation: {
+            cursor: number;
+            /** Format: uuid */
+            user_id: string;
+            /** @description Null: the tokens of every app */
+            app_id: string | null;
+            /** @description Not null: the tokens of this session (`sid`) have ended */
+            session_id: string | null;
+            /** @description Not null: tokens of this user whose `tv` is lower have ended */
+            min_tv: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, whole milliseconds
+             */
+            at: string;
+        };
+        Introspection: {
+            active: boolean;
+            /** @constant */
+            token_type?: "Bearer";
+            /** @description Code of the app */
+            client_id?: string;
+            /** @description The user; the same as `uid` */
+            sub?: string;
+            /** @description The same as `email` */
+            username?: string;
+            /** @description `permissions`, joined by blanks */
+            scope?: string;
+            exp?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        Secrets: {
+            /** @description Signs */
+            current: {
+                /** @description The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret */
+                kid: string;
+            };
+            /** @description Accepted besides */
+            previous: {
+                /** @description The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret */
+                kid: string;
+            } | null;
+            consumers: {
+                app_code: string;
+                /** @description A secret that consumers of this app accept; null for those that do not say */
+                kid: string | null;
+                /** @description Whether it is one of the two above */
+                is_ours: boolean;
+                /**
+                 * Format: date-time
+                 * @description When a consumer was last seen that accepts it; exact to a minute or so
+                 */
+                last_seen_at: string;
+                /** @description When a consumer of this app was last seen that does not accept it; null for never */
+                last_missing_at: string | null;
+            }[];
+        };
         Explanation: {
             /** @description The steps of a login, up to the one that refuses */
             steps: {
@@ -1307,13 +1690,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_credentials`, `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            /** @description `invalid_credentials`, `invalid_two_factor_code`, `token_expired`, `token_invalid`, `token_missing`, `token_revoked`, `two_factor_required` */
             401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["TwoFactorRequired"];
                 };
             };
             /** @description `account_suspended`, `app_access_denied`, `app_inactive`, `auth_method_not_allowed`, `email_domain_not_allowed`, `scope_required`, `service_caller_required`, `sign_up_closed` */
@@ -1421,13 +1804,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_credentials` */
+            /** @description `invalid_credentials`, `invalid_two_factor_code`, `two_factor_required` */
             401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["TwoFactorRequired"];
                 };
             };
             /** @description `account_suspended`, `app_access_denied`, `app_inactive`, `organization_membership_required` */
@@ -1669,6 +2052,524 @@ export interface operations {
             };
             /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuthPasswordChange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePassword"];
+            };
+        };
+        responses: {
+            /** @description Change the own password */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description `invalid_json`, `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_credentials`, `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_locked` */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuth2faSetup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Get a seed for an authenticator app */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TwoFactorSetUp"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `two_factor_active` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuth2faActivate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ActivateTwoFactor"];
+            };
+        };
+        responses: {
+            /** @description Turn the second factor on with a code of the authenticator app */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description `invalid_json`, `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_two_factor_code`, `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `two_factor_active`, `two_factor_not_set_up` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuth2faDisable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisableTwoFactor"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_json`, `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_credentials`, `invalid_two_factor_code`, `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `two_factor_not_set_up` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_locked` */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAuthSessions: {
+        parameters: {
+            query?: {
+                /** @description Entries per page, 1 to 200; 50 unless told */
+                limit?: string;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the own sessions that are alive, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Session"][];
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteAuthSessionsBySessionId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuthLogoutAll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAdminUsersByUserIdLogout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_app_not_allowed`, `system_admin_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2516,6 +3417,71 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UserDetail"];
                 };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_app_not_allowed`, `system_admin_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteAdminUsersByUserId2fa: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `validation_failed` */
             400: {
@@ -4293,6 +5259,262 @@ export interface operations {
                         items: components["schemas"]["AuditEvent"][];
                         next_cursor: string | null;
                     };
+                };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_app_not_allowed`, `system_admin_required` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRevocations: {
+        parameters: {
+            query?: {
+                /** @description `cursor` of the answer before; all that is live without one */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What local validators of an app have to learn, since a cursor */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevocationFeed"];
+                };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `app_inactive` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRevocationsStream: {
+        parameters: {
+            query?: {
+                /** @description `cursor` of the answer before; all that is live without one */
+                since?: string;
+            };
+            header?: {
+                /** @description `id` of the last event seen; goes before `since` */
+                "last-event-id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The same as server-sent events, each as it happens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `app_inactive` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAuthIntrospect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Introspect"];
+                "application/x-www-form-urlencoded": components["schemas"]["Introspect"];
+            };
+        };
+        responses: {
+            /** @description Whether an access token is alive, and its claims (RFC 7662) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Introspection"];
+                };
+            };
+            /** @description `invalid_json`, `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `app_inactive` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminSecrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Which signing secrets this server and the consumers of each app accept */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secrets"];
                 };
             };
             /** @description `validation_failed` */

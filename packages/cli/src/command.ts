@@ -1,6 +1,7 @@
 import type { Tools } from './factory.ts'
 import type { Input, Options } from './options.ts'
 import type { Result } from './output.ts'
+import type { Formats } from './settings.ts'
 
 export interface Command<O extends Options = Options> {
   /** `app create`, or `login`. */
@@ -13,8 +14,8 @@ export interface Command<O extends Options = Options> {
   options: O
   /** The confirmation it needs: `--yes`, or the name once more in `--confirm`. */
   confirms?: 'yes' | 'name'
-  /** Where it has output formats of its own; the first is the standard one. */
-  formats?: readonly [string, ...string[]]
+  /** Where it has output formats of its own. */
+  formats?: Formats
   run(tools: Tools, input: Input<O>): Promise<Result>
 }
 

@@ -8,9 +8,10 @@ export function parseDuration(text: string): number | undefined {
 
 const isoForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** A moment as a user types it: ISO 8601 with its zone, a day (its first moment, UTC), or how long from now. */
-export function parseMoment(text: string, now: number): string | undefined {
-  const fromNow = parseDuration(text)
-  const time = fromNow === undefined ? (isoForm.test(text) ? Date.parse(text) : Number.NaN) : now + fromNow
+/** A moment as a user types it: ISO 8601 with its zone, a day (its first moment, UTC), or how long from now, or before it. */
+export function parseMoment(text: string, now: number, direction: 'from now' | 'ago' = 'from now'): string | undefined {
+  const distance = parseDuration(text)
+  const sign = direction === 'ago' ? -1 : 1
+  const time = distance === undefined ? (isoForm.test(text) ? Date.parse(text) : Number.NaN) : now + sign * distance
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
 }

@@ -4,7 +4,7 @@ import { createIo, type Io, type World } from './io.ts'
 import type { GlobalInput } from './options.ts'
 import { type Prompt, terminalPrompt } from './prompt.ts'
 import { contextSession, givenSession } from './session.ts'
-import { type Connection, readSettings, resolveConnection, type Settings } from './settings.ts'
+import { type Connection, type Formats, readSettings, resolveConnection, type Settings } from './settings.ts'
 
 /** What a command works with. */
 export interface Tools {
@@ -13,6 +13,7 @@ export interface Tools {
   prompt: Prompt
   contexts: ContextStore
   now(): number
+  sleep(milliseconds: number): Promise<void>
   /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
   connect(options?: { mayBeNew?: boolean }): Connection
   /** As the signed-in user. */
@@ -23,8 +24,8 @@ export interface Tools {
   call(request: Omit<Request, 'url'> & { path: string }): Promise<Answer>
 }
 
-export function createTools(world: World, input: GlobalInput, formats?: readonly [string, ...string[]]): Tools {
-  const settings = readSettings(input, formats)
+export function createTools(world: World, input: GlobalInput, formats?: Formats): Tools {
+  const settings = readSettings(input, { isTerminal: Boolean(world.stdout.isTTY), formats })
   const io = createIo(world, settings)
   const wire = { world, io, settings }
   const contexts = openContexts(world.configFolder)
@@ -42,6 +43,7 @@ export function createTools(world: World, input: GlobalInput, formats?: readonly
     prompt: terminalPrompt,
     contexts,
     now: world.now,
+    sleep: world.sleep,
     connect,
     get api() {
       if (!api) {

@@ -19,6 +19,8 @@ export interface World {
 export interface Io {
   /** Whether a question can be asked. */
   readonly canAsk: boolean
+  /** Whether standard input is a terminal, where nothing comes unasked. */
+  readonly inputIsTerminal: boolean
   /** The result. */
   print(line: string): void
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
@@ -27,33 +29,39 @@ export interface Io {
   finish(): void
   /** On stderr, whatever --quiet says. */
   complain(line: string): void
+  /** A picture of block characters, on stderr; where there are colours its dark stays dark on a light terminal. */
+  picture(lines: string[]): void
   /** Emphasis, where stdout shows colours. */
   style(format: 'bold' | 'dim', text: string): string
   /** All of standard input. */
   readInput(): Promise<string>
 }
 
-export function createIo(world: World, options: { quiet: boolean; color: boolean; canAsk: boolean; format: string }): Io {
+export function createIo(world: World, options: { quiet: boolean; color: boolean; canAsk: boolean; asksForJson: boolean }): Io {
   const held: string[] = []
-  const holds = options.format === 'json' || options.format === 'ndjson'
   const show = (line: string) => void world.stderr.write(`${escapeControls(line)}\n`)
+  const paint = (format: Parameters<typeof styleText>[0], text: string, stream: { isTTY?: boolean }) => {
+    const shown = options.color && Boolean(stream.isTTY) && !world.env.NO_COLOR && world.env.TERM !== 'dumb'
+    return shown ? styleText(format, text, { validateStream: false }) : text
+  }
   return {
     // A question is shown on stderr, so that the result may be piped away while one is asked.
     canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
+    inputIsTerminal: Boolean(world.stdin.isTTY),
     print: (line) => void world.stdout.write(`${line}\n`),
     note: (line) => {
       if (options.quiet) return
-      if (holds) held.push(line)
+      if (options.asksForJson) held.push(line)
       else show(line)
     },
     finish: () => {
       for (const line of held.splice(0)) show(line)
     },
     complain: show,
-    style: (format, text) => {
-      const shown = options.color && Boolean(world.stdout.isTTY) && !world.env.NO_COLOR && world.env.TERM !== 'dumb'
-      return shown ? styleText(format, text, { validateStream: false }) : text
+    picture: (lines) => {
+      for (const line of lines) world.stderr.write(`${paint(['whiteBright', 'bgBlack'], line, world.stderr)}\n`)
     },
+    style: (format, text) => paint(format, text, world.stdout),
     readInput: () => readAll(world.stdin),
   }
 }

@@ -1,3 +1,5 @@
+import { answerShell } from './completion/answer-shell.ts'
+import { askingWord } from './completion/scripts.ts'
 import { toFailure, usageFailure } from './exit-codes.ts'
 import type { World } from './io.ts'
 import { renderFailure } from './output.ts'
@@ -5,6 +7,10 @@ import { buildProgram, CommanderError } from './program.ts'
 
 /** Runs one command line and returns the exit code. Nothing is thrown. */
 export async function main(words: string[], world: World): Promise<number> {
+  if (words[0] === askingWord) {
+    await answerShell(words.slice(words[1] === '--' ? 2 : 1), world)
+    return 0
+  }
   let complaints = ''
   const program = buildProgram(world, (text) => {
     complaints += text

@@ -1,8 +1,12 @@
 // The closed set of things a command can be told. A command's `options` is a record of these; its keys are the names of the input
 // that `run` gets, and in kebab-case the flags.
 
+/** What a shell completes a value with: what the service or the contexts' file knows, or these words. A FILE completes by itself. */
+export type Completes = 'apps' | 'contexts' | readonly string[]
+
 export interface Positional<Required extends boolean = boolean> {
   kind: 'positional'
+  completes?: Completes
   /** As the usage line shows it: `CODE`. */
   value: string
   about: string
@@ -11,6 +15,7 @@ export interface Positional<Required extends boolean = boolean> {
 
 export interface TextOption<Required extends boolean = boolean> {
   kind: 'text'
+  completes?: Completes
   value: string
   about: string
   required: Required
@@ -20,6 +25,7 @@ export interface TextOption<Required extends boolean = boolean> {
 /** Given several times, or once with several values. One empty value is the empty list. */
 export interface TextsOption {
   kind: 'texts'
+  completes?: Completes
   value: string
   about: string
 }
@@ -75,26 +81,30 @@ type ValueOf<O> = O extends { kind: 'positional' | 'text'; required: infer Requi
 /** What `run` gets for a record of options. */
 export type Input<O extends Options> = { [Key in keyof O]: ValueOf<O[Key]> }
 
+interface Completed {
+  completes?: Completes
+}
+
 /** The one thing the command is about, asked for when it is missing. */
-export function positional(value: string, about: string): Positional<true> {
-  return { kind: 'positional', value, about, required: true }
+export function positional(value: string, about: string, more: Completed = {}): Positional<true> {
+  return { kind: 'positional', value, about, required: true, ...more }
 }
 
-export function optionalPositional(value: string, about: string): Positional<false> {
-  return { kind: 'positional', value, about, required: false }
+export function optionalPositional(value: string, about: string, more: Completed = {}): Positional<false> {
+  return { kind: 'positional', value, about, required: false, ...more }
 }
 
-export function text(value: string, about: string, more: { short?: string } = {}): TextOption<false> {
+export function text(value: string, about: string, more: Completed & { short?: string } = {}): TextOption<false> {
   return { kind: 'text', value, about, required: false, ...more }
 }
 
 /** Asked for when it is missing. */
-export function requiredText(value: string, about: string): TextOption<true> {
-  return { kind: 'text', value, about, required: true }
+export function requiredText(value: string, about: string, more: Completed = {}): TextOption<true> {
+  return { kind: 'text', value, about, required: true, ...more }
 }
 
-export function texts(value: string, about: string): TextsOption {
-  return { kind: 'texts', value, about }
+export function texts(value: string, about: string, more: Completed = {}): TextsOption {
+  return { kind: 'texts', value, about, ...more }
 }
 
 export function choice<const Choice extends string>(choices: readonly Choice[], about: string): ChoiceOption<Choice, undefined> {
@@ -154,9 +164,9 @@ export function flagSyntax(key: string, option: Option): string {
 
 /** The flags that every command takes. */
 export const globalOptions = {
-  output: text('FORMAT', 'table, json or ndjson', { short: 'o' }),
+  output: text('FORMAT', 'table, json or ndjson; a table on a terminal and JSON into a pipe unless told', { short: 'o' }),
   json: flag('Short for -o json'),
-  context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)'),
+  context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),
   tokenFile: text('FILE', 'File with an access token, used instead of the context (AUTHCTL_TOKEN holds the token itself)'),
   yes: flag('Confirm what would otherwise be asked: revoke, deactivate, move'),

@@ -17,6 +17,7 @@ export type Outcome =
   | 'revoked'
   | 'signed_in'
   | 'signed_out'
+  | 'disabled'
 
 /** A column is a member of the row, or a title and what stands under it. */
 export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown]
@@ -27,6 +28,12 @@ export type Result =
   | { kind: 'variables'; variables: Record<string, string> }
   /** As it came, for `api`. */
   | { kind: 'body'; body: unknown }
+  /** One thing: whole in JSON, told in parts on a terminal. With a failure, that is how the command ends once it is shown. */
+  | { kind: 'report'; value: object; parts: Part[]; failure?: Failure | undefined }
+  /** What comes as it happens, without an end. */
+  | { kind: 'stream'; pages: AsyncIterable<object[]>; columns: Column<never>[] }
+
+type Part = string | { record: Record<string, unknown> } | { rows: object[]; columns: Column<never>[] }
 
 export function record(value: object, outcome?: Outcome): Result {
   return { kind: 'record', record: outcome === undefined ? { ...value } : { ...value, outcome } }
@@ -35,6 +42,14 @@ export function record(value: object, outcome?: Outcome): Result {
 /** `none` is said on stderr when there is nothing to list. */
 export function list<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[], none: string): Result {
   return { kind: 'list', pages, columns: columns as unknown as Column<never>[], none }
+}
+
+export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]): Part {
+  return { rows, columns: columns as unknown as Column<never>[] }
+}
+
+export function stream<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[]): Result {
+  return { kind: 'stream', pages, columns: columns as unknown as Column<never>[] }
 }
 
 /** Writes a result to stdout. */
@@ -53,6 +68,12 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
       return
     case 'body':
       return renderBody(result.body, format, io)
+    case 'report':
+      if (format !== 'table') io.print(toJson(result.value, format === 'json' ? 2 : undefined))
+      else for (const part of result.parts) io.print(await partText(part, io))
+      return
+    case 'stream':
+      return renderStream(result, format, io)
   }
 }
 
@@ -67,11 +88,46 @@ async function renderList({ pages, columns, none }: Extract<Result, { kind: 'lis
   else if (format === 'table') io.print(await listTable(rows, columns, io))
 }
 
+/** Lines of a table whose end nobody knows: a column widens with what comes. */
+async function renderStream({ pages, columns }: Extract<Result, { kind: 'stream' }>, format: Format, io: Io): Promise<void> {
+  const widths = columns.map((column) => titleOfColumn(column).length)
+  const line = (cells: string[], style = (text: string) => text) =>
+    cells
+      .map((text, index) => style(text) + ' '.repeat(Math.max(0, widths[index]! - text.length)))
+      .join('  ')
+      .trimEnd()
+  let isFirst = true
+  for await (const page of pages) {
+    if (format === 'ndjson') {
+      for (const row of page) io.print(toJson(row))
+      continue
+    }
+    const lines = page.map((row) => cellsOf(row, columns))
+    for (const cells of lines) for (const [index, text] of cells.entries()) widths[index] = Math.max(widths[index]!, text.length)
+    if (isFirst) io.print(line(columns.map(titleOfColumn), (text) => io.style('bold', text)))
+    isFirst = false
+    for (const cells of lines) io.print(line(cells))
+  }
+}
+
+async function partText(part: Part, io: Io): Promise<string> {
+  if (typeof part === 'string') return escapeControls(part)
+  return 'record' in part ? recordTable(part.record, io) : listTable(part.rows, part.columns, io)
+}
+
 async function listTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
-  const titles = columns.map((column) => io.style('bold', titleOf(typeof column === 'string' ? column : column[0])))
-  const cellsOf = (row: object) =>
-    columns.map((column) => cell(typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)))
-  return table([titles, ...rows.map(cellsOf)])
+  const titles = columns.map((column) => io.style('bold', titleOfColumn(column)))
+  return table([titles, ...rows.map((row) => cellsOf(row, columns))])
+}
+
+function titleOfColumn(column: Column<never>): string {
+  return titleOf(typeof column === 'string' ? column : column[0])
+}
+
+function cellsOf(row: object, columns: Column<never>[]): string[] {
+  return columns.map((column) =>
+    cell(typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)),
+  )
 }
 
 function renderBody(body: unknown, format: Format, io: Io): void {

@@ -141,7 +141,9 @@ async function completeInput(spec: Command, command: CommanderCommand, tools: To
 async function runCommand(spec: Command, tools: Tools, input: never): Promise<void> {
   const { settings, io } = tools
   try {
-    await render(await spec.run(tools, input), settings.format, io)
+    const result = await spec.run(tools, input)
+    await render(result, settings.format, io)
+    if (result.kind === 'report' && result.failure) throw result.failure
   } catch (thrown) {
     if (!(thrown instanceof PlannedRequest)) throw thrown
     renderPlan(thrown.request, settings.format, io)

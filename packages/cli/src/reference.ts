@@ -3,6 +3,7 @@ import { commands, nouns } from './commands/index.ts'
 import { exitCodes, exitMeanings } from './exit-codes.ts'
 import { flagName, flagSyntax, globalOptions, type Option, type Options } from './options.ts'
 import { groupExamples } from './program.ts'
+import type { Formats } from './settings.ts'
 
 /** docs/authctl.md, from the very commands that are run. */
 export function renderReference(): string {
@@ -31,8 +32,8 @@ export function renderReference(): string {
   return `${blocks.join('\n\n')}\n`
 }
 
-const outputRules = `- On a terminal and into a pipe alike the standard is a table; \`-o json\` gives an array for a list and an object for the rest, \`-o ndjson\` one line for each.
-- With \`--json\` a failure is one object on stderr: \`{"error": {"code", "message", "hint", "request_id", "exit"}}\`.
+const outputRules = `- On a terminal the standard is a table, into a pipe or a file JSON: an array for a list, an object for the rest. \`-o table\`, \`-o json\` and \`-o ndjson\` (one line for each) say which, wherever it goes.
+- With \`--json\`, \`-o json\` or \`-o ndjson\` a failure is one object on stderr: \`{"error": {"code", "message", "hint", "request_id", "exit"}}\`.
 - What a command changed is in the member \`outcome\`; \`unchanged\` is a success.
 - What is missing is asked for on a terminal. Without one, or with \`--no-input\`, it ends with exit 2 and nothing is done.
 - Users are named by UUID, by \`email@@pool\`, or by an e-mail that only one user has; of several, exit 6 lists the candidates.
@@ -52,9 +53,15 @@ function commandPage(spec: Command): string {
     `### authctl ${spec.path}`,
     [`${spec.summary}.`, spec.description, spec.confirms && confirmation[spec.confirms]].filter(Boolean).join(' '),
     shell(spec.examples),
-    `Usage: \`${usage}\`${spec.formats ? `; formats: ${spec.formats.join(', ')}` : ''}`,
+    `Usage: \`${usage}\`${spec.formats ? `; formats: ${formatsOf(spec.formats)}` : ''}`,
     ...(own.length > 0 ? [optionTable(spec.options)] : []),
   ].join('\n\n')
+}
+
+function formatsOf({ all, terminal, pipe }: Formats): string {
+  const standard = (format: string) =>
+    [format === terminal && 'on a terminal', format === pipe && 'into a pipe'].filter(Boolean).join(' and ')
+  return all.map((format) => (standard(format) && all.length > 1 ? `${format} (${standard(format)})` : format)).join(', ')
 }
 
 function shell(examples: readonly string[]): string {

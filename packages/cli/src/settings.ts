@@ -9,6 +9,8 @@ export type Format = string
 /** What the flags for every command come to. */
 export interface Settings {
   format: Format
+  /** JSON was asked for, so that a failure is JSON too. */
+  asksForJson: boolean
   /** As given by flag, for commands that store it. */
   baseUrl: string | undefined
   yes: boolean
@@ -22,17 +24,30 @@ export interface Settings {
   timeoutMs: number
 }
 
-const commonFormats = ['table', 'json', 'ndjson'] as const
+export const commonFormats = ['table', 'json', 'ndjson'] as const
 const standardTimeoutMs = 30_000
 const standardBaseUrl = 'http://127.0.0.1:4000'
 
-export function readSettings(input: GlobalInput, formats: readonly [string, ...string[]] = commonFormats): Settings {
+/** Which formats a command has, and which of them it takes without `-o`. */
+export interface Formats {
+  all: readonly string[]
+  terminal: Format
+  pipe: Format
+}
+
+const standardFormats: Formats = { all: commonFormats, terminal: 'table', pipe: 'json' }
+
+export function readSettings(
+  input: GlobalInput,
+  { isTerminal, formats = standardFormats }: { isTerminal: boolean; formats?: Formats | undefined },
+): Settings {
   const asked = input.json ? 'json' : input.output
   if (input.json && input.output !== undefined && input.output !== 'json')
     throw usageFailure('--json and -o contradict each other')
-  if (asked !== undefined && !formats.includes(asked)) throw usageFailure(`-o ${asked} is none of ${formats.join(', ')}`)
+  if (asked !== undefined && !formats.all.includes(asked)) throw usageFailure(`-o ${asked} is none of ${formats.all.join(', ')}`)
   return {
-    format: asked ?? formats[0],
+    format: asked ?? (isTerminal ? formats.terminal : formats.pipe),
+    asksForJson: asked === 'json' || asked === 'ndjson',
     baseUrl: input.baseUrl === undefined ? undefined : normalizeBaseUrl(input.baseUrl),
     yes: input.yes,
     confirm: input.confirm,

@@ -28,6 +28,14 @@ export function userRefOf({ email, namespace }: Pick<User, 'email' | 'namespace'
 
 /** The id of the user that was named. Throws `not found`, and `ambiguous` with the candidates. */
 export async function findUserId(api: Api, typed: string): Promise<string> {
+  const id = await findOnlyUserId(api, typed)
+  if (id === undefined)
+    throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
+  return id
+}
+
+/** The same, undefined when there is no such user. */
+export async function findOnlyUserId(api: Api, typed: string): Promise<string | undefined> {
   const ref = parseUserRef(typed)
   if ('id' in ref) return ref.id
   const { items } = await bodyOf(
@@ -36,9 +44,7 @@ export async function findUserId(api: Api, typed: string): Promise<string> {
     }),
   )
   const [only, ...others] = items
-  if (!only)
-    throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
-  if (others.length === 0) return only.id
+  if (others.length === 0) return only?.id
   const candidates = items.map((user) => `${userRefOf(user)}  ${user.id}`).join('\n')
   throw new Failure('invalid', `${items.length} users are named ${typed}`, {
     code: 'ambiguous_user',

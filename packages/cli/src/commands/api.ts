@@ -8,7 +8,7 @@ import type { Result } from '../output.ts'
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const options = {
-  method: positional('METHOD', methods.join(', ')),
+  method: positional('METHOD', methods.join(', '), { completes: methods }),
   path: positional('PATH', 'Path with query, with or without /api/v1'),
   file: text('FILE', 'Body to send, JSON or .ndjson; - is standard input', { short: 'f' }),
 }
@@ -23,7 +23,7 @@ export const api = command({
     'api POST /admin/apps -f - --dry-run < app.json',
   ],
   options,
-  formats: ['json', 'ndjson'],
+  formats: { all: ['json', 'ndjson'], terminal: 'json', pipe: 'json' },
   run: runApi,
 })
 

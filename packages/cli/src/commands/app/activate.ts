@@ -4,7 +4,7 @@ import { type Input, positional } from '../../options.ts'
 import type { Result } from '../../output.ts'
 import { setAppStatus } from './set-status.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app') }
+const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 
 export const activateApp = command({
   path: 'app activate',

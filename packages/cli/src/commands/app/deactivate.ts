@@ -5,7 +5,7 @@ import type { Result } from '../../output.ts'
 import { confirmYes } from '../../prompt.ts'
 import { setAppStatus } from './set-status.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app') }
+const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 
 export const deactivateApp = command({
   path: 'app deactivate',

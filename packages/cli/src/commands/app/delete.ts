@@ -6,7 +6,7 @@ import { type Result, record } from '../../output.ts'
 import { confirmName } from '../../prompt.ts'
 
 const options = {
-  code: positional('CODE', 'Code or id of the app'),
+  code: positional('CODE', 'Code or id of the app', { completes: 'apps' }),
   force: flag('Even while users have access to it'),
 }
 

@@ -5,7 +5,7 @@ import type { Tools } from '../../factory.ts'
 import { type Input, positional } from '../../options.ts'
 import type { Result } from '../../output.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app') }
+const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 
 /** What stands in for the signing secret, which no API gives away. It is too short to be taken for one. */
 const secretPlaceholder = 'replace-me'
@@ -16,7 +16,8 @@ export const appEnv = command({
   description: 'The signing secret is a placeholder: the service tells it to nobody.',
   examples: ['app env shop', 'app env shop > .env', 'app env shop -o json'],
   options,
-  formats: ['dotenv', 'json'],
+  // Into a file as well: that is what it is for.
+  formats: { all: ['dotenv', 'json'], terminal: 'dotenv', pipe: 'dotenv' },
   run: runAppEnv,
 })
 

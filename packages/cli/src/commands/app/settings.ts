@@ -12,7 +12,7 @@ export const appSettings = {
   autoGrant: toggle('Give access to whoever registers'),
   org: text('ID', 'Organization that new users join'),
   role: text('ROLE', 'Role that they have there'),
-  link: texts('CODE', 'Apps that a new user gets access to as well'),
+  link: texts('CODE', 'Apps that a new user gets access to as well', { completes: 'apps' }),
   service: texts('SERVICE', 'Services whose permissions the tokens carry'),
   overrideRole: texts('ROLE', 'Roles that a registration may ask for'),
   frontendUrl: text('URL', 'Where links in mails lead'),

@@ -5,7 +5,7 @@ import type { Tools } from '../../factory.ts'
 import { type Input, positional } from '../../options.ts'
 import { type Result, record } from '../../output.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app') }
+const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 
 export const showApp = command({
   path: 'app show',

@@ -8,7 +8,7 @@ import { type Result, record } from '../../output.ts'
 import { appBody, appSettings, isSameApp } from './settings.ts'
 
 const options = {
-  code: positional('CODE', 'Code or id of the app'),
+  code: positional('CODE', 'Code or id of the app', { completes: 'apps' }),
   name: text('NAME', 'Name that people read'),
   ...appSettings,
 }

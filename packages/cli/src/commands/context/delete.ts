@@ -6,7 +6,7 @@ import { confirmName } from '../../prompt.ts'
 import { getContext } from './get.ts'
 import { viewContext } from './view.ts'
 
-const options = { name: positional('NAME', 'Context') }
+const options = { name: positional('NAME', 'Context', { completes: 'contexts' }) }
 
 export const deleteContext = command({
   path: 'context delete',

@@ -9,7 +9,7 @@ import { normalizeBaseUrl } from '../../settings.ts'
 import { viewContext } from './view.ts'
 
 const options = {
-  name: positional('NAME', 'Context to make or change'),
+  name: positional('NAME', 'Context to make or change', { completes: 'contexts' }),
   email: text('EMAIL', 'Who signs in there'),
 }
 

@@ -5,7 +5,7 @@ import { type Result, record } from '../../output.ts'
 import { getContext } from './get.ts'
 import { viewContext } from './view.ts'
 
-const options = { name: optionalPositional('NAME', 'Which; the one in use unless given') }
+const options = { name: optionalPositional('NAME', 'Which; the one in use unless given', { completes: 'contexts' }) }
 
 export const showContext = command({
   path: 'context show',

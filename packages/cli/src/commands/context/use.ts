@@ -5,7 +5,7 @@ import { type Result, record } from '../../output.ts'
 import { getContext } from './get.ts'
 import { viewContext } from './view.ts'
 
-const options = { name: positional('NAME', 'Context') }
+const options = { name: positional('NAME', 'Context', { completes: 'contexts' }) }
 
 export const useContext = command({
   path: 'context use',

@@ -8,7 +8,7 @@ import { type Result, record } from '../../output.ts'
 import { findUserId, userRefSyntax } from '../../user-ref.ts'
 
 const options = {
-  app: requiredText('CODE', 'Code or id of the app'),
+  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
   user: requiredText('USER', `Who: ${userRefSyntax}`),
   expires: text('TIME', 'When the access ends: 2027-01-31, 2027-01-31T18:00:00Z, or 30d from now'),
 }

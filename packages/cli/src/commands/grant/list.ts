@@ -10,7 +10,7 @@ import { findUserId, userRefOf, userRefSyntax } from '../../user-ref.ts'
 type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
 
 const options = {
-  app: text('CODE', 'Only grants of this app'),
+  app: text('CODE', 'Only grants of this app', { completes: 'apps' }),
   user: text('USER', `Only grants of this user: ${userRefSyntax}`),
   limit: count('N', 'At most so many; all unless given'),
 }

@@ -10,7 +10,7 @@ import { confirmYes } from '../../prompt.ts'
 import { findUserId, userRefSyntax } from '../../user-ref.ts'
 
 const options = {
-  app: requiredText('CODE', 'Code or id of the app'),
+  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
   user: requiredText('USER', `Whose: ${userRefSyntax}`),
 }
 

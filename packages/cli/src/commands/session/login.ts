@@ -2,11 +2,12 @@ import { type Api, bodyOf, twoFactorRequired } from '../../api-client.ts'
 import type { components } from '../../api-types.ts'
 import { command } from '../../command.ts'
 import { assertContextName, findContext } from '../../contexts.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
+import { Failure } from '../../exit-codes.ts'
 import type { Tools } from '../../factory.ts'
 import { flag, type Input, text } from '../../options.ts'
 import { type Result, record } from '../../output.ts'
 import { askFor } from '../../prompt.ts'
+import { askForCode, readSecrets, type Secrets } from '../../read-secrets.ts'
 import { ownAppCode, storedTokens } from '../../session.ts'
 
 const options = {
@@ -49,22 +50,6 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   return record({ context: contextName, base_url: baseUrl, email: answer.user.email, user_id: answer.user.id }, 'signed_in')
 }
 
-interface Secrets {
-  password: string
-  code: string | undefined
-}
-
-async function readSecrets({ io, prompt }: Tools, fromStdin: boolean): Promise<Secrets> {
-  if (!fromStdin) {
-    if (!io.canAsk) throw usageFailure('--password-stdin is required', 'a password is never taken on the command line')
-    return { password: await prompt.hidden('Password:'), code: undefined }
-  }
-  const [password = '', code, ...more] = (await io.readInput()).replace(/\r?\n$/, '').split(/\r?\n/)
-  if (password === '') throw usageFailure('standard input holds no password')
-  if (more.length > 0) throw usageFailure('standard input holds more than a password and a two-factor code')
-  return { password, code: code?.trim() || undefined }
-}
-
 async function signIn(
   tools: Tools,
   api: Api,
@@ -80,11 +65,6 @@ async function signIn(
     return await attempt(code)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== twoFactorRequired) throw error
-    if (!tools.io.canAsk)
-      throw usageFailure(
-        'a two-factor code is required',
-        'sign in on a terminal, or give it as the second line of --password-stdin',
-      )
-    return attempt(await tools.prompt.text('Two-factor or recovery code:'))
+    return attempt(await askForCode(tools))
   }
 }

@@ -9,7 +9,7 @@ const options = {
   q: optionalPositional('TEXT', 'Part of the e-mail or of a name'),
   email: text('EMAIL', 'Exactly this e-mail, in any pool'),
   pool: text('POOL', 'Home pool or pool tag'),
-  app: text('CODE', 'Who may enter this app'),
+  app: text('CODE', 'Who may enter this app', { completes: 'apps' }),
   role: text('ROLE', 'Who has this role'),
   status: choice(['active', 'suspended', 'deleted'], 'Who has this status; deleted users are shown only so'),
   limit: count('N', 'At most so many; all unless given'),

@@ -1,0 +1,27 @@
+import { bodyOf, pages } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { count, type Input } from '../../options.ts'
+import { list, type Result } from '../../output.ts'
+import { auditColumns, auditFilters, auditQuery } from './events.ts'
+
+const options = { ...auditFilters, limit: count('N', 'At most so many; all unless given') }
+
+export const listAudit = command({
+  path: 'audit list',
+  summary: 'List what happened, newest first',
+  description: 'JSON has more than the table: the request, the user agent, and what was changed, before and after.',
+  examples: [
+    'audit list --since 1h',
+    'audit list --event login.failed --user bob@example.com --limit 20',
+    'audit list --app shop --since 7d -o ndjson',
+  ],
+  options,
+  run: runListAudit,
+})
+
+export async function runListAudit({ api, now }: Tools, { limit, ...filters }: Input<typeof options>): Promise<Result> {
+  const query = await auditQuery(api, filters, now())
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
+  return list(all, auditColumns, 'no events')
+}

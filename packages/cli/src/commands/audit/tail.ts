@@ -1,0 +1,61 @@
+import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import type { Input } from '../../options.ts'
+import { type Result, stream } from '../../output.ts'
+import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from './events.ts'
+
+const options = auditFilters
+
+const pollMs = 2_000
+/** What is shown of the past unless --since says it. */
+const eventsBefore = 10
+/** What is read of it, so as to know it again. */
+const eventsKnown = 200
+/** An event is dated before its transaction ends, so one may come in behind another that is older. */
+const overlapMs = 30_000
+
+export const tailAudit = command({
+  path: 'audit tail',
+  summary: 'Show what happens while it happens, until Ctrl-C',
+  description: `Begins with the last ${eventsBefore} events, or with those since --since, oldest first, and asks for more every ${pollMs / 1000} seconds.`,
+  examples: ['audit tail', 'audit tail --event login.failed', 'audit tail --app shop --since 1h -o ndjson'],
+  options,
+  formats: { all: ['table', 'ndjson'], terminal: 'table', pipe: 'ndjson' },
+  run: runTailAudit,
+})
+
+export async function runTailAudit({ api, now, sleep }: Tools, filters: Input<typeof options>): Promise<Result> {
+  return stream(follow(api, await auditQuery(api, filters, now()), sleep), auditColumns)
+}
+
+async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): AsyncGenerator<AuditEvent[]> {
+  // The clock of the service alone dates events; ours may differ.
+  const begin = await read(api, query, query.since === undefined ? eventsKnown : undefined)
+  const floor = query.since ?? begin[0]?.at
+  let shown = new Map<string, number>()
+  let fresh = begin
+  let newest = 0
+  for (let isFirst = true; ; isFirst = false) {
+    for (const { id, at } of fresh) {
+      shown.set(id, Date.parse(at))
+      newest = Math.max(newest, Date.parse(at))
+    }
+    if (isFirst && query.since === undefined) fresh = fresh.slice(-eventsBefore)
+    if (fresh.length > 0) yield fresh
+    const overlap = Math.max(Date.parse(floor ?? '') || 0, newest - overlapMs)
+    // Of what cannot come again nothing needs to be known, so that this may run for months.
+    shown = new Map([...shown].filter(([, at]) => at >= overlap))
+    await sleep(pollMs)
+    const events = await read(api, newest === 0 ? query : { ...query, since: new Date(overlap).toISOString() })
+    fresh = events.filter(({ id }) => !shown.has(id))
+  }
+}
+
+/** Oldest first; with a limit the newest of them. */
+async function read(api: Api, query: AuditQuery, limit?: number): Promise<AuditEvent[]> {
+  const found: AuditEvent[] = []
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
+  for await (const page of all) found.push(...page)
+  return found.reverse()
+}

@@ -1,0 +1,73 @@
+import { bodyOf } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, requiredText, text } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../user-ref.ts'
+
+const options = {
+  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+  user: requiredText('USER', `Who: ${userRefSyntax}`),
+  org: text('ID', 'Organization that the login names'),
+}
+
+export const explainGrant = command({
+  path: 'grant explain',
+  summary: 'Explain why a user may enter an app, or may not',
+  description:
+    'Goes through the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
+    'Names the command that mends what refuses. Exit 0 whatever the outcome is.',
+  examples: [
+    'grant explain --app shop --user bob@example.com',
+    'grant explain --app shop --user bob@example.com@@staff --org 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
+    'grant explain --app shop --user bob@example.com --json',
+  ],
+  options,
+  run: runExplainGrant,
+})
+
+export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
+  const query = { app: parseAppRef(app), ...(org === undefined ? {} : { organization_id: org }) }
+  const explanation = await bodyOf(
+    api.GET('/api/v1/admin/explain', { params: { query: { ...query, ...(await whoLogsIn(api, user)) } } }),
+  )
+  const remedies = explanation.steps.flatMap(({ detail = '' }) => commandsIn(detail))
+  return {
+    kind: 'report',
+    value: explanation,
+    parts: [
+      rowsOf(explanation.steps, [
+        'step',
+        ['check', ({ name }) => name],
+        'ok',
+        'code',
+        ['detail', ({ detail }) => detail && withoutCommands(detail)],
+      ]),
+      '',
+      `outcome: ${explanation.outcome}`,
+      ...remedies.map((remedy) => `  ${remedy}`),
+    ],
+  }
+}
+
+/** An e-mail that nobody has is explained like any other; one with a pool, or an id, names somebody. */
+async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: string } | { email: string }> {
+  const ref = parseUserRef(typed)
+  if ('id' in ref || ref.pool !== undefined) return { user_id: await findUserId(api, typed) }
+  const id = await findOnlyUserId(api, typed)
+  return id === undefined ? { email: ref.email } : { user_id: id }
+}
+
+type Detail = NonNullable<components['schemas']['Explanation']['steps'][number]['detail']>
+
+/** The service ends a detail with the commands that help, one or several: "…: authctl x or authctl y". */
+function commandsIn(detail: Detail): string[] {
+  const [, ...commands] = detail.split(/(?:: | or )(?=authctl )/)
+  return commands
+}
+
+function withoutCommands(detail: Detail): string {
+  return detail.split(/: (?=authctl )/, 1)[0]!
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { parseAppRef } from '../../app-ref.ts'
+import { inspectToken } from '../../check-token.ts'
+import { command } from '../../command.ts'
+import { Failure, usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, optionalPositional, text } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+
+const options = {
+  source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given'),
+  secretFile: text('FILE', 'File with the signing secret; without one nothing is verified'),
+  app: text('CODE', 'Code of the app that the token must be for', { completes: 'apps' }),
+  issuer: text('NAME', 'What iss must be; gatehouse unless told'),
+}
+
+export const inspect = command({
+  path: 'token inspect',
+  summary: 'Decode an access token, and with the secret verify it',
+  description:
+    'The checks are those of docs/tokens.md, in their order, without revocation; the first that fails is named, with exit 6. ' +
+    'Nothing is sent anywhere, and the token itself is not shown.',
+  examples: [
+    'token inspect',
+    'token inspect - < token.txt',
+    'token inspect - --secret-file secret.txt --app shop --json < token.txt',
+  ],
+  options,
+  run: runInspect,
+})
+
+export async function runInspect(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  // Whatever else was typed may be the token, so it is not repeated.
+  if (input.source !== undefined && input.source !== '-')
+    throw usageFailure('a token is never taken on the command line', 'authctl token inspect - reads it from standard input')
+  const secret = input.secretFile === undefined ? undefined : readSecret(input.secretFile)
+  const app = input.app === undefined ? undefined : parseAppRef(input.app)
+  const token = await readToken(tools, input.source === '-')
+  const { valid, header, claims, checks } = inspectToken(token, {
+    secret,
+    issuer: input.issuer ?? 'gatehouse',
+    app,
+    now: tools.now(),
+  })
+  const failed = checks.find(({ ok }) => !ok)
+  if (valid === undefined) tools.io.note('decoded, not verified: --secret-file FILE verifies it')
+  return {
+    kind: 'report',
+    value: { valid: valid ?? null, failed_check: failed?.code ?? null, header, claims, checks },
+    parts: [
+      rowsOf(checks, [['check', ({ name }) => name], 'ok', 'code', 'detail']),
+      ...(header ? ['', { record: header }] : []),
+      ...(claims ? ['', { record: withTimes(claims) }] : []),
+    ],
+    failure: failed && new Failure('invalid', `${failed.name}: ${failed.detail}`, { code: failed.code! }),
+  }
+}
+
+async function readToken({ io, prompt }: Tools, fromStdin: boolean): Promise<string> {
+  // A pipe is as good as a dash.
+  const asks = !fromStdin && io.inputIsTerminal
+  if (asks && !io.canAsk) throw usageFailure('a token is required', 'authctl token inspect - reads it from standard input')
+  const token = (asks ? await prompt.hidden('Token:') : await io.readInput()).trim()
+  if (token === '') throw usageFailure('standard input holds no token')
+  return token
+}
+
+/** A final end of line is the editor's, not the secret's. */
+function readSecret(file: string): string {
+  try {
+    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    if (secret !== '') return secret
+  } catch (error) {
+    throw new Failure('invalid', `cannot read the secret: ${(error as Error).message}`, { code: 'file_unreadable' })
+  }
+  throw new Failure('invalid', `${file} is empty`, { code: 'file_unreadable' })
+}
+
+/** Seconds since 1970 with the moment that they are. */
+function withTimes(claims: Record<string, unknown>): Record<string, unknown> {
+  const shown = { ...claims }
+  for (const name of ['exp', 'nbf', 'iat']) {
+    const seconds = claims[name]
+    if (Number.isSafeInteger(seconds) && Math.abs(seconds as number) <= 8.64e12)
+      shown[name] = `${seconds} (${new Date((seconds as number) * 1000).toISOString()})`
+  }
+  return shown
+}

@@ -1,0 +1,34 @@
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { askForCode, readSecrets } from '../../read-secrets.ts'
+import { refused } from './refused.ts'
+
+const options = {
+  passwordStdin: flag('Read the password from standard input, and from its second line the two-factor or a recovery code'),
+}
+
+export const disableTwoFactor = command({
+  path: 'two-factor disable',
+  summary: 'Turn your second factor off',
+  description: 'Asks for the password, and for a code of the authenticator app or a recovery code.',
+  examples: [
+    'two-factor disable',
+    'two-factor disable --password-stdin < password-and-code.txt',
+    'two-factor disable --context production --json',
+  ],
+  options,
+  run: runDisableTwoFactor,
+})
+
+export async function runDisableTwoFactor(tools: Tools, { passwordStdin }: Input<typeof options>): Promise<Result> {
+  const { password, code } = await readSecrets(tools, passwordStdin)
+  const body = { password, code: code ?? (await askForCode(tools)) }
+  try {
+    await tools.api.POST('/api/v1/auth/2fa/disable', { body })
+  } catch (error) {
+    throw refused(error) ?? error
+  }
+  return record({ two_factor: false }, 'disabled')
+}

@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import { type Api, bodyOf } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
+import { command } from '../../command.ts'
+import { Failure, usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, text } from '../../options.ts'
+import type { Result } from '../../output.ts'
+import { refused } from './refused.ts'
+
+const options = { svg: text('FILE', 'Write the QR code to this new file instead of the terminal; only you can read it') }
+
+const attempts = 3
+
+export const setUpTwoFactor = command({
+  path: 'two-factor setup',
+  summary: 'Turn your second factor on',
+  description:
+    'Shows a QR code for an authenticator app, asks for the code that the app then shows, and prints ten recovery codes. ' +
+    'It needs a terminal. From then on every login asks for a code.',
+  examples: ['two-factor setup', 'two-factor setup --svg qr.svg', 'two-factor setup --json > recovery-codes.json'],
+  options,
+  run: runSetUpTwoFactor,
+})
+
+export async function runSetUpTwoFactor(tools: Tools, { svg }: Input<typeof options>): Promise<Result> {
+  const { api, io, settings } = tools
+  if (!io.canAsk && !settings.dryRun)
+    throw usageFailure('a terminal is required: the code of the authenticator app is asked for', 'nothing was done')
+  const { secret, otpauth_url } = await bodyOf(api.POST('/api/v1/auth/2fa/setup'))
+  await showSeed(tools, otpauth_url, secret, svg)
+  const { recovery_codes } = await activate(tools, api)
+  io.note('two-factor is on. Keep these codes where you keep passwords: each is good for one login without the app')
+  io.note('they are not shown again')
+  if (svg !== undefined) io.note(`delete ${svg}: whoever scans it has your second factor`)
+  return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
+}
+
+async function showSeed({ io }: Tools, url: string, secret: string, svg: string | undefined): Promise<void> {
+  const { renderSVG, renderUnicodeCompact } = await import('uqr')
+  if (svg === undefined) {
+    io.complain('scan this with an authenticator app:')
+    io.picture(renderUnicodeCompact(url, { border: 2 }).split('\n'))
+  } else {
+    writeNew(svg, renderSVG(url))
+    io.complain(`scan ${svg} with an authenticator app`)
+  }
+  io.complain(`or type this secret into it: ${secret}`)
+}
+
+/** Never into a file that is there: its mode would stay, and with it who may read. */
+function writeNew(file: string, content: string): void {
+  try {
+    writeFileSync(file, content, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+    throw new Failure(isThere ? 'conflict' : 'invalid', isThere ? `${file} is there already` : `cannot write ${file}: ${error}`, {
+      code: isThere ? 'file_exists' : 'file_unwritable',
+      hint: 'two-factor is still off',
+    })
+  }
+}
+
+async function activate({ io, prompt }: Tools, api: Api): Promise<components['schemas']['RecoveryCodes']> {
+  for (let attempt = 1; ; attempt += 1) {
+    const code = await prompt.text('Code that the app shows:')
+    try {
+      return await bodyOf(api.POST('/api/v1/auth/2fa/activate', { body: { code } }))
+    } catch (error) {
+      const failure = refused(error)
+      if (!failure || attempt === attempts) throw failure ?? error
+      io.complain('that is not the code; the clock of the phone must be right, and a code lives for 30 seconds')
+    }
+  }
+}

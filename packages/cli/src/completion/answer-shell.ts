@@ -1,0 +1,66 @@
+import { bodyOf, pages } from '../api-client.ts'
+import { commands, nouns } from '../commands/index.ts'
+import { escapeControls } from '../escape-controls.ts'
+import { createTools } from '../factory.ts'
+import type { World } from '../io.ts'
+import { type GlobalInput, globalOptions, type Options } from '../options.ts'
+import { type Candidate, complete } from './complete.ts'
+
+/** What the service names must not be able to say more to a shell than a word does. */
+const plainWord = /^[\w=.:@/-]+$/
+
+/** Whoever presses TAB waits no longer than this for the service. */
+const patience = '2'
+
+/** Lines for the completion scripts: a word, a tab and what it is about, or `:files`. Whatever fails, fails in silence. */
+export async function answerShell(words: readonly string[], world: World): Promise<void> {
+  const print = (line: string) => void world.stdout.write(`${line}\n`)
+  const current = words.at(-1) ?? ''
+  try {
+    const completion = complete(words, commands, nouns)
+    if (completion.kind === 'files') return print(':files')
+    const candidates = completion.kind === 'words' ? completion.candidates : await ask(completion, words, world)
+    for (const { value, about } of candidates)
+      if (value.startsWith(current) && plainWord.test(value))
+        print(about === undefined ? value : `${value}\t${escapeControls(about)}`)
+  } catch {
+    // Nobody wants to read a hint in the middle of a command line.
+  }
+}
+
+async function ask(
+  { kind, prefix }: { kind: 'apps' | 'contexts'; prefix: string },
+  words: readonly string[],
+  world: World,
+): Promise<Candidate[]> {
+  const silent = { ...world, stderr: Object.assign(Object.create(world.stderr), { write: () => true }) }
+  // An answer that would have to be waited for is none.
+  const impatient = { ...silent, sleep: () => Promise.reject(new Error('no time')) }
+  const tools = createTools(impatient, { ...unset(), ...connectionOf(words), quiet: true, timeout: patience } as GlobalInput)
+  if (kind === 'contexts') {
+    return Object.entries(tools.contexts.read().contexts).map(([name, { base_url }]) => ({
+      value: prefix + name,
+      about: base_url,
+    }))
+  }
+  const found: Candidate[] = []
+  const current = words.at(-1)!.slice(prefix.length)
+  const query = current === '' ? {} : { q: current }
+  const all = pages((page) => bodyOf(tools.api.GET('/api/v1/admin/apps', { params: { query: { ...query, ...page } } })), 200)
+  for await (const page of all) found.push(...page.map(({ code, name }) => ({ value: prefix + code, about: name })))
+  return found
+}
+
+function unset(): Record<string, unknown> {
+  const entries = Object.entries(globalOptions as Options).map(([key, { kind }]) => [key, kind === 'off' ? true : undefined])
+  return Object.fromEntries(entries)
+}
+
+/** The flags that say where and as whom, as they stand on the line. */
+function connectionOf(words: readonly string[]): Partial<GlobalInput> {
+  const given = (flag: string) => {
+    const index = words.indexOf(flag)
+    return index === -1 ? words.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : words[index + 1]
+  }
+  return { context: given('--context'), baseUrl: given('--base-url'), tokenFile: given('--token-file') }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { commands, nouns } from '../commands/index.ts'
+import { complete } from './complete.ts'
+
+const after = (line: string) => complete(line.split(' '), commands, nouns)
+const words = (line: string) => {
+  const completion = after(line)
+  return completion.kind === 'words' ? completion.candidates.map(({ value }) => value) : completion.kind
+}
+
+test.each([
+  ['lo', ['login', 'logout']],
+  ['app s', ['show']],
+  ['app de', ['deactivate', 'delete']],
+  ['--json app s', ['show']],
+  ['--context production app s', ['show']],
+  ['help app s', ['show']],
+  ['app list --sta', ['--status']],
+  ['app list --status ', ['active', 'inactive']],
+  ['app list --status=in', ['--status=inactive']],
+  ['app list --status active --sta', []],
+  ['app list -o ', ['table', 'json', 'ndjson']],
+  ['app env shop --output ', ['dotenv', 'json']],
+  ['app create new --no-auto', ['--no-auto-grant']],
+  ['completion ', ['bash', 'zsh', 'fish']],
+  ['api P', ['POST', 'PUT', 'PATCH']],
+  ['frobnicate ', []],
+  ['app frobnicate ', []],
+  ['grant add --expires ', []],
+])('%s', (line, expected) => {
+  expect(words(line)).toEqual(expected)
+})
+
+test('a command that has all its words goes on with its own flags', () => {
+  expect(words('app list ')).toEqual(['--status', '--q', '--limit'])
+  expect(words('grant add --app shop ')).toEqual(['--user', '--expires'])
+})
+
+test.each([
+  ['app show ', { kind: 'apps', prefix: '' }],
+  ['app show sh', { kind: 'apps', prefix: '' }],
+  ['app delete --force ', { kind: 'apps', prefix: '' }],
+  ['grant add --app ', { kind: 'apps', prefix: '' }],
+  ['grant add --app=sh', { kind: 'apps', prefix: '--app=' }],
+  ['app create new --link one ', { kind: 'apps', prefix: '' }],
+  ['whoami --context ', { kind: 'contexts', prefix: '' }],
+  ['context use ', { kind: 'contexts', prefix: '' }],
+  ['token inspect - --secret-file ', { kind: 'files' }],
+  ['api POST /admin/apps -f ', { kind: 'files' }],
+])('%s asks for more than words', (line, expected) => {
+  expect(after(line)).toEqual(expected)
+})
+
+test('the code of a new app is nobody else’s', () => {
+  expect(words('app create ')).toEqual([])
+})

@@ -1,0 +1,128 @@
+import type { Command } from '../command.ts'
+import { type Completes, flagName, globalOptions, type Option, type Options } from '../options.ts'
+import { commonFormats } from '../settings.ts'
+
+export interface Candidate {
+  value: string
+  about?: string
+}
+
+/** What the shell may offer: words, or what only the machine or the service knows; `prefix` stands before each. */
+export type Completion =
+  | { kind: 'words'; candidates: Candidate[] }
+  | { kind: 'apps' | 'contexts'; prefix: string }
+  | { kind: 'files' }
+
+const nothing: Completion = { kind: 'words', candidates: [] }
+
+/** What may stand where the last of the words is being typed; the name of the program is not among them. */
+export function complete(typed: readonly string[], commands: readonly Command[], nouns: Record<string, string>): Completion {
+  const current = typed.at(-1) ?? ''
+  const before = typed.slice(0, -1)
+  const { spec, path, plain, open, given } = read(before, commands)
+  const options: Options = { ...globalOptions, ...spec?.options }
+
+  const assigned = /^--([^=]+)=/.exec(current)
+  if (assigned) {
+    const option = optionOf(assigned[1]!, options)
+    return option ? valuesOf(option, current.slice(assigned[0].length), spec, assigned[0]) : nothing
+  }
+  if (open && !(open.isSatisfied && current.startsWith('-'))) return valuesOf(open.option, current, spec)
+  if (current.startsWith('-')) return words(flagsOf(options, given), current)
+  if (!spec) return words(path.length > 1 ? [] : nextWords(path, commands, nouns), current)
+
+  const positionals = Object.values(spec.options).filter(({ kind }) => kind === 'positional')
+  const positional = positionals[plain.length]
+  return positional ? valuesOf(positional, current, spec) : words(flagsOf(spec.options, given), current)
+}
+
+interface Reading {
+  spec: Command | undefined
+  /** The words of the command, as far as they go. */
+  path: string[]
+  plain: string[]
+  /** An option that waits for its value, or takes one more. */
+  open: { option: Option; isSatisfied: boolean } | undefined
+  given: Set<string>
+}
+
+function read(words: readonly string[], commands: readonly Command[]): Reading {
+  const reading: Reading = { spec: undefined, path: [], plain: [], open: undefined, given: new Set() }
+  for (const word of words) {
+    const { spec, path, plain, open } = reading
+    if (word.startsWith('-') && word !== '-' && (!open || open.isSatisfied)) {
+      const [name = ''] = word.split('=', 1)
+      const option = optionOf(name.replace(/^-+/, ''), { ...globalOptions, ...spec?.options })
+      reading.given.add(name)
+      reading.open = option && takesValue(option) && !word.includes('=') ? { option, isSatisfied: false } : undefined
+    } else if (open) {
+      reading.open = open.option.kind === 'texts' ? { ...open, isSatisfied: true } : undefined
+    } else if (spec) {
+      plain.push(word)
+    } else if (word !== 'help' || path.length > 0) {
+      path.push(word)
+      reading.spec = commands.find((each) => each.path === path.join(' '))
+    }
+  }
+  return reading
+}
+
+function optionOf(name: string, options: Options): Option | undefined {
+  const found = Object.entries(options).find(
+    ([key, option]) => flagName(key) === name || (option.kind === 'text' && option.short === name),
+  )
+  return found && found[1].kind !== 'positional' ? found[1] : undefined
+}
+
+function takesValue({ kind }: Option): boolean {
+  return kind === 'text' || kind === 'texts' || kind === 'choice' || kind === 'count'
+}
+
+function nextWords(path: string[], commands: readonly Command[], nouns: Record<string, string>): Candidate[] {
+  const [noun] = path
+  if (noun !== undefined) {
+    return commands
+      .filter((spec) => spec.path.startsWith(`${noun} `))
+      .map(({ path, summary }) => ({ value: path.split(' ')[1]!, about: summary }))
+  }
+  return [
+    ...Object.entries(nouns).map(([value, about]) => ({ value, about })),
+    ...commands.filter(({ path }) => !path.includes(' ')).map(({ path, summary }) => ({ value: path, about: summary })),
+  ]
+}
+
+/** The flags that there are, without those given; what may be given again stays. */
+function flagsOf(options: Options, given: Set<string>): Candidate[] {
+  return Object.entries(options)
+    .flatMap(([key, option]) => {
+      if (option.kind === 'positional') return []
+      const names = { off: [`no-${flagName(key)}`], toggle: [flagName(key), `no-${flagName(key)}`] }
+      const own = names[option.kind as 'off'] ?? [flagName(key)]
+      return own.map((name) => ({ value: `--${name}`, about: option.about, again: option.kind === 'texts' }))
+    })
+    .filter(({ value, again }) => again || !given.has(value))
+    .map(({ value, about }) => ({ value, about }))
+}
+
+function valuesOf(option: Option, current: string, spec: Command | undefined, prefix = ''): Completion {
+  const known = knownValues(option, spec)
+  if (known === 'apps' || known === 'contexts') return { kind: known, prefix }
+  if (known !== undefined)
+    return words(
+      known.map((value) => ({ value })),
+      current,
+      prefix,
+    )
+  return 'value' in option && option.value === 'FILE' ? { kind: 'files' } : nothing
+}
+
+function knownValues(option: Option, spec: Command | undefined): Completes | undefined {
+  if (option === globalOptions.output) return spec?.formats?.all ?? commonFormats
+  if (option.kind === 'choice') return option.choices
+  return 'completes' in option ? option.completes : undefined
+}
+
+function words(candidates: Candidate[], current: string, prefix = ''): Completion {
+  const fitting = candidates.filter(({ value }) => value.startsWith(current))
+  return { kind: 'words', candidates: fitting.map(({ value, ...rest }) => ({ value: prefix + value, ...rest })) }
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { admin, type Gatehouse, type Machine, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  return here
+}
+
+const eventsOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout).map(({ event }: { event: string }) => event)
+
+test('list filters by event, user, app and time', async () => {
+  const { authctl } = await signedIn()
+  await authctl('app create audited --name A --auto-grant')
+  const { user } = await register(service.url, { email: 'eve@example.com', password: 'a fine password', app_code: 'audited' })
+  expect(eventsOf(await authctl('audit list'))).toEqual(
+    expect.arrayContaining(['app.created', 'user.registered', 'login.success']),
+  )
+  expect(new Set(eventsOf(await authctl('audit list --event app.created')))).toEqual(new Set(['app.created']))
+  for (const who of ['eve@example.com', user.id]) {
+    const ofUser = JSON.parse((await authctl(`audit list --user ${who}`)).stdout)
+    expect(new Set(ofUser.map(({ user_id }: { user_id: string }) => user_id))).toEqual(new Set([user.id]))
+  }
+  expect(eventsOf(await authctl('audit list --app audited --event app.created'))).toEqual(['app.created'])
+  expect(eventsOf(await authctl('audit list --since 1h'))).not.toEqual([])
+  expect(eventsOf(await authctl('audit list --since 2099-01-31'))).toEqual([])
+  expect(eventsOf(await authctl('audit list --limit 2'))).toHaveLength(2)
+  expect((await authctl('audit list --since yesterday')).exit).toBe(6)
+  expect((await authctl('audit list --user nobody@example.com')).exit).toBe(3)
+  expect((await authctl('audit list -o table')).stdout).toMatch(/^AT +EVENT +REASON +USER +APP +ACTOR +IP\n/)
+})
+
+test('control characters in what a caller sent are shown, not sent', async () => {
+  const { authctl } = await signedIn()
+  await fetch(`${service.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': 'evil\u009b31m' },
+    body: JSON.stringify({ email: admin.email, password: 'wrong', app_code: 'authctl' }),
+  })
+  for (const format of ['json', 'ndjson', 'table']) {
+    const { stdout } = await authctl(`audit list --event login.failed -o ${format}`)
+    expect(stdout).toContain('login.failed')
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  }
+  expect((await authctl('audit list --event login.failed')).stdout).toContain('evil\\u009b31m')
+})
+
+test('tail shows what was, then what happens, once each, one JSON line for each event, until Ctrl-C', async () => {
+  const here = await signedIn()
+  await here.authctl('app create before --name B')
+  const tail = here.start('audit tail --event app.created')
+  const next = async () => JSON.parse(await tail.line())
+  let event = await next()
+  while (event.details.after.code !== 'before') event = await next()
+  for (const code of ['during', 'during-too']) {
+    await here.authctl(`app create ${code} --name D`)
+    expect(await next()).toMatchObject({ event: 'app.created', details: { after: { code } } })
+  }
+  tail.interrupt()
+  expect(await tail.exit).toBe(130)
+})
+
+test('tail on a terminal is a table that goes on', async () => {
+  const here = await signedIn()
+  const tail = here.terminal('audit tail --since 1h --event app.deleted')
+  await here.authctl('app create fleeting --name F')
+  await here.authctl('app delete fleeting --confirm fleeting')
+  await tail.shows('EVENT')
+  await tail.shows('app.deleted')
+  tail.type('\u0003')
+  expect((await tail.ended()).exit).toBe(130)
+  expect((await here.authctl('audit tail --json')).exit).toBe(2)
+})
+
+test('tail asks only for what is new, and shows an event that comes in late', async () => {
+  const at = (seconds: number) => new Date(Date.UTC(2030, 0, 1) + seconds * 1000).toISOString()
+  const event = (id: string, seconds: number) => ({ id, event: 'x', at: at(seconds), actor: { type: 'system', id: null } })
+  const polls = [
+    [event('c', 60), event('b', 50), event('a', 0)],
+    [event('c', 60), event('late', 55), event('b', 50)],
+    [event('d', 61), event('c', 60), event('late', 55), event('b', 50)],
+  ]
+  const { url, requests } = await standIn(({ turn }, response) =>
+    reply(response, 200, { items: polls[turn - 1] ?? polls.at(-1), next_cursor: null }),
+  )
+  const here = machine()
+  const terminal = here.terminal('audit tail -o ndjson', { env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url } })
+  for (const id of ['a', 'b', 'c', 'late', 'd']) await terminal.shows(`"id":"${id}"`)
+  terminal.type('\u0003')
+  const { screen, exit } = await terminal.ended()
+  expect({ exit, ids: [...screen.matchAll(/"id":"(\w+)","event"/g)].map(([, id]) => id) }).toEqual({
+    exit: 130,
+    ids: ['a', 'b', 'c', 'late', 'd'],
+  })
+  expect(requests.map(({ path }) => new URL(path, url).searchParams.get('since'))).toEqual([null, at(30), at(30)])
+})

@@ -1,0 +1,108 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { spawn } from '@lydell/node-pty'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cliProgram, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+/** A machine where `authctl` is a program on the path, and how its shells are started. */
+async function withAuthctl(): Promise<{ here: Machine; env: Record<string, string> }> {
+  const here = machine()
+  await here.login(service.url)
+  const bin = join(here.folder, 'bin')
+  mkdirSync(bin)
+  const words = [process.execPath, ...cliProgram].map((word) => `'${word}'`).join(' ')
+  writeFileSync(join(bin, 'authctl'), `#!/bin/sh\nexec ${words} "$@"\n`)
+  chmodSync(join(bin, 'authctl'), 0o755)
+  const path = `${bin}${delimiter}${process.env.PATH}`
+  return {
+    here,
+    env: { PATH: path, HOME: here.folder, XDG_CONFIG_HOME: join(here.folder, 'config'), TERM: 'dumb', HISTFILE: '' },
+  }
+}
+
+/** What bash would offer for a line that ends where the cursor is; split into words as bash itself splits them. */
+function offers(env: Record<string, string>, line: string): string[] {
+  const script = `
+    source <(authctl completion bash)
+    COMP_WORDS=(${line
+      .match(/[=:@]+|[^\s=:@]+/g)!
+      .map((word) => `'${word}'`)
+      .join(' ')} ${/[\s]$/.test(line) ? "''" : ''})
+    COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+    _authctl
+    printf '%s\\n' "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['--norc', '-c', script], { env, encoding: 'utf8', cwd: env.HOME }).trimEnd().split('\n')
+}
+
+test('bash completes "authctl app s" on TAB', async () => {
+  const { env } = await withAuthctl()
+  const shell = spawn('bash', ['--norc', '--noprofile', '-i'], {
+    env: { ...env, PS1: '$ ' },
+    cwd: env.HOME!,
+    cols: 200,
+    rows: 50,
+  })
+  let shown = ''
+  shell.onData((text) => {
+    shown += text
+  })
+  const shows = async (text: string) => {
+    while (!shown.includes(text)) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  shell.write('source <(authctl completion bash); echo "load""ed"\r')
+  await shows('loaded')
+  shell.write('authctl app s\t')
+  await shows('authctl app show ')
+  // What is typed must not run before Enter is; the bell says that nothing was found.
+  shell.write('$(touch ran) `touch ran`\t')
+  await shows('\u0007')
+  const ended = new Promise((resolve) => shell.onExit(resolve))
+  shell.kill()
+  await ended
+  expect(existsSync(join(env.HOME!, 'ran'))).toBe(false)
+})
+
+test('bash is offered commands, flags, values, contexts, and the codes of the apps there are', async () => {
+  const { here, env } = await withAuthctl()
+  for (const code of ['shop', 'shelf', 'notes']) await here.authctl(`app create ${code} --name N --if-exists skip`)
+  expect(offers(env, 'authctl app de')).toEqual(['deactivate', 'delete'])
+  expect(offers(env, 'authctl app show ').sort()).toEqual(['authctl', 'notes', 'shelf', 'shop'])
+  expect(offers(env, 'authctl grant add --app sh').sort()).toEqual(['shelf', 'shop'])
+  expect(offers(env, 'authctl grant add --app=sh').sort()).toEqual(['shelf', 'shop'])
+  expect(offers(env, 'authctl app list --status=a')).toEqual(['active'])
+  expect(offers(env, 'authctl whoami --context ')).toEqual(['default'])
+  expect(offers(env, 'authctl grant add --user bob@@staff --ap')).toEqual(['--app'])
+  expect(offers(env, `authctl --base-url ${service.url} app sh`)).toEqual(['show'])
+})
+
+test('where the service is not, or nobody is signed in, nothing is offered and nothing is said', async () => {
+  const { here } = await withAuthctl()
+  const elsewhere: Record<string, string>[] = [
+    { AUTHCTL_BASE_URL: 'http://127.0.0.1:9', AUTHCTL_TOKEN: 't' },
+    { AUTHCTL_CONTEXT: 'nowhere' },
+  ]
+  for (const env of elsewhere) {
+    expect(await here.authctl('__complete -- app show ""', { env })).toEqual({ stdout: '', stderr: '', exit: 0 })
+  }
+})
+
+test.each(['bash', 'zsh', 'fish'])('the script for %s is one that this shell can read', async (shell) => {
+  const { stdout, exit } = await machine().authctl(`completion ${shell}`)
+  expect({ exit, calls: stdout.includes('authctl __complete -- ') }).toEqual({ exit: 0, calls: true })
+  const checked = spawnSync(shell, ['-n', '-c', stdout], { encoding: 'utf8' })
+  // Not every machine has every shell.
+  if (checked.error === undefined) expect(checked).toMatchObject({ status: 0, stderr: '' })
+})
+
+test('another shell is exit 2', async () => {
+  const { authctl } = machine()
+  expect((await authctl('completion tcsh')).exit).toBe(2)
+  expect((await authctl('completion')).exit).toBe(2)
+})
