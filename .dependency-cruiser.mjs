@@ -63,8 +63,13 @@ export default {
     only(
       'app-assembles-routes',
       `${server}app[.]ts$`,
-      [`${server}http/`, `${feature}routes[.]ts$`, `${server}deps[.]ts$`, `${feature}(authenticate-caller|take-attempt)[.]ts$`],
-      'app.ts lists routers and hands http/ the use-cases it needs: authenticateCaller and takeAttempt.',
+      [
+        `${server}http/`,
+        `${feature}routes[.]ts$`,
+        `${server}deps[.]ts$`,
+        `${feature}(authenticate-caller|authenticate-consumer|take-attempt)[.]ts$`,
+      ],
+      'app.ts lists routers and hands http/ the use-cases it needs: authenticateCaller, authenticateConsumer and takeAttempt.',
     ),
     only(
       'routes-use-their-own',
@@ -151,7 +156,7 @@ export default {
     only(
       'deps-import-the-foundations',
       `${server}deps[.]ts$`,
-      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|migrate)[.]ts$`],
+      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate)[.]ts$`],
       'deps.ts imports config, errors, lib/ and what opens the database.',
     ),
     only(

@@ -46,6 +46,16 @@ function expectStatus(what: string, reply: HttpReply, status: number): void {
     throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
 }
 
+/** The news of a revoke takes some milliseconds to reach a backend. */
+async function untilRefused(ask: () => Promise<HttpReply>): Promise<HttpReply> {
+  let reply = await ask()
+  for (let tries = 0; tries < 50 && reply.status === 200; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    reply = await ask()
+  }
+  return reply
+}
+
 /** Walks from onboarding an app to the refused login. Throws when a step does not give what it must. */
 export async function runTour(options: TourOptions): Promise<void> {
   const { root, url, children } = options
@@ -151,6 +161,12 @@ ${done.stderr}`)
   const denied = await login('notes')
   expectStatus('the login after the revoke', denied, 403)
   show('=', `403 ${denied.body.code}`)
+
+  title('The token that the user still holds is refused by the backend, which heard of it')
+  show('>', `GET ${backendUrl}/ with the token of step 5`)
+  const revoked = await untilRefused(() => call(backendUrl, '/', { token: notesToken }))
+  expectStatus('the backend', revoked, 401)
+  show('=', `401 ${revoked.body.code}`)
 
   await children.stop(backend)
   console.log(

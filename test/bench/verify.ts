@@ -1,7 +1,7 @@
 // SDK verification beside jsonwebtoken: CPU time per token, in interleaved rounds. Run after a build: `node test/bench/verify.ts`.
 import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { createAuth } from '@gatehouse/sdk'
+import { type Auth, createAuth } from '@gatehouse/sdk'
 
 interface JsonWebToken {
   verify(token: string, key: unknown, options: object): unknown
@@ -16,6 +16,8 @@ const ROUNDS = 40
 const secret = 'a secret that both sides of the bench hold'
 const key = createSecretKey(Buffer.from(secret))
 const auth = createAuth({ secret, appCode: 'billing', revocation: { mode: 'off' } })
+const quietAuth = await createFedAuth(0)
+const busyAuth = await createFedAuth(1000)
 const [kid] = auth.health().kids
 
 const now = Math.floor(Date.now() / 1000)
@@ -53,6 +55,27 @@ const tokens = Array.from({ length: TOKENS }, () => {
   return Buffer.from(`${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`)
 })
 
+/** With so many revocations in memory, none of them about the tokens of the bench. */
+async function createFedAuth(count: number): Promise<Auth> {
+  const at = new Date().toISOString()
+  const items = Array.from({ length: count }, (_, index) => {
+    const ended = index % 2 === 0 ? { session_id: null, min_tv: 9 } : { session_id: randomUUID(), min_tv: null }
+    return { cursor: index + 1, user_id: randomUUID(), app_id: null, at, ...ended }
+  })
+  const headers = { 'content-type': 'application/json' }
+  let fed: Auth | undefined
+  await new Promise<void>((resolve) => {
+    fed = createAuth({
+      secret,
+      appCode: 'billing',
+      authUrl: 'http://127.0.0.1',
+      fetch: async () => new Response(JSON.stringify({ items, cursor: count }), { headers }),
+      onEvent: () => resolve(),
+    })
+  })
+  return fed!
+}
+
 /** What a verifier that only calls native code would do: the limit for any that checks each claim. */
 function nativeLimit(token: string): unknown {
   const end = token.lastIndexOf('.')
@@ -69,6 +92,8 @@ const subjects: Record<string, (token: string) => unknown> = {
   'native HMAC and JSON.parse': nativeLimit,
   'SDK verifySync': (token) => auth.verifySync(token),
   'SDK verify': (token) => auth.verify(token),
+  'SDK verifySync, quiet feed': (token) => quietAuth.verifySync(token),
+  'SDK verifySync, 1,000 revocations': (token) => busyAuth.verifySync(token),
 }
 
 /** Microseconds of CPU per token. Each call gets a fresh string, as a socket gives it: V8 keeps the hash of one seen before. */
@@ -99,9 +124,11 @@ const ratio = (of: string, to: string) =>
 
 console.log(`Node ${process.version}, ${tokens[0]!.length}-byte tokens, ${TOKENS} distinct, medians of ${ROUNDS} rounds`)
 for (const name of Object.keys(subjects))
-  console.log(`${name.padEnd(32)}${median(measured.get(name)!).toFixed(2).padStart(6)} µs CPU`)
+  console.log(`${name.padEnd(34)}${median(measured.get(name)!).toFixed(2).padStart(6)} µs CPU`)
 for (const sdk of ['SDK verifySync', 'SDK verify']) {
   console.log(`${sdk} / jsonwebtoken with a KeyObject: ${ratio(sdk, 'jsonwebtoken with a KeyObject')}`)
   console.log(`${sdk} / native HMAC and JSON.parse: ${ratio(sdk, 'native HMAC and JSON.parse')}`)
 }
-await auth.close()
+for (const feed of ['SDK verifySync, quiet feed', 'SDK verifySync, 1,000 revocations'])
+  console.log(`${feed} / without the feed: ${ratio(feed, 'SDK verifySync')}`)
+for (const each of [auth, quietAuth, busyAuth]) await each.close()

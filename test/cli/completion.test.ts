@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { spawn } from '@lydell/node-pty'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cliProgram, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
@@ -93,12 +93,18 @@ test('where the service is not, or nobody is signed in, nothing is offered and n
   }
 })
 
-test.each(['bash', 'zsh', 'fish'])('the script for %s is one that this shell can read', async (shell) => {
-  const { stdout, exit } = await machine().authctl(`completion ${shell}`)
-  expect({ exit, calls: stdout.includes('authctl __complete -- ') }).toEqual({ exit: 0, calls: true })
-  const checked = spawnSync(shell, ['-n', '-c', stdout], { encoding: 'utf8' })
+describe.each(['bash', 'zsh', 'fish'])('the script for %s', (shell) => {
+  test('asks authctl', async () => {
+    const { stdout, exit } = await machine().authctl(`completion ${shell}`)
+    expect({ exit, calls: stdout.includes('authctl __complete -- ') }).toEqual({ exit: 0, calls: true })
+  })
+
   // Not every machine has every shell.
-  if (checked.error === undefined) expect(checked).toMatchObject({ status: 0, stderr: '' })
+  const isThere = spawnSync(shell, ['-c', 'exit 0']).error === undefined
+  test.skipIf(!isThere)('is one that this shell can read', async () => {
+    const { stdout } = await machine().authctl(`completion ${shell}`)
+    expect(spawnSync(shell, ['-n', '-c', stdout], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  })
 })
 
 test('another shell is exit 2', async () => {

@@ -96,6 +96,29 @@ describe('signing in', () => {
     expect((await authctl('app list')).exit).toBe(4)
   })
 
+  test('logout --all ends the sessions of every machine, once it could be told', async () => {
+    const [here, elsewhere] = [machine(), machine()]
+    for (const { login } of [here, elsewhere]) await login(service.url)
+    const planned = await here.authctl('logout --all --dry-run --json')
+    expect(JSON.parse(planned.stdout).request).toMatchObject({ method: 'POST', url: `${service.url}/api/v1/auth/logout-all` })
+    expect((await here.authctl('whoami')).exit).toBe(0)
+    expect(JSON.parse((await here.authctl('logout --all --json')).stdout)).toEqual({
+      context: 'default',
+      base_url: service.url,
+      email: admin.email,
+      outcome: 'signed_out',
+    })
+    expect(here.readContexts().contexts.default!.tokens).toBe(null)
+    expect((await elsewhere.authctl('whoami')).exit).toBe(4)
+    expect((await here.authctl('logout --all')).exit).toBe(4)
+
+    const { url } = await standIn((_, response) => reply(response, 404, {}))
+    await elsewhere.login(service.url)
+    const untold = { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url }
+    expect((await elsewhere.authctl('logout --all', { env: untold })).exit).toBe(7)
+    expect((await elsewhere.authctl('whoami')).exit).toBe(0)
+  })
+
   test('--dry-run of logout leaves the session alone', async () => {
     const { login, authctl } = machine()
     await login(service.url)

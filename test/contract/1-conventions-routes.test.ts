@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
 import type { ErrorCode } from '../../packages/server/src/errors.ts'
 import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
+import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { rawCall } from '../support/raw-http.ts'
@@ -20,7 +21,7 @@ import {
 
 // What decisions 1 promises of every route, asked of each one that app.ts lists: a new route is covered by being listed.
 
-const limitBytes = 64 * 1024
+const usualLimitBytes = 64 * 1024
 const routes = listRoutes().map((route) => ({ name: `${route.method} ${route.path}`, route }))
 const implying = (code: ErrorCode) => routes.filter(({ route }) => impliedErrors(route).includes(code))
 
@@ -55,15 +56,28 @@ beforeAll(async () => {
 
 /** The path of a route with these values for its parameters, or with ones that name something. */
 function pathOf(route: Route, param?: string): string {
-  return route.path.replace(
-    /\{(\w+)\}/g,
-    (_, name) => param ?? { userId: user.id, appId: app.code, organizationId: organization.id }[name as string] ?? randomUUID(),
-  )
+  const named: Record<string, string> = {
+    userId: user.id,
+    appId: app.code,
+    organizationId: organization.id,
+    namespace: 'default',
+  }
+  return route.path.replace(/\{(\w+)\}/g, (_, name) => param ?? named[name as string] ?? randomUUID())
+}
+
+/** The query fields without which a route answers nothing. */
+function requiredQueryOf(route: Route): string {
+  return route.path.endsWith('/collisions') ? '&with=default' : ''
+}
+
+function isForConsumers(route: Route): boolean {
+  return route.auth === 'consumer' || route.auth === 'consumer_or_service_account'
 }
 
 /** A token with which a route gets past authentication. */
 function tokenFor(route: Route): string | undefined {
   if (route.auth === 'public') return undefined
+  if (isForConsumers(route)) return assertionOf(app)
   return route.auth === 'user' ? tokens.user : tokens.admin
 }
 
@@ -134,7 +148,10 @@ describe('authentication', () => {
   )
 
   test.each(implying('token_expired'))('$name with an old token is 401 token_expired', async ({ route }) => {
-    expectError(await service.call(route.method, pathOf(route), { token: tokens.expired }), 'token_expired')
+    const seconds = Math.floor(service.deps.clock() / 1000)
+    const expiredAssertion = assertionOf(app, { claims: { iat: seconds - 60, exp: seconds - 1 } })
+    const token = isForConsumers(route) ? expiredAssertion : tokens.expired
+    expectError(await service.call(route.method, pathOf(route), { token }), 'token_expired')
   })
 
   test.each(implying('token_revoked'))('$name with the token of a dead session is 401 token_revoked', async ({ route }) => {
@@ -158,7 +175,8 @@ describe('authentication', () => {
     async ({ route }) => {
       const huge = 'x'.repeat(10 * 1024 * 1024)
       expectError(await service.call(route.method, pathOf(route), { body: huge }), 'token_missing')
-      expectError(await service.call(route.method, pathOf(route), { body: '{', token: tokens.revoked }), 'token_revoked')
+      const reply = await service.call(route.method, pathOf(route), { body: '{', token: tokens.revoked })
+      expectError(reply, isForConsumers(route) ? 'token_invalid' : 'token_revoked')
     },
   )
 })
@@ -179,7 +197,8 @@ describe('paths and methods', () => {
     for (const param of [randomUUID(), '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
       // Whoever is no org_admin is not told whether there is such an organization.
       const code = route.errors.includes('organization_admin_required') ? 'organization_admin_required' : 'not_found'
-      expectError(await service.call(route.method, pathOf(route, param), { token: tokenFor(route) }), code)
+      const path = `${pathOf(route, param)}?${requiredQueryOf(route)}`
+      expectError(await service.call(route.method, path, { token: tokenFor(route) }), code)
     }
   })
 
@@ -236,7 +255,8 @@ describe('paths and methods', () => {
 })
 
 describe('bodies', () => {
-  test.each(implying('payload_too_large'))('$name takes 64 KiB and no byte more', async ({ route }) => {
+  test.each(implying('payload_too_large'))('$name takes 64 KiB, or what it declares, and no byte more', async ({ route }) => {
+    const limitBytes = route.bodyLimitBytes ?? usualLimitBytes
     const most = JSON.stringify({ padding: 'x'.repeat(limitBytes - '{"padding":""}'.length) })
     expect(Buffer.byteLength(most)).toBe(limitBytes)
     const headers = { 'content-type': 'application/json', ...bearer(route) }
@@ -262,7 +282,7 @@ describe('bodies', () => {
     const types = [
       'text/plain',
       'text/json',
-      'application/x-www-form-urlencoded',
+      ...(route.formBody ? [] : ['application/x-www-form-urlencoded']),
       'multipart/form-data; boundary=x',
       'application/json; charset=utf-16',
       'application/json; charset="iso-8859-1"',
@@ -410,7 +430,8 @@ describe('queries', () => {
   test.each(routes.filter(({ route }) => route.query && 'limit' in route.query.shape))(
     '$name takes limits from 1 to 200 and its own cursors',
     async ({ route }) => {
-      const ask = (query: string) => service.call(route.method, `${pathOf(route)}?${query}`, { token: tokenFor(route) })
+      const ask = (query: string) =>
+        service.call(route.method, `${pathOf(route)}?${query}${requiredQueryOf(route)}`, { token: tokenFor(route) })
       for (const limit of ['0', '201', '-1', '1.5', '1e2', '%2B5', ' 5', '', 'abc', '0x10', '99999999999999999999', 'null']) {
         const reply = await ask(`limit=${limit}`)
         expectError(reply, 'validation_failed', limit)

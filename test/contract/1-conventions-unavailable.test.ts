@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { listRoutes } from '../../packages/server/src/app.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
-import { impliedErrors } from '../../packages/server/src/http/route.ts'
+import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
+import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import {
   ADMIN_EMAIL,
@@ -29,10 +30,15 @@ async function askAll(service: TestService, token: string): Promise<{ name: stri
       const body = route.body
         ? { email: 'a@example.com', password: PASSWORD, app_code: 'shop', refresh_token: 'grt_x', token: 'x' }
         : undefined
-      const reply = await service.call(route.method, path, { token: route.auth === 'public' ? undefined : token, body })
+      const reply = await service.call(route.method, path, { token: tokenFor(route, token), body })
       return { name: `${route.method} ${route.path}`, ms: performance.now() - started, reply }
     }),
   )
+}
+
+function tokenFor({ auth }: Route, adminToken: string): string | undefined {
+  if (auth === 'public') return undefined
+  return auth === 'consumer' || auth === 'consumer_or_service_account' ? assertionOf({ code: 'authctl' }) : adminToken
 }
 
 async function expectUnavailable(service: TestService, token: string): Promise<void> {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 const assertion = (of: Json = app) => assertionOf(of, { now: service.deps.clock() })
 const introspect = (token: unknown, options: CallOptions = {}): Promise<Reply> =>
   service.call('POST', '/auth/introspect', { token: assertion(), body: { token }, ...options })
-const form = (fields: Record<string, string> | string[][]): CallOptions => ({
+const form = (fields: Record<string, string> | [string, string][]): CallOptions => ({
   body: new URLSearchParams(fields).toString(),
   headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
 })
@@ -70,10 +70,11 @@ describe('a living token', () => {
   test('may be sent as a form, with a hint, and with fields that mean nothing here', async () => {
     const { access_token } = await someTokens()
     const type = 'application/x-www-form-urlencoded; charset=UTF-8'
-    for (const fields of [
+    const requests: Record<string, string>[] = [
       { token: access_token },
       { token: access_token, token_type_hint: 'access_token', resource: 'x', a: '' },
-    ]) {
+    ]
+    for (const fields of requests) {
       expect((await introspect(undefined, form(fields))).body.active).toBe(true)
       expect((await introspect(undefined, { ...form(fields), headers: { 'content-type': type } })).body.active).toBe(true)
       expect((await introspect(undefined, { body: fields })).body.active).toBe(true)
@@ -223,7 +224,7 @@ describe('a request that holds no token, or more than one', () => {
         ['token', 'b'],
       ],
     ])
-      expectError(await introspect(undefined, form(fields as string[][])), 'validation_failed')
+      expectError(await introspect(undefined, form(fields as [string, string][])), 'validation_failed')
     const nul = { ...form({}), body: 'token=a%00b' }
     expectError(await introspect(undefined, nul), 'invalid_json')
   })

@@ -101,6 +101,7 @@ test('npm start walks the main job on the first run, stays up, and every authctl
     /= 200 \{"hello":"ada-\w+@example\.com","app":"notes"\}/,
     '= 401 token_invalid',
     '= 403 app_access_denied',
+    '= 401 token_revoked',
   ]
   let position = 0
   for (const result of results) {

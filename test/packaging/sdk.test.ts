@@ -1,11 +1,14 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 // The SDK as a consumer gets it: packed, unpacked into node_modules, with nothing of the workspace around it.
 
@@ -43,8 +46,13 @@ function signToken(): string {
 
 function run(file: string, source: string): string {
   writeFileSync(join(folder, file), source)
-  const env = { ...process.env, JWT_ACCESS_SECRET: secret, SERVICE_APP_CODE: 'billing', TOKEN: signToken() }
-  return execFileSync(process.execPath, [join(folder, file)], { env, encoding: 'utf8' }).trim()
+  return execFileSync(process.execPath, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 20_000 }).trim()
+}
+
+/** By default nobody listens at the service's address. */
+function environment(authUrl = 'http://127.0.0.1:9') {
+  const service = { SERVICE_AUTH_URL: authUrl, JWT_ACCESS_SECRET: secret, SERVICE_APP_CODE: 'billing' }
+  return { ...process.env, ...service, TOKEN: signToken() }
 }
 
 /** What the strict compiler says about a file of a consumer who has no types but those of the package; '' when all is well. */
@@ -110,6 +118,54 @@ test('an error of the CommonJS copy is known to the ESM copy', () => {
   expect(run('copies.mjs', source)).toBe('false true')
 })
 
+test.each(['stream', 'poll', 'first poll'])(
+  'a program that has done its work ends while the feed waits on the %s',
+  async (kind) => {
+    let waiting = 0
+    const service = createServer((request, response) => {
+      const isStream = request.url!.endsWith('/stream')
+      if (kind === 'stream' && isStream) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
+      else if (kind !== 'first poll' && !isStream)
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[],"cursor":1}')
+      else response.on('close', () => {})
+      waiting += 1
+    })
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      service.closeAllConnections()
+      service.close()
+    })
+    const source = `
+    import { createAuth } from '@gatehouse/sdk'
+    const auth = createAuth()
+    const principal = await auth.verify(process.env.TOKEN)
+    setTimeout(() => console.log(principal.userId, auth.health().revocation.connected), 500)
+  `
+    writeFileSync(join(folder, 'ends.mjs'), source)
+    const env = environment(`http://127.0.0.1:${(service.address() as AddressInfo).port}`)
+    const child = spawn(process.execPath, [join(folder, 'ends.mjs')], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 8_000,
+    })
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+    const ended = await new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)))
+    expect([ended, printed.trim()]).toEqual([0, `u-1 ${kind !== 'first poll'}`])
+    expect(waiting).toBeGreaterThan(0)
+  },
+)
+
+test('the core stays small: verification and feed, minified and compressed', async () => {
+  // The bundler that builds the package.
+  const { build } = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
+  const entryPoints = [join(installed, 'dist', 'index.js')]
+  const { outputFiles } = await build({ entryPoints, bundle: true, minify: true, format: 'esm', target: 'node20', write: false })
+  expect(gzipSync(outputFiles[0].contents, { level: 9 }).length).toBeLessThan(6_800)
+})
+
 const typed = `
   import { AuthError, createAuth, definePermissions, type Auth, type PermissionName, type Principal } from '@gatehouse/sdk'
   import { optionalAuth, requireAuth, type AuthState } from '@gatehouse/sdk/koa'
@@ -126,6 +182,10 @@ const typed = `
   export const guards = [requireAuth(auth, { permissions: ['invoices:read'], anyOf: ['invoices:void'], org: 'required' }), optionalAuth(auth)]
   export const untyped: boolean = createAuth().verifySync('x').has('whatever:else')
   export type State = AuthState<Billing>
+  export const fed = createAuth({
+    revocation: { mode: 'feed', onStale: 'deny', maxStaleSec: 30 },
+    onEvent: (event) => void (event.type === 'revocation.disconnected' ? event.retryInMs.toFixed() : event.type),
+  }).health().revocation.ageSec?.toFixed()
 `
 
 test('a strict TypeScript program compiles, as ESM, as CommonJS and for a bundler', () => {
@@ -142,6 +202,8 @@ test.each([
   ['an unknown error code', `export const x = AuthError.is(null, 'TOKEN_EXPIERD')`, /TS2345/],
   ['an unknown option', `export const x = createAuth({ audience: 'billing' })`, /TS2353/],
   ['a revocation mode that does not exist', `export const x = createAuth({ revocation: { mode: 'none' } })`, /TS2322|TS2820/],
+  ['an unknown onStale', `export const x = createAuth({ revocation: { mode: 'feed', onStale: 'refuse' } })`, /TS2322|TS2820/],
+  ['an unknown event', `createAuth({ onEvent: (event) => event.type === 'revocation.lost' })`, /TS2367/],
   ['custom revocation without its question', `export const x = createAuth({ revocation: { mode: 'custom' } })`, /TS2322|TS2345/],
   ['a changed claim', `auth.verifySync('').claims.uid = 'x'`, /TS2540/],
   ['an unguarded use of a result', `export const x = auth.safeVerify('').then((result) => result.principal)`, /TS2339/],

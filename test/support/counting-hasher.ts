@@ -5,9 +5,12 @@ import type { TestService } from './service.ts'
 export class CountingHasher extends PasswordHasher {
   verified = 0
   hashed = 0
+  /** Called when a verification begins. */
+  onVerify: () => void = () => {}
 
   override verify(password: string, hash: string | null | undefined): Promise<boolean> {
     this.verified += 1
+    this.onVerify()
     return super.verify(password, hash)
   }
 

@@ -14,7 +14,7 @@ export function forgeToken(
   {
     secret = ACCESS_SECRET,
     header = {},
-  }: { secret?: string; header?: { alg?: keyof typeof hashes; [name: string]: unknown } } = {},
+  }: { secret?: string | Uint8Array; header?: { alg?: keyof typeof hashes; [name: string]: unknown } } = {},
 ): string {
   const whole = { alg: 'HS256' as const, typ: 'JWT', ...header }
   const signed = `${encode(whole)}.${encode(claims)}`

@@ -20,6 +20,7 @@ afterEach(() => {
 })
 
 const now = () => NOW * 1000
+const revocation = { mode: 'off' } as const
 
 describe('createAuth', () => {
   test('reads what it is not given from the environment', async () => {
@@ -29,7 +30,7 @@ describe('createAuth', () => {
     vi.stubEnv('JWT_ACCESS_SECRET', SECRET)
     vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', PREVIOUS_SECRET)
     vi.stubEnv('JWT_ISSUER', 'house')
-    const auth = createAuth({ now })
+    const auth = createAuth({ now, revocation })
     const claims = { aud: 'shop', app_code: 'shop', app_id: 'app-9', iss: 'house' }
     expect((await auth.verify(signToken(claims))).userId).toBe(CLAIMS.uid)
     expect((await auth.verify(signToken(claims, {}, PREVIOUS_SECRET))).userId).toBe(CLAIMS.uid)
@@ -41,7 +42,7 @@ describe('createAuth', () => {
     vi.stubEnv('SERVICE_APP_CODE', 'shop')
     vi.stubEnv('JWT_ACCESS_SECRET', PREVIOUS_SECRET)
     vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', PREVIOUS_SECRET)
-    const auth = createAuth({ appCode: 'billing', secret: SECRET, now })
+    const auth = createAuth({ appCode: 'billing', secret: SECRET, now, revocation })
     expect(auth.verifySync(signToken()).userId).toBe(CLAIMS.uid)
     expect(auth.health().kids).toEqual([createKid(SECRET)])
   })
@@ -49,10 +50,10 @@ describe('createAuth', () => {
   test('counts a variable that is set to nothing as not set', () => {
     vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', '')
     vi.stubEnv('JWT_ISSUER', '')
-    expect(createAuth({ appCode: 'billing', secret: SECRET, now }).verifySync(signToken()).userId).toBe(CLAIMS.uid)
+    expect(createAuth({ appCode: 'billing', secret: SECRET, now, revocation }).verifySync(signToken()).userId).toBe(CLAIMS.uid)
   })
 
-  const good: AuthOptions = { appCode: 'billing', secret: SECRET }
+  const good: AuthOptions = { appCode: 'billing', secret: SECRET, revocation }
   test.each<[string, object, RegExp]>([
     ['no app code', { secret: SECRET }, /SERVICE_APP_CODE/],
     ['an empty app code', { ...good, appCode: '' }, /SERVICE_APP_CODE/],
@@ -67,17 +68,31 @@ describe('createAuth', () => {
     ['an empty issuer', { ...good, issuer: '' }, /JWT_ISSUER/],
     ['an address that is no URL', { ...good, authUrl: 'auth.example.com' }, /SERVICE_AUTH_URL/],
     ['an address of another scheme', { ...good, authUrl: 'ftp://auth.example.com' }, /SERVICE_AUTH_URL/],
+    ['no address for the feed', { appCode: 'billing', secret: SECRET, revocation: { mode: 'feed' } }, /SERVICE_AUTH_URL/],
+    ['an address of a URL without a host', { ...good, authUrl: 'https://' }, /SERVICE_AUTH_URL/],
+    ['an unknown onStale', { ...good, revocation: { mode: 'feed', onStale: 'refuse' } }, /revocation/],
+    ['a maxStaleSec of nothing', { ...good, revocation: { mode: 'feed', maxStaleSec: 0 } }, /revocation/],
+    ['a maxStaleSec that is no number', { ...good, revocation: { mode: 'feed', maxStaleSec: '60' } }, /revocation/],
     ['a negative tolerance', { ...good, clockToleranceSec: -1 }, /clockToleranceSec/],
     ['a tolerance above a minute', { ...good, clockToleranceSec: 61 }, /clockToleranceSec/],
-    ['a tolerance that is no number', { ...good, clockToleranceSec: Number.NaN }, /clockToleranceSec/],
+    ['a tolerance that is not a number', { ...good, clockToleranceSec: Number.NaN }, /clockToleranceSec/],
+    ['a tolerance that is a text', { ...good, clockToleranceSec: '5' }, /clockToleranceSec/],
     ['a size limit of nothing', { ...good, maxTokenBytes: 0 }, /maxTokenBytes/],
     ['a size limit without end', { ...good, maxTokenBytes: Number.POSITIVE_INFINITY }, /maxTokenBytes/],
     ['an unknown revocation mode', { ...good, revocation: { mode: 'none' } }, /revocation/],
+    ['a revocation that is a text', { ...good, revocation: 'off' }, /revocation/],
     ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
   ])('refuses %s at once, naming the variable', (_, options, message) => {
     expect(() => createAuth(options)).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) }),
     )
+  })
+
+  test('follows revocations wherever the service is named, and says when it does not', async () => {
+    expect(createAuth({ appCode: 'billing', secret: SECRET }).health().revocation.mode).toBe('off')
+    const following = createAuth({ appCode: 'billing', secret: SECRET, authUrl: 'http://127.0.0.1:9' })
+    expect(following.health().revocation.mode).toBe('feed')
+    await following.close()
   })
 
   test('names all faults at once, and quotes no secret', () => {
@@ -87,7 +102,7 @@ describe('createAuth', () => {
       expect.unreachable()
     } catch (error) {
       const printed = inspect(error, { showHidden: true })
-      expect(printed).toMatch(/SERVICE_APP_CODE.*JWT_ACCESS_SECRET.*SERVICE_AUTH_URL/s)
+      for (const name of ['SERVICE_APP_CODE', 'JWT_ACCESS_SECRET', 'SERVICE_AUTH_URL']) expect(printed).toContain(name)
       expect(printed).not.toContain(secret)
     }
   })
@@ -142,11 +157,11 @@ describe('authenticate', () => {
 })
 
 describe('custom revocation', () => {
-  const revocation = (isCurrent: (claims: object) => unknown) => ({ revocation: { mode: 'custom', isCurrent } }) as AuthOptions
+  const custom = (isCurrent: (claims: object) => unknown) => ({ revocation: { mode: 'custom', isCurrent } }) as AuthOptions
 
   test('is asked last, with frozen claims, and only for a token that is good', async () => {
     const asked: object[] = []
-    const auth = buildAuth(revocation((claims) => asked.push(claims) > 0))
+    const auth = buildAuth(custom((claims) => asked.push(claims) > 0))
     await auth.verify(signToken())
     await auth.safeVerify(signToken({ exp: 1 }))
     expect(asked).toEqual([CLAIMS])
@@ -154,11 +169,11 @@ describe('custom revocation', () => {
   })
 
   test.each([false, undefined, 1, 'true', null])('refuses the token on the answer %j', async (answer) => {
-    await expect(buildAuth(revocation(async () => answer)).verify(signToken())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' })
+    await expect(buildAuth(custom(async () => answer)).verify(signToken())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' })
   })
 
   test('refuses the token for now when the app cannot tell, and keeps nothing of its error', async () => {
-    const fails = revocation((claims) => {
+    const fails = custom((claims) => {
       throw new TypeError(`cannot find ${JSON.stringify(claims)}`)
     })
     for (const verify of [
@@ -177,12 +192,12 @@ describe('custom revocation', () => {
   })
 
   test('answers verifySync without a promise, or not at all', () => {
-    expect(buildAuth(revocation(() => true)).verifySync(signToken()).userId).toBe(CLAIMS.uid)
-    expect(() => buildAuth(revocation(() => false)).verifySync(signToken())).toThrow(
+    expect(buildAuth(custom(() => true)).verifySync(signToken()).userId).toBe(CLAIMS.uid)
+    expect(() => buildAuth(custom(() => false)).verifySync(signToken())).toThrow(
       expect.objectContaining({ code: 'TOKEN_REVOKED' }),
     )
     for (const isCurrent of [async () => true, () => Promise.reject(new Error('late'))]) {
-      const auth = buildAuth(revocation(isCurrent))
+      const auth = buildAuth(custom(isCurrent))
       expect(() => auth.verifySync(signToken())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
     }
   })

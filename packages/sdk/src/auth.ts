@@ -3,6 +3,7 @@ import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError } from './errors.ts'
 import { nodeBuiltins } from './node-builtins.ts'
 import type { Principal } from './principal.ts'
+import { followRevocations, type RevocationFeed } from './revocation-feed.ts'
 import { TokenVerifier } from './verify-token.ts'
 
 export type VerifyResult<Name extends string = string> =
@@ -16,7 +17,13 @@ export type RequestHeaders =
 
 export interface Health {
   readonly registration: 'off'
-  readonly revocation: { readonly mode: 'off' | 'custom'; readonly connected: boolean; readonly ageSec: number | null }
+  readonly revocation: {
+    readonly mode: 'feed' | 'off' | 'custom'
+    /** Whether the feed is being followed now. */
+    readonly connected: boolean
+    /** How many seconds ago nothing was missing from it; null before it was read for the first time. */
+    readonly ageSec: number | null
+  }
   /** The ids of the accepted secrets, the current one first; through WebCrypto they are known from the first token on. */
   readonly kids: string[]
 }
@@ -41,36 +48,38 @@ export interface Auth<Name extends string = string> {
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
   const config = readConfig(options)
+  const { revocation } = config
+  const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
   // The names are a matter of types alone.
-  return new LocalAuth(config, new TokenVerifier(config, nodeBuiltins())) as unknown as Auth<Name>
+  return new LocalAuth(config, new TokenVerifier(config, nodeBuiltins(), feed), feed) as unknown as Auth<Name>
 }
+
+type IsCurrent = (claims: Claims) => boolean | Promise<boolean>
 
 /** Its fields are private, so that logging it prints no secret. */
 export class LocalAuth implements Auth {
-  readonly #revocation: Config['revocation']
+  readonly #mode: Config['revocation']['mode']
+  readonly #isCurrent: IsCurrent | undefined
   readonly #verifier: TokenVerifier
+  readonly #feed: RevocationFeed | undefined
 
-  constructor(config: Config, verifier: TokenVerifier) {
-    this.#revocation = config.revocation
+  constructor({ revocation }: Config, verifier: TokenVerifier, feed?: RevocationFeed) {
+    this.#mode = revocation.mode
+    this.#isCurrent = revocation.mode === 'custom' ? revocation.isCurrent : undefined
     this.#verifier = verifier
+    this.#feed = feed
   }
 
   async verify(token: unknown): Promise<Principal> {
     // An await that is not needed would cost a tenth of the verification.
     const principal = this.#verifier.synchronous ? this.#verifier.verifySync(token) : await this.#verifier.verify(token)
-    if (this.#revocation.mode === 'custom') {
-      const current = await askWhetherCurrent(this.#revocation.isCurrent, principal.claims)
-      if (current !== true) throw new AuthError('TOKEN_REVOKED')
-    }
+    if (this.#isCurrent) checkAnswer(await ask(this.#isCurrent, principal.claims))
     return principal
   }
 
   verifySync(token: unknown): Principal {
     const principal = this.#verifier.verifySync(token)
-    if (this.#revocation.mode === 'custom') {
-      const current = askWhetherCurrentSync(this.#revocation.isCurrent, principal.claims)
-      if (current !== true) throw new AuthError('TOKEN_REVOKED')
-    }
+    if (this.#isCurrent) checkAnswer(ask(this.#isCurrent, principal.claims))
     return principal
   }
 
@@ -88,53 +97,42 @@ export class LocalAuth implements Auth {
   }
 
   health(): Health {
-    const revocation = { mode: this.#revocation.mode, connected: false, ageSec: null }
+    const revocation = this.#feed?.health() ?? { mode: this.#mode, connected: false, ageSec: null }
     return { registration: 'off', revocation, kids: this.#verifier.kids }
   }
 
-  async close(): Promise<void> {}
-}
-
-type IsCurrent = (claims: Claims) => boolean | Promise<boolean>
-
-async function askWhetherCurrent(isCurrent: IsCurrent, claims: Claims): Promise<boolean> {
-  try {
-    return await isCurrent(claims)
-  } catch (error) {
-    throw cannotTell(error)
+  async close(): Promise<void> {
+    this.#feed?.close()
   }
 }
 
-function askWhetherCurrentSync(isCurrent: IsCurrent, claims: Claims): boolean {
-  let answer: boolean | Promise<boolean>
-  try {
-    answer = isCurrent(claims)
-  } catch (error) {
-    throw cannotTell(error)
+/** The app's answer, or its promise of one. An error of the app is named, not kept: it was made from claims and may quote them. */
+function ask(isCurrent: IsCurrent, claims: Claims): unknown {
+  const cannotTell = (error: unknown) => {
+    const name = error instanceof Error ? error.name : typeof error
+    throw new AuthError('REVOCATION_UNAVAILABLE', { hint: `revocation.isCurrent threw ${name}` })
   }
-  if (typeof answer === 'boolean') return answer
-  // Nobody will await it; its failure must not end the process.
-  Promise.resolve(answer).catch(() => {})
-  throw new AuthError('CONFIG_INVALID', { message: 'verifySync needs a revocation.isCurrent that answers without a promise' })
+  try {
+    const answer = isCurrent(claims)
+    return typeof answer === 'boolean' ? answer : Promise.resolve(answer).catch(cannotTell)
+  } catch (error) {
+    return cannotTell(error)
+  }
 }
 
-/** The error of the app is named, not kept: it was made from claims and may quote them. */
-function cannotTell(error: unknown): AuthError {
-  const name = error instanceof Error ? error.name : typeof error
-  return new AuthError('REVOCATION_UNAVAILABLE', { hint: `revocation.isCurrent threw (${name}); catch it there to see more` })
+function checkAnswer(answer: unknown): void {
+  if (answer instanceof Promise) {
+    // Nobody will await it; its failure must not end the process.
+    answer.catch(() => {})
+    throw new AuthError('CONFIG_INVALID', { message: 'verifySync needs a revocation.isCurrent without a promise' })
+  }
+  if (answer !== true) throw new AuthError('TOKEN_REVOKED')
 }
 
 /** RFC 6750 section 2.1; undefined when the caller sent no bearer token. */
 function readBearer(headers: RequestHeaders): string | undefined {
-  const value = typeof headers.get === 'function' ? headers.get('authorization') : plainHeader(headers as PlainHeaders)
-  const [, scheme, token] = /^ *([^ ]+) *(.*?) *$/s.exec(value ?? '') ?? []
-  return scheme?.toLowerCase() === 'bearer' ? token : undefined
-}
-
-type PlainHeaders = { readonly [name: string]: string | readonly string[] | undefined }
-
-function plainHeader(headers: PlainHeaders): string | undefined {
-  const value = headers.authorization ?? headers.Authorization
-  // Sent twice, joined as `Headers` joins them: not a token, and refused as such.
-  return typeof value === 'object' ? value.join(', ') : value
+  const { authorization, Authorization } = headers as Exclude<RequestHeaders, { get(name: string): unknown }>
+  const value = typeof headers.get === 'function' ? headers.get('authorization') : (authorization ?? Authorization)
+  // Sent twice, it is joined by a comma: not a token, and refused as such.
+  return /^bearer +(.*)$/is.exec(String(value ?? '').trim())?.[1]
 }

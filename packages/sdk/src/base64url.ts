@@ -34,7 +34,7 @@ export const webTextReader: TextReader = (encoded) => {
 }
 
 /** The bytes of canonical base64url, where there is no `Buffer`: only the canonical spelling comes out again as it went in. */
-export function decodeBase64url(encoded: string): Uint8Array<ArrayBuffer> | undefined {
+function decodeBase64url(encoded: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'))
     return encodeBase64url(binary) === encoded ? Uint8Array.from(binary, (character) => character.charCodeAt(0)) : undefined

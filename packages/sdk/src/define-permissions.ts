@@ -20,14 +20,10 @@ export function definePermissions<Name extends `${string}:${string}`>(
   service: string,
   permissions: Readonly<Record<Name, string>>,
 ): PermissionManifest<Name> {
-  if (typeof service !== 'string' || service === '') {
-    throw new AuthError('CONFIG_INVALID', { message: 'definePermissions: the service needs a name' })
-  }
-  for (const code of Object.keys(permissions)) {
-    if (!permissionCode.test(code)) {
-      const message = `definePermissions: "${code}" is not of the form resource:action with a-z, 0-9, _ and -`
-      throw new AuthError('CONFIG_INVALID', { message })
-    }
-  }
+  const faults = Object.keys(permissions).filter((code) => !permissionCode.test(code))
+  if (!service || faults.length > 0)
+    throw new AuthError('CONFIG_INVALID', {
+      message: `definePermissions: not service and resource:action: ${[service, ...faults]}`,
+    })
   return Object.freeze({ service, permissions: Object.freeze({ ...permissions }) })
 }

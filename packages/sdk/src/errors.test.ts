@@ -38,7 +38,7 @@ test('the hint is for the log: JSON leaves it out', () => {
     name: 'AuthError',
     code: 'TOKEN_ISSUER',
     status: 401,
-    message: 'The access token comes from another issuer',
+    message: 'token issuer',
     requestId: 'r-1',
   })
   expect(Object.keys(new AuthError('TOKEN_ALG'))).not.toContain('hint')

@@ -1,26 +1,28 @@
 /** Every way a call of this package can fail. The service's own, coarser words for a client are in `guard.ts`. */
-const errorTable = {
-  TOKEN_MISSING: [401, 'No access token was sent'],
-  TOKEN_MALFORMED: [401, 'The access token is not a well-formed JWT'],
-  TOKEN_TOO_LARGE: [401, 'The access token is too large'],
-  TOKEN_ALG: [401, 'The access token is not of the accepted kind'],
-  TOKEN_SIGNATURE: [401, 'The signature of the access token does not match'],
-  TOKEN_EXPIRED: [401, 'The access token has expired'],
-  TOKEN_NOT_YET_VALID: [401, 'The access token is not valid yet'],
-  TOKEN_ISSUER: [401, 'The access token comes from another issuer'],
-  TOKEN_AUDIENCE: [401, 'The access token was issued for another audience'],
-  TOKEN_CLAIMS: [401, 'A claim of the access token is missing or wrong'],
-  TOKEN_REVOKED: [401, 'The access token was revoked'],
-  APP_MISMATCH: [401, 'The access token was issued for another app'],
-  PERMISSION_DENIED: [403, 'The user may not do this'],
-  REVOCATION_UNAVAILABLE: [503, 'Whether the access token was revoked cannot be told now'],
-  SERVICE_UNREACHABLE: [503, 'The login service cannot be reached'],
-  SERVICE_REJECTED: [502, 'The login service refused the call'],
-  PRUNE_LIMIT: [409, 'Registering would remove more permissions than allowed'],
-  CONFIG_INVALID: [500, 'The configuration is invalid'],
-} as const satisfies Record<string, readonly [status: number, message: string]>
+export type AuthErrorCode =
+  | 'TOKEN_MISSING'
+  | 'TOKEN_MALFORMED'
+  | 'TOKEN_TOO_LARGE'
+  | 'TOKEN_ALG'
+  | 'TOKEN_SIGNATURE'
+  | 'TOKEN_EXPIRED'
+  | 'TOKEN_NOT_YET_VALID'
+  | 'TOKEN_ISSUER'
+  | 'TOKEN_AUDIENCE'
+  | 'TOKEN_CLAIMS'
+  | 'TOKEN_REVOKED'
+  | 'APP_MISMATCH'
+  | keyof typeof statuses
 
-export type AuthErrorCode = keyof typeof errorTable
+/** Of the codes that are not about the token; the others are 401. */
+const statuses = {
+  PERMISSION_DENIED: 403,
+  REVOCATION_UNAVAILABLE: 503,
+  SERVICE_UNREACHABLE: 503,
+  SERVICE_REJECTED: 502,
+  PRUNE_LIMIT: 409,
+  CONFIG_INVALID: 500,
+} as const
 
 // In the registry of symbols, so that two copies of this package (ESM beside CJS, two versions) know each other's errors.
 const brand = Symbol.for('gatehouse.AuthError')
@@ -43,16 +45,16 @@ export class AuthError extends Error {
   /** Whether the same call may succeed a little later. */
   readonly retryable: boolean
 
-  constructor(code: AuthErrorCode, details: { message?: string; hint?: string; requestId?: string } = {}) {
-    const [status, message] = errorTable[code]
-    super(details.message ?? message)
+  constructor(code: AuthErrorCode, { message, ...details }: { message?: string; hint?: string; requestId?: string } = {}) {
+    // The words of the code: a table of sentences would weigh as much as all the claim checks.
+    super(message ?? code.toLowerCase().replaceAll('_', ' '))
+    const status = (statuses as Partial<Record<AuthErrorCode, number>>)[code] ?? 401
     this.code = code
     this.status = status
     this.headers = responseHeaders(code, status)
     this.retryable = status === 503
-    // Declared, not defined: an error without them prints shorter.
-    if (details.hint !== undefined) this.hint = details.hint
-    if (details.requestId !== undefined) this.requestId = details.requestId
+    // Only what there is: an error without them prints shorter.
+    Object.assign(this, details)
     Object.defineProperty(this, brand, { value: true })
   }
 
@@ -72,8 +74,6 @@ export class AuthError extends Error {
 function responseHeaders(code: AuthErrorCode, status: number): Readonly<Record<string, string>> {
   if (status === 503) return { 'Retry-After': '1' }
   // RFC 6750 section 3: a challenge has at least one parameter; without credentials it names no error.
-  if (code === 'TOKEN_MISSING') return { 'WWW-Authenticate': 'Bearer realm="gatehouse"' }
-  if (status === 401) return { 'WWW-Authenticate': 'Bearer realm="gatehouse", error="invalid_token"' }
-  if (status === 403) return { 'WWW-Authenticate': 'Bearer realm="gatehouse", error="insufficient_scope"' }
-  return {}
+  const error = code === 'TOKEN_MISSING' ? '' : `, error="${status === 401 ? 'invalid_token' : 'insufficient_scope'}"`
+  return status < 404 ? { 'WWW-Authenticate': `Bearer realm="gatehouse"${error}` } : {}
 }

@@ -60,18 +60,18 @@ export function refusalFor(error: unknown, requestId: string | undefined): Refus
   if (!AuthError.is(error)) return undefined
   const words = wireWords(error)
   if (words === undefined) return undefined
-  const [code, title] = words
-  const { status, headers, message } = error
+  const [code, title, detail = title] = words
+  const { status, headers } = error
   const shownId = requestId !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
-  return { status, headers, body: { status, code, title, detail: `${message}.`, ...shownId } }
+  return { status, headers, body: { status, code, title, detail: `${detail}.`, ...shownId } }
 }
 
-function wireWords({ code, status }: AuthError): [code: string, title: string] | undefined {
-  if (code === 'TOKEN_MISSING') return ['token_missing', 'Access token is missing']
+function wireWords({ code, status }: AuthError): [code: string, title: string, detail?: string] | undefined {
+  if (code === 'TOKEN_MISSING') return ['token_missing', 'Access token is missing', 'No access token was sent']
   if (code === 'TOKEN_EXPIRED') return ['token_expired', 'Access token has expired']
   if (code === 'TOKEN_REVOKED') return ['token_revoked', 'Access token was revoked']
   if (status === 401) return ['token_invalid', 'Access token is not valid']
-  if (status === 403) return ['permission_denied', 'Permission denied']
+  if (status === 403) return ['permission_denied', 'Permission denied', 'The user may not do this']
   if (status === 503) return ['unavailable', 'Service is unavailable']
   return undefined
 }

@@ -1,6 +1,6 @@
 export { type Auth, createAuth, type Health, type RequestHeaders, type VerifyResult } from './auth.ts'
 export type { Claims } from './claims.ts'
-export type { AuthOptions, RevocationOptions } from './config.ts'
+export type { AuthEvent, AuthOptions, FeedOptions, RevocationOptions } from './config.ts'
 export { definePermissions, type PermissionManifest, type PermissionName } from './define-permissions.ts'
 export { AuthError, type AuthErrorCode } from './errors.ts'
 export type { Principal } from './principal.ts'

@@ -23,9 +23,12 @@ export interface NodeBuiltins {
  * Asked for at run time: an `import` of `node:crypto` would stop bundlers for Workers, Deno and browsers.
  */
 export function nodeBuiltins(): NodeBuiltins | undefined {
-  const hash = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash
-  const Buffer = globalThis.process?.getBuiltinModule?.('node:buffer')?.Buffer
+  const hash = builtin('node:crypto')?.hash
+  const Buffer = builtin('node:buffer')?.Buffer
   // Runtimes that imitate Node may lack either.
   if (!hash || !Buffer || !('base64urlWrite' in Buffer.prototype)) return undefined
   return { hash, utf8Bytes: (text) => Buffer.from(text, 'utf8'), allocate: (size) => Buffer.alloc(size) as TokenBuffer }
 }
+
+/** A module of Node by its name, where there is one. */
+export const builtin = ((name: string) => globalThis.process?.getBuiltinModule?.(name)) as typeof process.getBuiltinModule

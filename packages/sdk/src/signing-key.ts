@@ -1,4 +1,4 @@
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { encodeBase64url } from './base64url.ts'
 import type { NodeBuiltins, TokenBuffer } from './node-builtins.ts'
 
 /** A secret made ready to check HS256 signatures with. */
@@ -50,17 +50,21 @@ export class NodeSigningKey implements SigningKey {
 
   /** Whether what follows the dot at `end` signs what stands before it, and all of it is ASCII. */
   matches(token: string, end: number): boolean {
-    if (token.length - end - 1 !== SIGNATURE_CHARACTERS) return false
     if (this.#inner.utf8Write(token, BLOCK_BYTES) !== token.length) return false
     this.#signed[end] ??= this.#inner.subarray(0, BLOCK_BYTES + end)
     this.#outer.latin1Write(this.#hash('sha256', this.#signed[end], 'binary'), BLOCK_BYTES)
-    const wanted = this.#hash('sha256', this.#outer, 'base64url')
-    // Compared as text, which refuses spare bits in the last character too, and to the end wherever it differs, so that
-    // time tells nothing. `timingSafeEqual` would need both in buffers, a twentieth of the whole verification.
-    let difference = 0
-    for (let i = 0; i < SIGNATURE_CHARACTERS; i += 1) difference |= wanted.charCodeAt(i) ^ token.charCodeAt(end + 1 + i)
-    return difference === 0
+    return isSignature(this.#hash('sha256', this.#outer, 'base64url'), token, end)
   }
+}
+
+/**
+ * Compared as text, which refuses spare bits in the last character too, and to the end wherever it differs, so that
+ * time tells nothing. `timingSafeEqual` would need both in buffers, a twentieth of the whole verification.
+ */
+function isSignature(wanted: string, token: string, end: number): boolean {
+  let difference = token.length - end - 1 - SIGNATURE_CHARACTERS
+  for (let i = 0; i < SIGNATURE_CHARACTERS; i += 1) difference |= wanted.charCodeAt(i) ^ token.charCodeAt(end + 1 + i)
+  return difference === 0
 }
 
 type WebHmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
@@ -78,18 +82,53 @@ export class WebSigningKey implements SigningKey {
   }
 
   static async open(secret: string): Promise<WebSigningKey> {
-    const { subtle } = crypto
-    const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-    const key = await subtle.importKey('raw', utf8(secret), algorithm, false, ['verify'])
-    const digest = new Uint8Array(await subtle.digest('SHA-256', utf8(keyIdText(secret))))
-    const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
-    return new WebSigningKey(hex.slice(0, KEY_ID_DIGITS), key)
+    return new WebSigningKey(await webKeyId(secret), await webHmacKey(utf8(secret)))
   }
 
   async matches(token: string, end: number): Promise<boolean> {
-    const signature = decodeBase64url(token.slice(end + 1))
-    return signature !== undefined && (await crypto.subtle.verify('HMAC', this.#key, signature, utf8(token.slice(0, end))))
+    return isSignature(encodeBytes(await webHmac(this.#key, token.slice(0, end))), token, end)
   }
+}
+
+async function webKeyId(secret: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(keyIdText(secret))))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+    .slice(0, KEY_ID_DIGITS)
+}
+
+function webHmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<WebHmacKey> {
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+}
+
+async function webHmac(key: WebHmacKey, text: string): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, utf8(text)))
+}
+
+interface Consumer {
+  readonly secrets: readonly string[]
+  readonly appCode: string
+  readonly now: () => number
+}
+
+/**
+ * What a consumer shows to the service (decisions 6): a JWT that lives for a minute, signed with
+ * HKDF-SHA-256(secret, no salt, "gatehouse-consumer", 32 bytes), which is two HMACs (RFC 5869).
+ */
+export async function signAssertion(secret: string, { secrets, appCode, now }: Consumer): Promise<string> {
+  const pseudoRandomKey = await webHmac(await webHmacKey(new Uint8Array(DIGEST_BYTES)), secret)
+  const key = await webHmac(await webHmacKey(pseudoRandomKey), 'gatehouse-consumer\x01')
+  const encode = (part: object) => encodeBase64url(JSON.stringify(part))
+  const header = { alg: 'HS256', typ: 'consumer+jwt', kid: await webKeyId(secret) }
+  // Half of its minute lies behind, for the clock of the service may be ahead or behind.
+  const iat = Math.floor(now() / 1000) - 30
+  const claims = { sub: appCode, iat, exp: iat + 60, kids: await Promise.all(secrets.map(webKeyId)) }
+  const signed = `${encode(header)}.${encode(claims)}`
+  return `${signed}.${encodeBytes(await webHmac(await webHmacKey(key), signed))}`
+}
+
+function encodeBytes(bytes: Uint8Array): string {
+  return encodeBase64url(String.fromCharCode(...bytes))
 }
 
 function utf8(text: string): Uint8Array<ArrayBuffer> {

@@ -49,8 +49,9 @@ export function signToken(claims: object | string = {}, header: object = {}, sec
   return signParts(encode({ alg: 'HS256', typ: 'JWT', kid: createKid(secret), ...header }), encode(payload), secret)
 }
 
-/** The public verifier with the clock of the tests, on Node or through WebCrypto. */
+/** The public verifier, without the feed, with the clock of the tests, on Node or through WebCrypto. */
 export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
-  const config = readConfig({ secret: SECRET, appCode: 'billing', issuer: 'gatehouse', now: () => NOW * 1000, ...options })
+  const usual: AuthOptions = { secret: SECRET, appCode: 'billing', issuer: 'gatehouse', revocation: { mode: 'off' } }
+  const config = readConfig({ ...usual, now: () => NOW * 1000, ...options })
   return new LocalAuth(config, new TokenVerifier(config, platform === 'node' ? nodeBuiltins() : undefined))
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import { AuthError } from './errors.ts'
 import type { NodeBuiltins } from './node-builtins.ts'
 import { TokenPrincipal } from './principal.ts'
+import type { RevocationFeed } from './revocation-feed.ts'
 import { NodeSigningKey, type SigningKey, WebSigningKey } from './signing-key.ts'
 
 /** Where the parts of a token lie, and the keys that may have signed it. */
@@ -16,19 +17,21 @@ interface Layout<Key> {
 const wellFormed = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
- * Verifies access tokens, all but their revocation, in the order of `docs/tokens.md`:
- * size, header, signature, claims, app. Nothing of a token is believed before its signature has been checked.
+ * Verifies access tokens, all but what the app itself is asked, in the order of `docs/tokens.md`:
+ * size, header, signature, claims, app, revocation. Nothing of a token is believed before its signature has been checked.
  */
 export class TokenVerifier {
   readonly #config: Config
+  readonly #feed: Pick<RevocationFeed, 'check'> | undefined
   readonly #payloads = new PayloadParser()
   readonly #readText: TextReader
   readonly #nodeKeys: readonly NodeSigningKey[] | undefined
   #webKeys: readonly WebSigningKey[] | undefined
 
-  /** Without `node`, WebCrypto is used, and `verifySync` is not to be had. */
-  constructor(config: Config, node: NodeBuiltins | undefined) {
+  /** Without `node`, WebCrypto is used, and `verifySync` is not to be had. `feed` refuses what was revoked. */
+  constructor(config: Config, node: NodeBuiltins | undefined, feed?: Pick<RevocationFeed, 'check'>) {
     this.#config = config
+    this.#feed = feed
     this.#readText = node ? nodeTextReader(node, config.maxTokenBytes) : webTextReader
     this.#nodeKeys = node && config.secrets.map((secret) => new NodeSigningKey(node, secret, config.maxTokenBytes))
   }
@@ -44,7 +47,7 @@ export class TokenVerifier {
   }
 
   verifySync(token: unknown): TokenPrincipal {
-    if (this.#nodeKeys === undefined) throw new AuthError('CONFIG_INVALID', { message: 'verifySync needs Node; use verify here' })
+    if (this.#nodeKeys === undefined) throw new AuthError('CONFIG_INVALID', { message: 'verifySync needs Node' })
     checkSize(token, this.#config)
     const { keys, payloadStart, payloadEnd } = layOut(token, this.#nodeKeys, this.#readText)
     let signed = false
@@ -70,17 +73,18 @@ export class TokenVerifier {
   #principal(encodedPayload: string): TokenPrincipal {
     const text = this.#readText(encodedPayload)
     const payload = text === undefined ? undefined : this.#payloads.parse(text)
-    if (payload === undefined) throw malformed('the payload is not a JSON object in base64url')
+    if (payload === undefined) throw malformed('payload')
     const { claims, lists } = checkClaims(payload, this.#config)
+    this.#feed?.check(claims)
     return new TokenPrincipal(claims, lists)
   }
 }
 
 function checkSize(token: unknown, { maxTokenBytes }: Config): asserts token is string {
   if (token === undefined || token === null || token === '') throw new AuthError('TOKEN_MISSING')
-  if (typeof token !== 'string') throw malformed('the token is not a string')
+  if (typeof token !== 'string') throw malformed('token')
   // Characters are bytes here: a token that holds anything but ASCII is refused further on.
-  if (token.length > maxTokenBytes) throw new AuthError('TOKEN_TOO_LARGE', { hint: `it has more than ${maxTokenBytes} bytes` })
+  if (token.length > maxTokenBytes) throw new AuthError('TOKEN_TOO_LARGE', { hint: `maxTokenBytes is ${maxTokenBytes}` })
 }
 
 function layOut<Key extends SigningKey>(token: string, keys: readonly Key[], readText: TextReader): Layout<Key> {
@@ -91,32 +95,25 @@ function layOut<Key extends SigningKey>(token: string, keys: readonly Key[], rea
     if (payloadEnd >= payloadStart && token.startsWith(key.prefix)) return { payloadStart, payloadEnd, keys: [key] }
   }
 
-  if (!wellFormed.test(token)) throw malformed('the token is not three parts of base64url')
+  if (!wellFormed.test(token)) throw malformed('token')
   const headerEnd = token.indexOf('.')
   const header = parseObject(readText(token.slice(0, headerEnd)) ?? '')
-  if (header === undefined) throw malformed('the header is not a JSON object in base64url')
-  checkHeader(header)
-  const named = keys.find((key) => key.kid === header.kid)
+  if (header === undefined) throw malformed('header')
+  const { alg, typ = 'JWT', kid, crit, b64 } = header
+  if (alg !== 'HS256' || typ !== 'JWT' || crit !== undefined || b64 !== undefined)
+    throw new AuthError('TOKEN_ALG', { hint: 'alg must be HS256, typ JWT or absent; no crit, no b64' })
+  const named = keys.find((key) => key.kid === kid)
   // A kid is a hint, not a claim: without a known one, any accepted secret may have signed.
   return { payloadStart: headerEnd + 1, payloadEnd, keys: named ? [named] : keys }
 }
 
-function checkHeader(header: Record<string, unknown>): void {
-  if (header.alg !== 'HS256') throw new AuthError('TOKEN_ALG', { hint: 'alg must be HS256' })
-  if (header.typ !== undefined && header.typ !== 'JWT') throw new AuthError('TOKEN_ALG', { hint: 'typ must be JWT, or left out' })
-  if (header.crit !== undefined || header.b64 !== undefined) {
-    throw new AuthError('TOKEN_ALG', { hint: 'crit and b64 are not accepted' })
-  }
-}
-
 /** A token that is no token at all is told from a forged one, for whoever reads the log. */
 function wrongSignature(token: string): AuthError {
-  if (!wellFormed.test(token)) return malformed('the token is not three parts of base64url')
-  return new AuthError('TOKEN_SIGNATURE', {
-    hint: 'it is forged, or JWT_ACCESS_SECRET is not that of the service',
-  })
+  return wellFormed.test(token)
+    ? new AuthError('TOKEN_SIGNATURE', { hint: 'forged, or JWT_ACCESS_SECRET is not that of the service' })
+    : malformed('token')
 }
 
-function malformed(hint: string): AuthError {
-  return new AuthError('TOKEN_MALFORMED', { hint })
+function malformed(part: 'token' | 'header' | 'payload'): AuthError {
+  return new AuthError('TOKEN_MALFORMED', { hint: `the ${part}` })
 }

@@ -21,8 +21,11 @@ import { authenticateConsumer } from './resources/consumers/authenticate-consume
 import { consumerRoutes } from './resources/consumers/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
+import { permissionRoutes } from './resources/permissions/routes.ts'
+import { poolRoutes } from './resources/pools/routes.ts'
 import { takeAttempt } from './resources/rate-limits/take-attempt.ts'
 import { revocationRoutes } from './resources/revocations/routes.ts'
+import { roleRoutes } from './resources/roles/routes.ts'
 import { secondFactorRoutes } from './resources/second-factors/routes.ts'
 import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
@@ -50,9 +53,12 @@ export function listRoutes(): Route[] {
     ...appRoutes,
     ...appAccessRoutes,
     ...userRoutes,
+    ...poolRoutes,
     ...secondFactorRoutes,
     ...organizationRoutes,
     ...invitationRoutes,
+    ...roleRoutes,
+    ...permissionRoutes,
     ...serviceAccountRoutes,
     ...auditRoutes,
     ...revocationRoutes,

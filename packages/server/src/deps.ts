@@ -121,7 +121,7 @@ export function listenFor(deps: Deps, channel: Channel, ears: Ears): Listener | 
  */
 export async function lockUntilCommit(
   deps: Deps,
-  kind: 'email' | 'organization' | 'bootstrap' | 'system_admins' | 'revocations',
+  kind: 'email' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations',
   name = '',
 ): Promise<void> {
   if (!deps.db.isTransaction) throw new Error('a lock needs a transaction')

@@ -102,9 +102,15 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
           },
         }
       : {}),
-    ...(route.body ? { requestBody: { required: true, content: bodyContent(route.body, route.formBody) } } : {}),
+    ...(route.body
+      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route.body, route.formBody) } }
+      : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
+}
+
+function bodyNote({ bodyLimitBytes }: Route) {
+  return bodyLimitBytes === undefined ? {} : { description: `At most ${bodyLimitBytes / 1024 / 1024} MiB` }
 }
 
 function bodyContent(schema: z.ZodType, takesForms = false) {

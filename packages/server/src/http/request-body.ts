@@ -1,29 +1,40 @@
-import type { Context } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../errors.ts'
 
-const limitBytes = 64 * 1024
+const usualLimitBytes = 64 * 1024
 const maxDepth = 32
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
+const collectors = new Map<number, Middleware>()
+
 // koa-body collects the bytes and keeps the bounds. It is asked for latin1 text, one character per byte, so that UTF-8 is judged
 // strictly here (it would put replacement characters into passwords), and so that a `__proto__` stays the plain member it is.
-const collect = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: ['application/json', 'application/x-www-form-urlencoded'],
-  encoding: 'latin1',
-  textLimit: limitBytes,
-  onError(error) {
-    throw error
-  },
-})
+function collectorOf(limitBytes: number): Middleware {
+  const known = collectors.get(limitBytes)
+  if (known) return known
+  const collector = koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['application/json', 'application/x-www-form-urlencoded'],
+    encoding: 'latin1',
+    textLimit: limitBytes,
+    onError(error) {
+      throw error
+    },
+  })
+  collectors.set(limitBytes, collector)
+  return collector
+}
 
 /** The JSON object in the body, or the fields of a form where one is taken; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
-export async function readBody(ctx: Context, { form = false } = {}): Promise<Record<string, unknown>> {
+export async function readBody(
+  ctx: Context,
+  { form = false, limitBytes = usualLimitBytes } = {},
+): Promise<Record<string, unknown>> {
   const { headers } = ctx.req
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return {}
@@ -33,7 +44,7 @@ export async function readBody(ctx: Context, { form = false } = {}): Promise<Rec
   if (!isOurs || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
   // Bodies are small: unpacking them would only give work to whoever sends broken or bloated ones.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
-  await collect(ctx, async () => {})
+  await collectorOf(limitBytes)(ctx, async () => {})
   const bytes = (ctx.request as { body?: unknown }).body
   if (typeof bytes !== 'string' || bytes === '') return {}
   return isForm ? parseForm(bytes) : parseObject(Buffer.from(bytes, 'latin1'))

@@ -56,6 +56,8 @@ export interface Route {
   body?: z.ZodType
   /** The body may be `application/x-www-form-urlencoded` too. */
   formBody?: boolean
+  /** The largest body that it takes; 64 KiB unless told. */
+  bodyLimitBytes?: number
   /** The headers that it reads. */
   headers?: z.ZodObject
   /** Answers with server-sent events, for as long as both sides like. */

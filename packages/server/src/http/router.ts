@@ -28,6 +28,7 @@ export interface Routing {
 }
 
 const noQuery = z.strictObject({})
+const lastWordsMs = 500
 
 /** Mounts routes below a prefix: limit, authenticate, read the body, validate, handle, in that order. */
 export function createRouting(deps: Deps, prefix: string, routes: readonly Route[], options: RouterOptions): Routing {
@@ -70,7 +71,7 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
-    const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false }) : {}
+    const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const request = { caller, bearer, params, query, body, headers, rawBody, origin: ctx.state.origin }
@@ -95,6 +96,8 @@ function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   ctx.respond = false
   ctx.res.flushHeaders()
   if (ctx.method === 'HEAD') stream.destroy()
+  // The end of a stream is not held up by a reader that takes nothing.
+  stream.once('end', () => setTimeout(() => ctx.res.destroy(), lastWordsMs).unref())
   pipeline(stream, ctx.res, () => {})
 }
 

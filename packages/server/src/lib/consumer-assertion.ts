@@ -20,7 +20,7 @@ const kidForm = /^[0-9a-f]{8}$/
 const maxAppCode = 100
 
 /** The key that a consumer signs its assertions with: not the secret itself, so that an assertion is never mistaken for a token. */
-export function assertionKeyOf(secret: string): KeyObject {
+function assertionKeyOf(secret: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)))
 }
 

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { normalizeDomainRule, normalizeEmail } from './email.ts'
-import { decodeCursor } from './keyset.ts'
+import { decodeCursor, isNameKey, nameOfKey } from './keyset.ts'
 import { redirectRuleFault } from './redirect-url.ts'
 import { isUuid } from './uuid.ts'
 
-// The fields that more than one schema has, with the bounds of decisions 1: names 200 characters, other strings 2,000, lists 200.
+// The fields that more than one schema has, with the bounds of decisions 1: names 200 characters, other strings 2,000, lists 200 and
+// those of permissions 5,000.
 
 export const MAX_NAME = 200
 export const MAX_TEXT = 2_000
 export const MAX_LIST = 200
+export const MAX_PERMISSIONS = 5_000
 const maxCode = 100
 
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
@@ -120,6 +122,22 @@ export const pageQuery = {
     .transform((cursor, context) => {
       const key = decodeCursor(cursor, isUuid)
       if (key !== undefined) return key
+      context.addIssue({ code: 'custom', message: 'is no cursor of this list' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({ description: '`next_cursor` of the page before' }),
+}
+
+/** The same for a list by name; its cursors are those of `withPageByName`. */
+export const pageByNameQuery = {
+  limit: pageQuery.limit,
+  cursor: z
+    .string()
+    .max(500)
+    .transform((cursor, context) => {
+      const key = decodeCursor(cursor, isNameKey)
+      if (key !== undefined) return nameOfKey(key)
       context.addIssue({ code: 'custom', message: 'is no cursor of this list' })
       return z.NEVER
     })

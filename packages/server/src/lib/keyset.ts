@@ -29,3 +29,18 @@ export function decodeCursor(cursor: string, isKey: (text: string) => boolean): 
   const key = Buffer.from(cursor, 'base64url').toString('utf8')
   return isKey(key) && Buffer.from(key).toString('base64url') === cursor ? key : undefined
 }
+
+const namePrefix = 'name:'
+
+/** The key of a row in a list by name. The prefix tells it from a text that nobody gave out. */
+export function nameKeyOf(name: string): string {
+  return namePrefix + name
+}
+
+export function isNameKey(text: string): boolean {
+  return text.startsWith(namePrefix)
+}
+
+export function nameOfKey(key: string): string {
+  return key.slice(namePrefix.length)
+}

@@ -29,6 +29,7 @@ const usualLimits: HubLimits = { streams: 10_000, waitingBytes: 256 * 1024, hear
 const sliceSize = 100
 /** Streams that catch up from the database at once: after a restart all of them come back, and logins need connections too. */
 const readersAtOnce = 2
+const lastWordsMs = 500
 const opening = Buffer.from(': open\n\n')
 const heartbeat = Buffer.from(': heartbeat\n\n')
 
@@ -39,6 +40,7 @@ export class ConsumerStream extends Readable {
   sentThrough = 0
   isLive = false
   readonly #waitingBytes: number
+  #isFinished = false
   #hasRead = true
   #onRead: (() => void) | undefined
 
@@ -51,7 +53,7 @@ export class ConsumerStream extends Readable {
 
   /** Writes, or drops the reader when too much waits for it already. */
   send(chunk: Buffer): void {
-    if (this.destroyed || chunk.length === 0) return
+    if (this.destroyed || this.#isFinished || chunk.length === 0) return
     if (this.readableLength > 0 && this.readableLength + chunk.length > this.#waitingBytes) this.destroy()
     else this.push(chunk)
   }
@@ -71,11 +73,12 @@ export class ConsumerStream extends Readable {
     this.#hasRead = false
   }
 
-  /** Ends the answer; what a slow reader has not taken yet, it reads from the database when it comes back. */
+  /** Ends the answer. A reader that does not take the rest at once reads it from the database when it comes back. */
   finish(): void {
-    if (this.destroyed) return
-    if (this.readableLength === 0) this.push(null)
-    else this.destroy()
+    if (this.destroyed || this.#isFinished) return
+    this.#isFinished = true
+    this.push(null)
+    setTimeout(() => this.destroy(), lastWordsMs).unref()
   }
 
   override _read(): void {
@@ -162,6 +165,8 @@ export class RevocationHub {
         if (written % sliceSize === 0) await nextTurn()
       }
     }
+    // Readers take what is there before the next portion comes.
+    await nextTurn()
   }
 
   /** Whose streams are open, each app and set of secrets once. */

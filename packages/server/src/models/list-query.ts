@@ -1,5 +1,5 @@
 import type { Model, QueryBuilder } from 'objection'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
+import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
 /** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
 export async function withPage<M extends Model & { id: string }>(
@@ -10,6 +10,18 @@ export async function withPage<M extends Model & { id: string }>(
   if (request.cursor !== undefined) query.where(idColumn, '<', request.cursor)
   const rows = await query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
   return pageOf(rows as M[], request, (row) => row.id)
+}
+
+/** Reads one page of a query by keyset over a name or code, in the order of its characters' codes on both databases. */
+export async function withPageByName<M extends Model, K extends keyof M & string>(
+  query: QueryBuilder<M, M[]>,
+  request: PageRequest,
+  column: K,
+): Promise<Page<M>> {
+  const ordered = query.knex().client.config.client === 'pg' ? '?? collate "C"' : '??'
+  if (request.cursor !== undefined) query.whereRaw(`${ordered} > ?`, [column, request.cursor])
+  const rows = await query.orderByRaw(ordered, [column]).limit(rowsToRead(request))
+  return pageOf(rows as M[], request, (row) => nameKeyOf(String(row[column])))
 }
 
 /** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */

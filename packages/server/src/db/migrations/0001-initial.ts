@@ -13,6 +13,11 @@ function owner(t: Knex.CreateTableBuilder, column: string, table: string): Knex.
   return t.uuid(column).references('id').inTable(table).onDelete('CASCADE')
 }
 
+/** A pool's name, in the order of its characters' codes on both databases; Postgres would order it by the language of the server. */
+function poolName(db: Knex, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
+  return t.specificType(column, db.client.config.client === 'pg' ? 'text collate "C"' : 'text')
+}
+
 export async function up(db: Knex): Promise<void> {
   await createOrganizationsAndRoles(db)
   await createApps(db)
@@ -105,20 +110,21 @@ async function createUsers(db: Knex): Promise<void> {
     t.text('password_hash')
     t.text('first_name')
     t.text('last_name')
-    t.text('namespace').notNullable()
+    poolName(db, t, 'namespace').notNullable()
     t.text('status').notNullable().defaultTo('active').checkIn(['active', 'suspended', 'deleted'])
     // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= min_token_version here and at user_apps.
     t.integer('token_version').notNullable().defaultTo(0)
     t.integer('min_token_version').notNullable().defaultTo(0)
     t.bigInteger('deleted_at')
     stamps(t)
-    t.index(['namespace', 'id'])
   })
+  // Lists the users of a pool, counts them and steps through the pools, each off the index alone.
+  await db.raw("create index users_namespace_live on users (namespace, id) where status <> 'deleted'")
   // Serves every search by address, and is the last line of defence for "unique per pool"; a deleted user's address is free.
   await db.raw("create unique index users_email_namespace_live on users (email, namespace) where status <> 'deleted'")
   await db.schema.createTable('user_namespaces', (t) => {
     owner(t, 'user_id', 'users').notNullable()
-    t.text('namespace').notNullable()
+    poolName(db, t, 'namespace').notNullable()
     t.bigInteger('created_at').notNullable()
     t.primary(['user_id', 'namespace'])
     t.index(['namespace', 'user_id'])

@@ -4,7 +4,7 @@ import { deleteApp } from './delete-app.ts'
 import { getApp } from './get-app.ts'
 import { listApps } from './list-apps.ts'
 import { presentApp } from './present.ts'
-import { appPage, appParams, appRecord, createAppBody, deleteAppQuery, listAppsQuery, updateAppBody } from './schema.ts'
+import { appPage, appParams, appRecord, createAppBody, deleteAppQuery, listAppsQuery, updateAppBody, updatedApp } from './schema.ts'
 import { updateApp } from './update-app.ts'
 
 const tag = 'Apps'
@@ -51,12 +51,16 @@ export const appRoutes: Route[] = [
     path: '/admin/apps/{appId}',
     tag,
     summary: 'Change settings of an app',
+    description: 'Setting its pools answers with `warnings` when users of more than one of them share e-mails.',
     auth: 'system_admin',
     params: appParams,
     body: updateAppBody,
-    responses: { 200: appRecord },
+    responses: { 200: updatedApp },
     errors: ['code_immutable', 'built_in'],
-    handle: async (deps, { params, body, ...actor }) => ok(presentApp(await updateApp(deps, params.appId, body, actor))),
+    handle: async (deps, { params, body, ...actor }) => {
+      const { app, warnings } = await updateApp(deps, params.appId, body, actor)
+      return ok({ ...presentApp(app), ...(warnings.length > 0 ? { warnings } : {}) })
+    },
   }),
   route({
     method: 'DELETE',

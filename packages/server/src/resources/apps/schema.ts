@@ -129,3 +129,20 @@ export const appRecord = z
   .meta({ id: 'App' })
 
 export const appPage = page(appRecord)
+
+/** An app after a PATCH: of pools whose users share e-mails its caller is warned. */
+export const updatedApp = appRecord
+  .extend({
+    warnings: z
+      .array(
+        z.object({
+          code: z.literal('email_collisions'),
+          namespaces: z.array(z.string()).meta({ description: 'Two pools of the app; the user of the first is the one found' }),
+          count: z.int().meta({ description: 'E-mails that have a user in each, among the first 1,000 shared ones' }),
+          message: z.string(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'Only when there are any' }),
+  })
+  .meta({ id: 'UpdatedApp' })

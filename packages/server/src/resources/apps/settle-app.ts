@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, keptFromDeletion } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { App, StoredWebhook } from '../../models/app.ts'
@@ -96,7 +96,9 @@ async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> 
 }
 
 async function assertOrganizationRoles(deps: Deps, codes: readonly string[]): Promise<void> {
-  const known: string[] = await deps.db('roles').whereIn('code', codes).andWhere('scope', 'org').pluck('code')
+  // Kept until the app names them; nothing in the database says that it does.
+  const named = keptFromDeletion(deps, deps.db('roles').whereIn('code', codes).andWhere('scope', 'org'))
+  const known: string[] = await named.pluck('code')
   codes.forEach((code, index) => {
     if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')
   })

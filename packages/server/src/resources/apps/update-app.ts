@@ -1,20 +1,34 @@
 import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
-import type { UpdateAppInput } from './schema.ts'
+import type { AppInput, UpdateAppInput } from './schema.ts'
 import { settleApp } from './settle-app.ts'
 
 /**
  * Changes settings of an app (contract 4.2). The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
+ * Whoever sets its pools is warned of the e-mails that more than one user of them has; that refuses nothing.
  * Throws `not_found`, `code_immutable` and the errors of `settleApp`.
  */
-export async function updateApp(deps: Deps, ref: string, { code, ...input }: UpdateAppInput, actor: Actor): Promise<App> {
+export async function updateApp(
+  deps: Deps,
+  ref: string,
+  { code, ...input }: UpdateAppInput,
+  actor: Actor,
+): Promise<{ app: App; warnings: CollisionWarning[] }> {
   if (code !== undefined) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
+  const app = await change(deps, ref, input, actor)
+  const setsPools = input.registration_namespace !== undefined || input.read_namespaces !== undefined
+  return { app, warnings: setsPools ? await warnOfCollisions(deps, poolSet(app)) : [] }
+}
+
+async function change(deps: Deps, ref: string, input: AppInput, actor: Actor): Promise<App> {
   return transaction(deps, async (deps) => {
     const current = await getAppForUpdate(deps, ref)
     const changes = await settleApp(deps, current, input)

@@ -1,7 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../models/app.ts'
 
-const CORE = 'core'
+/** The service that holds the built-in permissions. */
+export const CORE_SERVICE = 'core'
 
 /**
  * The permissions of an access token (contract 2.8): the whole `core` slice; those of every service the app lists; those that the
@@ -24,7 +25,7 @@ export async function listTokenPermissions(
     .db('permissions')
     .whereNull('pruned_at')
     .andWhere((any) => {
-      any.where('service', CORE)
+      any.where('service', CORE_SERVICE)
       if (narrowed) {
         any.orWhere((both) => {
           both.whereIn('service', services)

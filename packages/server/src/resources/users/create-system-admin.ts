@@ -2,10 +2,10 @@ import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
-import { passwordFault } from '../../lib/password-policy.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { findUserInPools } from './find-user-in-pools.ts'
+import { hashNewPassword } from './hash-new-password.ts'
 import { insertUser } from './insert-user.ts'
 
 const ROLE = 'system_admin'
@@ -59,12 +59,6 @@ export async function createSystemAdmin(
     await recordEvent(deps, { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } })
     return 'created'
   })
-}
-
-async function hashNewPassword(deps: Deps, password: string, email: string): Promise<string> {
-  const fault = passwordFault(password, email, deps.passwordBlocklist)
-  if (fault) throw fieldError('password', fault.code, fault.message)
-  return deps.passwords.hash(password)
 }
 
 async function promote(deps: Deps, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {

@@ -10,7 +10,8 @@ export async function findUserInPools(deps: Deps, email: string, pools: readonly
   return firstInPools(await listUsersOfEmail(deps, email), pools)
 }
 
-async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
+/** Every user of an e-mail who is not deleted, in whichever pool. */
+export async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
   const rows: (PooledUser & { tag: string | null })[] = await deps
     .db('users')
     .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')

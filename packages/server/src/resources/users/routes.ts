@@ -1,8 +1,12 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { createUser } from './create-user.ts'
+import { deleteUser } from './delete-user.ts'
 import { describeUser } from './describe-user.ts'
 import { listUsers } from './list-users.ts'
 import { presentUser } from './present.ts'
-import { listUsersQuery, userDetail, userPage, userParams } from './schema.ts'
+import { createUserBody, deleteUserQuery, listUsersQuery, updateUserBody, userDetail, userPage, userParams } from './schema.ts'
+import { unlockUser } from './unlock-user.ts'
+import { updateUser } from './update-user.ts'
 
 const tag = 'Users'
 
@@ -31,5 +35,62 @@ export const userRoutes: Route[] = [
     responses: { 200: userDetail },
     errors: [],
     handle: async (deps, { params }) => ok(await describeUser(deps, params.userId)),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/users',
+    tag,
+    summary: 'Create a user',
+    description: 'Sends no mail and no webhook, and grants no app.',
+    auth: 'system_admin',
+    body: createUserBody,
+    responses: { 201: userDetail },
+    errors: ['email_exists_in_pool'],
+    handle: async (deps, { body, ...actor }) => created(await createUser(deps, body, actor)),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/users/{userId}',
+    tag,
+    summary: 'Change the names, the e-mail or the state of a user',
+    description:
+      'Suspending ends all sessions and kills all tokens; activating brings none back. A new e-mail is unverified and ends none.',
+    auth: 'system_admin',
+    params: userParams,
+    body: updateUserBody,
+    responses: { 200: userDetail },
+    errors: ['email_exists_in_pool', 'last_system_admin'],
+    handle: async (deps, { params, body, ...actor }) => ok(await updateUser(deps, params.userId, body, actor)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}',
+    tag,
+    summary: 'Delete a user',
+    description: 'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays.',
+    auth: 'system_admin',
+    params: userParams,
+    query: deleteUserQuery,
+    responses: { 204: null },
+    errors: ['last_system_admin'],
+    handle: async (deps, { params, query, ...actor }) => {
+      await deleteUser(deps, params.userId, { erase: query.erase === 'true' }, actor)
+      return noContent()
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/users/{userId}/unlock',
+    tag,
+    summary: 'Lift the lockout of a user',
+    description: 'Forgets the failed logins, whether or not they led to a lock.',
+    auth: 'system_admin',
+    params: userParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await unlockUser(deps, params.userId, actor)
+      return noContent()
+    },
   }),
 ]

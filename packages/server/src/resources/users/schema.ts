@@ -1,5 +1,19 @@
 import { z } from 'zod'
-import { appRef, email, id, page, pageQuery, pool, roleCode, searchQuery, timestamp } from '../../lib/fields.ts'
+import { password } from '../../lib/entry-fields.ts'
+import {
+  appRef,
+  clearable,
+  email,
+  id,
+  list,
+  name,
+  page,
+  pageQuery,
+  pool,
+  roleCode,
+  searchQuery,
+  timestamp,
+} from '../../lib/fields.ts'
 import { organizationRecord, userRecord } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
@@ -27,3 +41,34 @@ export const listUsersQuery = z.strictObject({
   q: searchQuery,
 })
 export type ListUsersRequest = z.output<typeof listUsersQuery>
+
+const names = { first_name: clearable(name), last_name: clearable(name) }
+
+export const createUserBody = z
+  .strictObject({
+    email,
+    password: password.optional().meta({ description: '8 characters to 1,024 bytes. Without one, the user sets it by a reset' }),
+    ...names,
+    namespace: pool.optional().meta({ description: 'Home pool; `default` unless told' }),
+    tags: list(pool).optional().meta({ description: 'Pool tags' }),
+    email_verified: z.boolean().optional(),
+    roles: list(roleCode).optional().meta({ description: 'Global roles besides `base_user`, which every user holds' }),
+  })
+  .meta({ id: 'CreateUser' })
+export type CreateUserInput = z.output<typeof createUserBody>
+
+export const updateUserBody = z
+  .strictObject({
+    ...names,
+    email: email.optional().meta({ description: 'A new address is unverified' }),
+    status: z.enum(['active', 'suspended']).optional(),
+  })
+  .meta({ id: 'UpdateUser' })
+export type UpdateUserInput = z.output<typeof updateUserBody>
+
+export const deleteUserQuery = z.strictObject({
+  erase: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Also blank e-mail and names everywhere; takes a user who is deleted already, too' }),
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { Claims } from './claims.ts'
+import { KnownRevocations } from './known-revocations.ts'
+import { CLAIMS, NOW } from './test-tokens.ts'
+
+const event = (seconds: number, members: object = {}) => {
+  const at = new Date((NOW + seconds) * 1000).toISOString()
+  return { cursor: 1, user_id: CLAIMS.uid, app_id: null, session_id: null, min_tv: 9, at, ...members }
+}
+const claims: Claims = CLAIMS
+
+test('what was revoked is known until no token can be left that it concerns, and no longer', () => {
+  const known = new KnownRevocations()
+  known.add(event(0), NOW * 1000)
+  known.add(event(3_660, { user_id: 'another' }), (NOW + 3_659) * 1000)
+  expect(known.include(claims)).toBe(true)
+  known.add(event(3_661, { user_id: 'a third' }), (NOW + 3_661) * 1000)
+  expect(known.include(claims)).toBe(false)
+})
+
+test('a floor that is raised again is known from then on', () => {
+  const known = new KnownRevocations()
+  known.add(event(0), NOW * 1000)
+  known.add(event(3_000, { min_tv: 10 }), (NOW + 3_000) * 1000)
+  known.add(event(4_000, { user_id: 'another' }), (NOW + 4_000) * 1000)
+  expect(known.include(claims)).toBe(true)
+})
+
+test('an event without a readable time is known from when it came', () => {
+  const known = new KnownRevocations()
+  known.add(event(0, { at: 'yesterday' }), NOW * 1000)
+  expect(known.include(claims)).toBe(true)
+})
+
+test('the names of the prototype are users like any other', () => {
+  const known = new KnownRevocations()
+  known.add(event(0, { user_id: '__proto__', app_id: 'constructor' }), NOW * 1000)
+  expect(known.include(claims)).toBe(false)
+  expect(known.include({ ...claims, uid: 'constructor', app_id: 'toString' })).toBe(false)
+  expect(known.include({ ...claims, uid: '__proto__', app_id: 'constructor' })).toBe(true)
+})

@@ -1,0 +1,52 @@
+import type { Claims } from './claims.ts'
+
+/** One event of the feed: a floor under the token version of a user, or the end of one session. */
+export interface Revocation {
+  readonly cursor: string | number
+  readonly user_id: string
+  /** The app it is about; null for all. */
+  readonly app_id: string | null
+  readonly session_id: string | null
+  readonly min_tv: number | null
+  readonly at: string
+}
+
+interface Floors {
+  readonly at: number
+  /** The token versions below which tokens are dead: by app id, null for all apps, `true` for a session, which is no user's id. */
+  readonly byApp: Map<string | null | true, number>
+}
+
+/** Access tokens live for an hour at most, and clocks may differ by a minute: what was revoked before that has expired. */
+const KEEP_MS = 3_660_000
+
+/** What was revoked in the last hour, by the id of the user or the session, the latest last. */
+export class KnownRevocations {
+  readonly #floors = new Map<string, Floors>()
+
+  add({ user_id, app_id, session_id, min_tv, at }: Revocation, now: number): void {
+    const ofUser = session_id === null
+    const [id, app, floor] = ofUser ? [user_id, app_id, min_tv] : [session_id, true as const, Number.POSITIVE_INFINITY]
+    if (typeof id !== 'string' || typeof floor !== 'number') throw new Error('an event of another shape')
+    const byApp = this.#floors.get(id)?.byApp ?? new Map()
+    byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
+    this.#floors.delete(id)
+    this.#floors.set(id, { at: Date.parse(at) || now, byApp })
+    for (const [id, { at }] of this.#floors) {
+      if (at + KEEP_MS > now) break
+      this.#floors.delete(id)
+    }
+  }
+
+  clear(): void {
+    this.#floors.clear()
+  }
+
+  /** Events of other apps say nothing about this token. */
+  include({ uid, sid, app_id, tv }: Claims): boolean {
+    if (this.#floors.size === 0) return false
+    const byApp = this.#floors.get(uid)?.byApp
+    if (byApp && tv < Math.max(byApp.get(null) ?? 0, byApp.get(app_id) ?? 0)) return true
+    return this.#floors.get(sid)?.byApp.has(true) === true
+  }
+}

@@ -1,0 +1,587 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Auth, type AuthEvent, type AuthOptions, createAuth } from './index.ts'
+import { CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
+
+// Against servers that speak the protocol, or something like it. The timers stand still unless a test moves them; the network runs.
+
+let nowMs: number
+beforeEach(() => {
+  nowMs = NOW * 1000
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(Math, 'random').mockReturnValue(0.5)
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Moves the clock and the timers, and lets the network run in between: no answer takes as long as a time-out. */
+async function advance(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    nowMs += Math.min(left, 1_000)
+    vi.advanceTimersByTime(Math.min(left, 1_000))
+    await settle(5)
+  }
+}
+
+/** Lets the network run until it holds. */
+async function until(holds: () => unknown): Promise<void> {
+  for (const end = performance.now() + 5_000; !holds(); ) {
+    if (performance.now() > end) throw new Error(`never: ${holds}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Lets the network run a while, for what must not happen. */
+async function settle(ms = 60): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end; ) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const OTHER_APP = '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c99'
+let lastCursor = 100
+/** An event about the user of the tests: by default all tokens below version 9, of every app. */
+const event = (members: object = {}) => {
+  lastCursor += 1
+  const at = new Date(nowMs).toISOString()
+  return { cursor: lastCursor, user_id: CLAIMS.uid, app_id: null, session_id: null, min_tv: 9, at, ...members }
+}
+type Event = ReturnType<typeof event>
+const frame = (sent: Event) => `id: ${sent.cursor}\ndata: ${JSON.stringify(sent)}\n\n`
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+const page =
+  (items: Event[] = [], more: object = {}): Answer =>
+  (response) => {
+    response.setHeader('content-type', 'application/json; charset=utf-8')
+    response.end(JSON.stringify({ items, cursor: lastCursor, has_more: false, reset: false, ...more }))
+  }
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    void response.writeHead(code, headers).end('{}')
+const openStream: Answer = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(': open\n\n')
+}
+
+/** A service that answers as the test says; by default nothing was revoked and the stream is open. */
+async function buildService(answers: { poll?: Answer; stream?: Answer } = {}) {
+  const service = {
+    url: '',
+    poll: answers.poll ?? page(),
+    stream: answers.stream ?? openStream,
+    polls: [] as IncomingMessage[],
+    streams: [] as { request: IncomingMessage; response: ServerResponse }[],
+    send: (text: string | Uint8Array) => service.streams.at(-1)!.response.write(text),
+    /** Breaks every connection. */
+    drop: () => server.closeAllConnections(),
+  }
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url!, 'http://x')
+    if (pathname === '/api/v1/revocations/stream') {
+      service.streams.push({ request, response })
+      service.stream(response, request)
+    } else if (pathname === '/api/v1/revocations') {
+      service.polls.push(request)
+      service.poll(response, request)
+    } else response.writeHead(500).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return service
+}
+
+function buildAuth(url: string, options: AuthOptions = {}): { auth: Auth; events: AuthEvent[] } {
+  const events: AuthEvent[] = []
+  const auth = createAuth({
+    authUrl: url,
+    appCode: 'billing',
+    secret: SECRET,
+    issuer: 'gatehouse',
+    now: () => nowMs,
+    onEvent: (event) => events.push(event),
+    ...options,
+  })
+  onTestFinished(() => auth.close())
+  return { auth, events }
+}
+
+const token = signToken({ exp: NOW + 100_000 })
+const codeOf = async (auth: Auth, presented: string = token) => {
+  const result = await auth.safeVerify(presented)
+  return result.ok ? 'ok' : result.error.code
+}
+const typesOf = (events: AuthEvent[]) => events.map(({ type }) => type.replace('revocation.', ''))
+
+/** A feed that is up: the snapshot read, the stream open. */
+async function buildConnected(options: AuthOptions = {}, answers: { poll?: Answer; stream?: Answer } = {}) {
+  const service = await buildService(answers)
+  const { auth, events } = buildAuth(service.url, options)
+  await until(() => events.some((event) => event.type === 'revocation.connected' && event.transport === 'stream'))
+  return { service, auth, events }
+}
+
+describe('a token is refused', () => {
+  test.for<[string, object, string]>([
+    ['below the floor of its user, in every app', {}, 'TOKEN_REVOKED'],
+    ['below the floor of its user in this app', { app_id: CLAIMS.app_id }, 'TOKEN_REVOKED'],
+    ['when its session has ended', { app_id: CLAIMS.app_id, session_id: CLAIMS.sid, min_tv: null }, 'TOKEN_REVOKED'],
+    ['not when it is on the floor', { min_tv: CLAIMS.tv }, 'ok'],
+    ['not by the floor of another app', { app_id: OTHER_APP }, 'ok'],
+    ['not by the floor of another user', { user_id: CLAIMS.sid }, 'ok'],
+    ['not by the end of another session', { session_id: CLAIMS.jti, min_tv: null }, 'ok'],
+  ])('%s', async ([, members, code]) => {
+    const first = await buildConnected({}, { poll: page([event(members)]) })
+    expect(await codeOf(first.auth)).toBe(code)
+    const second = await buildConnected()
+    second.service.send(frame(event(members)) + frame(event({ user_id: OTHER_APP })))
+    const other = signToken({ uid: OTHER_APP, exp: NOW + 100_000 })
+    await until(() => !trySync(second.auth, other))
+    expect(await codeOf(second.auth)).toBe(code)
+  })
+
+  test('by the highest of its floors, in whatever order they come', async () => {
+    const { auth } = await buildConnected({}, { poll: page([event({ min_tv: 9 }), event({ min_tv: 2 })]) })
+    expect(await codeOf(auth, signToken({ tv: 8 }))).toBe('TOKEN_REVOKED')
+    expect(await codeOf(auth, signToken({ tv: 9 }))).toBe('ok')
+  })
+
+  test('last of all: a token that is not good at all gets its own code', async () => {
+    const { auth } = await buildConnected({}, { poll: page([event()]) })
+    expect(await codeOf(auth, signToken({ exp: NOW - 60 }))).toBe('TOKEN_EXPIRED')
+    expect(await codeOf(auth, signToken({ app_id: '' }))).toBe('APP_MISMATCH')
+  })
+
+  test('by verifySync as by verify', async () => {
+    const { auth } = await buildConnected({}, { poll: page([event()]) })
+    expect(() => auth.verifySync(token)).toThrow(expect.objectContaining({ code: 'TOKEN_REVOKED', status: 401 }))
+  })
+})
+
+function trySync(auth: Auth, presented: string): boolean {
+  try {
+    auth.verifySync(presented)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('the feed', () => {
+  test('shows an assertion that opens nothing else, signed with a key of its own', async () => {
+    const { service } = await buildConnected({ secret: [SECRET, PREVIOUS_SECRET] })
+    for (const { headers } of [service.polls[0]!, service.streams[0]!.request]) {
+      const [header, payload, signature] = headers.authorization!.replace('Bearer ', '').split('.') as [string, string, string]
+      const parse = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
+      const key = Buffer.from(hkdfSync('sha256', SECRET, '', 'gatehouse-consumer', 32))
+      expect(signature).toBe(createHmac('sha256', key).update(`${header}.${payload}`).digest('base64url'))
+      expect(parse(header)).toEqual({ alg: 'HS256', typ: 'consumer+jwt', kid: createKid(SECRET) })
+      const kids = [createKid(SECRET), createKid(PREVIOUS_SECRET)]
+      expect(parse(payload)).toEqual({ sub: 'billing', iat: NOW - 30, exp: NOW + 30, kids })
+    }
+  })
+
+  test('is read page by page, then followed from the last cursor', async () => {
+    const first = event({ user_id: OTHER_APP })
+    const second = event()
+    const answers = [page([first], { cursor: first.cursor, has_more: true }), page([second], { cursor: second.cursor })]
+    const { service, auth } = await buildConnected({}, { poll: (...args) => answers.shift()!(...args) })
+    expect(service.polls.map(({ url }) => url)).toEqual(['/api/v1/revocations', `/api/v1/revocations?since=${first.cursor}`])
+    expect(service.streams[0]!.request.headers['last-event-id']).toBe(String(second.cursor))
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+  })
+
+  test.each(['/', '/api/v1', '/api/v1/'])('is found by the address with %j behind it', async (path) => {
+    const service = await buildService()
+    const { events } = buildAuth(service.url + path)
+    await until(() => events.length > 0)
+    expect(typesOf(events)).toEqual(['connected'])
+  })
+
+  test('understands a stream however it is cut', async () => {
+    const { service, auth } = await buildConnected()
+    const sent = event({ user_id: OTHER_APP, note: 'é' })
+    const text = `: heartbeat\r\n\r\nid: ${sent.cursor}\r\nevent: revocation\r\ndata: ${JSON.stringify(sent)}\r\n\r\n${frame(event())}`
+    for (const byte of Buffer.from(text)) {
+      service.send(Buffer.of(byte))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await until(() => !trySync(auth, token))
+    expect(trySync(auth, signToken({ uid: OTHER_APP }))).toBe(false)
+  })
+
+  test('forgets another database when the service says that it has a new one', async () => {
+    const { service, auth } = await buildConnected({}, { poll: page([event()]) })
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+    service.poll = page([], { cursor: 3, reset: true })
+    service.send('event: reset\ndata: {}\n\n')
+    await until(() => !auth.health().revocation.connected)
+    await advance(1_000)
+    await until(() => service.streams.length === 2)
+    expect(await codeOf(auth)).toBe('ok')
+    expect(service.streams[1]!.request.headers['last-event-id']).toBe('3')
+  })
+
+  test('is on by default, and health tells', async () => {
+    const { auth } = await buildConnected()
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
+    nowMs += 12_900
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 12 })
+  })
+
+  test('is off where the runtime is not Node, unless it is asked for', async () => {
+    const service = await buildService()
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    expect(buildAuth(service.url).auth.health().revocation).toEqual({ mode: 'off', connected: false, ageSec: null })
+    expect(buildAuth(service.url, { revocation: { mode: 'feed' } }).auth.health().revocation.mode).toBe('feed')
+  })
+
+  test('uses the fetch that it is given', async () => {
+    const service = await buildService()
+    const asked: string[] = []
+    const { events } = buildAuth(service.url, {
+      fetch: (url, init) => {
+        asked.push(String(url))
+        return fetch(url, init)
+      },
+    })
+    await until(() => events.length === 2)
+    expect(asked).toEqual([`${service.url}/api/v1/revocations`, `${service.url}/api/v1/revocations/stream`])
+  })
+})
+
+describe('a rotation', () => {
+  /** Takes assertions that were signed with this secret alone. */
+  const only =
+    (secret: string, answer: Answer): Answer =>
+    (response, request) => {
+      const kid = JSON.parse(Buffer.from(request.headers.authorization!.slice(7).split('.')[0]!, 'base64url').toString()).kid
+      return (kid === createKid(secret) ? answer : status(401))(response, request)
+    }
+
+  test('may reach the consumer before the service: it shows the previous secret when the current is refused', async () => {
+    const answers = { poll: only(PREVIOUS_SECRET, page([event()])), stream: only(PREVIOUS_SECRET, openStream) }
+    const { auth, events } = await buildConnected({ secret: [SECRET, PREVIOUS_SECRET] }, answers)
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+    expect(typesOf(events)).toEqual(['connected', 'connected'])
+  })
+})
+
+describe('while the service is away', () => {
+  test('verification goes on by what is known, health and events say so once, and it resumes by cursor', async () => {
+    const { service, auth, events } = await buildConnected({}, { poll: page([event()]) })
+    const seen = lastCursor
+    service.poll = service.stream = (response) => void response.destroy()
+    service.drop()
+    await until(() => !auth.health().revocation.connected)
+    await advance(180_000)
+    expect(service.polls.length).toBeGreaterThan(10)
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+    expect(await codeOf(auth, signToken({ uid: OTHER_APP, exp: NOW + 1000 }))).toBe('ok')
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: false, ageSec: 180 })
+    const told = typesOf(events)
+    expect(told.filter((type) => type === 'stale')).toHaveLength(1)
+    expect(told.filter((type) => type === 'disconnected').length).toBeLessThanOrEqual(2)
+
+    const missed = event({ user_id: OTHER_APP })
+    service.poll = page([missed])
+    service.stream = openStream
+    await advance(15_000)
+    await until(() => auth.health().revocation.connected)
+    expect(service.polls.at(-1)!.url).toBe(`/api/v1/revocations?since=${seen}`)
+    expect(await codeOf(auth, signToken({ uid: OTHER_APP, exp: NOW + 1000 }))).toBe('TOKEN_REVOKED')
+  })
+
+  test('it comes back at once, then ever more slowly up to half a minute, each time at a random moment', async () => {
+    // Each answer is another one, for the same reason is told once.
+    let code = 500
+    const service = await buildService({ poll: (...args) => status(code++)(...args) })
+    const { events } = buildAuth(service.url)
+    await advance(100_000)
+    const delays = events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
+    expect(delays.slice(0, 10)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000])
+    expect(service.polls.length).toBeLessThan(14)
+    expect(typesOf(events).filter((type) => type === 'stale')).toHaveLength(1)
+  })
+
+  test('it was never there: verification goes on, age is null', async () => {
+    const { auth, events } = buildAuth('http://127.0.0.1:9')
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: expect.stringMatching(/\w/) })
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: false, ageSec: null })
+    expect(await codeOf(auth)).toBe('ok')
+  })
+})
+
+describe("onStale: 'deny'", () => {
+  const revocation = { mode: 'feed', onStale: 'deny', maxStaleSec: 30 } as const
+
+  test('refuses with 503 before the feed was read, not after', async () => {
+    let answer = () => {}
+    const service = await buildService({
+      poll(...args) {
+        answer = () => page()(...args)
+      },
+    })
+    const { auth, events } = buildAuth(service.url, { revocation })
+    expect(await auth.safeVerify(token)).toMatchObject({ ok: false, error: { code: 'REVOCATION_UNAVAILABLE', status: 503 } })
+    await until(() => service.polls.length === 1)
+    answer()
+    await until(() => events.length > 0)
+    expect(await codeOf(auth)).toBe('ok')
+  })
+
+  test('refuses once the feed is older than maxStaleSec, but what is known to be revoked stays 401', async () => {
+    const { service, auth, events } = await buildConnected({ revocation }, { poll: page([event({ user_id: OTHER_APP })]) })
+    service.poll = service.stream = (response) => void response.destroy()
+    service.drop()
+    await until(() => !auth.health().revocation.connected)
+    nowMs += 29_000
+    expect(await codeOf(auth)).toBe('ok')
+    nowMs += 2_000
+    expect(await codeOf(auth)).toBe('REVOCATION_UNAVAILABLE')
+    expect(await codeOf(auth, signToken({ uid: OTHER_APP }))).toBe('TOKEN_REVOKED')
+    service.poll = page()
+    await advance(15_000)
+    await until(() => events.at(-1)?.type === 'revocation.connected')
+    expect(await codeOf(auth)).toBe('ok')
+  })
+
+  test('does not take a quiet stream for a stale one before a heartbeat is overdue', async () => {
+    const { auth } = await buildConnected({ revocation: { ...revocation, maxStaleSec: 1 } })
+    nowMs += 19_000
+    expect(await codeOf(auth)).toBe('ok')
+    nowMs += 2_000
+    expect(await codeOf(auth)).toBe('REVOCATION_UNAVAILABLE')
+  })
+})
+
+describe('where streams do not come through', () => {
+  const buffered: Answer = () => {}
+
+  test.for<[string, Answer]>([
+    ['a proxy that holds the stream back', buffered],
+    ['a page in its place', (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
+    ['404', status(404)],
+    ['501', status(501)],
+  ])('it polls: %s', async ([, stream]) => {
+    const service = await buildService({ stream })
+    const { auth, events } = buildAuth(service.url)
+    await until(() => service.streams.length === 1)
+    await settle()
+    service.poll = page([event()])
+    await advance(5_000)
+    await until(() => !trySync(auth, token))
+    for (let i = 0; i < 4; i += 1) {
+      await settle()
+      await advance(5_000)
+    }
+    expect(service.polls.length).toBeGreaterThanOrEqual(4)
+    expect(events).toEqual([{ type: 'revocation.connected', transport: 'poll' }])
+    expect(auth.health().revocation).toMatchObject({ connected: true, ageSec: expect.any(Number) })
+  })
+
+  test('it gives a silent stream up after 40 s, tries again, and stops polling when one comes through', async () => {
+    const service = await buildService({ stream: buffered })
+    const { events } = buildAuth(service.url)
+    await until(() => service.streams.length === 1)
+    let isClosed = false
+    service.streams[0]!.response.on('close', () => {
+      isClosed = true
+    })
+    service.stream = openStream
+    for (let i = 0; i < 10; i += 1) {
+      await advance(5_000)
+      await settle()
+    }
+    expect(isClosed).toBe(true)
+    await until(() => events.length === 2)
+    expect(events[1]).toEqual({ type: 'revocation.connected', transport: 'stream' })
+    const { length } = service.polls
+    await advance(5_000)
+    await settle()
+    await advance(5_000)
+    await settle()
+    expect(service.polls.length).toBe(length)
+  })
+
+  test('a stream that falls silent is given up as well', async () => {
+    const { service, events } = await buildConnected()
+    for (let i = 0; i < 5; i += 1) {
+      await advance(8_000)
+      await settle()
+    }
+    expect(events.at(-1)).toMatchObject({ type: 'revocation.disconnected', reason: expect.stringContaining('in time') })
+    await advance(1_000)
+    await until(() => service.streams.length === 2)
+  })
+})
+
+describe('a service gone mad', () => {
+  const json =
+    (text: string): Answer =>
+    (response) =>
+      void response.setHeader('content-type', 'application/json').end(text)
+  const hostilePolls: [string, Answer][] = [
+    ['500', status(500)],
+    ['a redirect', status(302, { location: '/api/v1/stolen' })],
+    ['no JSON', json('<html>')],
+    ['half of it', json('{"items":[')],
+    ['null', json('null')],
+    ['a list', json('[]')],
+    ['items that are no list', json('{"items":{},"cursor":1}')],
+    ['no cursor', json('{"items":[]}')],
+    [
+      'an item without a floor',
+      json(`{"items":[{"cursor":1,"user_id":"u","app_id":null,"session_id":null,"min_tv":null}],"cursor":1}`),
+    ],
+    ['an item of nobody', json('{"items":[{"cursor":1,"session_id":null,"min_tv":1}],"cursor":1}')],
+    [
+      'another type of content',
+      (response) => void response.setHeader('content-type', 'text/html').end('{"items":[],"cursor":1}'),
+    ],
+    ['a broken connection', (response) => void response.destroy()],
+    ['an answer that breaks off', (response) => void response.writeHead(200, { 'content-length': '50' }).end('{"items":[')],
+  ]
+  test.for(hostilePolls)('neither disturbs verification nor ends the feed: %s', async ([, hostile]) => {
+    const service = await buildService({ poll: hostile })
+    const { auth, events } = buildAuth(service.url)
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', retryInMs: 100 })
+    expect(await codeOf(auth)).toBe('ok')
+    expect(auth.health().revocation.ageSec).toBeNull()
+    service.poll = page([event()])
+    await advance(1_000)
+    await until(() => !trySync(auth, token))
+  })
+
+  test('an answer that does not come, or drop by drop, is given up after 10 s', async () => {
+    const service = await buildService({
+      poll(response) {
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+      },
+    })
+    const { events } = buildAuth(service.url)
+    await until(() => service.polls.length === 1)
+    await settle()
+    await advance(6_000)
+    await settle()
+    expect(events).toEqual([])
+    await advance(5_000)
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ reason: expect.stringContaining('in time') })
+  })
+
+  const hostileFrames: [string, string][] = [
+    ['no JSON', 'data: <html>\n\n'],
+    ['half an event', 'data: {"cursor":1}\n\n'],
+    ['an event without end', `data: ${'x'.repeat(70_000)}`],
+    ['null', 'data: null\n\n'],
+  ]
+  test.for(hostileFrames)('a stream of %s is left, and what it stood for read again', async ([, text]) => {
+    const { service, auth, events } = await buildConnected()
+    const seen = lastCursor
+    service.poll = page([event()])
+    service.send(text)
+    await until(() => events.at(-1)!.type === 'revocation.disconnected')
+    await advance(1_000)
+    await until(() => !trySync(auth, token))
+    expect(service.polls.at(-1)!.url).toBe(`/api/v1/revocations?since=${seen}`)
+    await until(() => service.streams.length === 2)
+  })
+
+  test.for([401, 403, 404])('a refusal with %i is told once and tried again slowly', async (code) => {
+    const service = await buildService({ poll: status(code) })
+    const { auth, events } = buildAuth(service.url)
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${code}` })
+    expect((events[0] as { retryInMs: number }).retryInMs).toBeGreaterThanOrEqual(30_000)
+    await advance(29_000)
+    await settle()
+    expect(service.polls).toHaveLength(1)
+    // In steps: one leap would run past the time that the second poll has to be answered in.
+    for (let seconds = 0; service.polls.length < 2 && seconds < 16; seconds += 1) {
+      await advance(1_000)
+      await settle()
+    }
+    expect(service.polls).toHaveLength(2)
+    await settle()
+    expect(typesOf(events).filter((type) => type === 'disconnected')).toHaveLength(1)
+    expect(await codeOf(auth)).toBe('ok')
+  })
+
+  test('a connection that breaks each time does not begin the backoff anew', async () => {
+    const { service, events } = await buildConnected()
+    for (let i = 2; i < 7; i += 1) {
+      service.drop()
+      await until(() => events.at(-1)!.type === 'revocation.disconnected')
+      await advance((events.at(-1) as { retryInMs: number }).retryInMs)
+      await until(() => service.streams.length === i && events.at(-1)!.type === 'revocation.connected')
+      await until(() => (events.at(-1) as { transport?: string }).transport === 'stream')
+    }
+    const delays = events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
+    expect(delays).toEqual([100, 200, 400, 800, 1600])
+  })
+})
+
+describe('the app is left alone', () => {
+  test('what onEvent throws, now or later, goes nowhere', async () => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    onTestFinished(() => void process.off('unhandledRejection', unhandled))
+    for (const onEvent of [
+      () => {
+        throw new Error('now')
+      },
+      async () => {
+        throw new Error('later')
+      },
+    ]) {
+      const service = await buildService()
+      const { auth } = buildAuth(service.url, { onEvent })
+      await until(() => service.streams.length === 1)
+      service.drop()
+      await until(() => !auth.health().revocation.connected)
+      expect(await codeOf(auth)).toBe('ok')
+    }
+    await settle()
+    expect(unhandled).not.toHaveBeenCalled()
+  })
+
+  test('no event, health or printed auth shows a secret or an assertion', async () => {
+    const { service, auth, events } = await buildConnected()
+    service.drop()
+    await until(() => events.length === 3)
+    const { inspect } = await import('node:util')
+    const printed = inspect([auth, events, auth.health()], { depth: null, showHidden: true })
+    expect(printed).not.toContain(SECRET)
+    expect(printed).not.toContain('eyJ')
+  })
+
+  test('close ends the stream and everything else, quietly; tokens are verified by what is known', async () => {
+    const { service, auth, events } = await buildConnected({}, { poll: page([event()]) })
+    const told = events.length
+    let isClosed = false
+    service.streams[0]!.response.on('close', () => {
+      isClosed = true
+    })
+    await auth.close()
+    await auth.close()
+    await until(() => isClosed)
+    expect(vi.getTimerCount()).toBe(0)
+    await advance(60_000)
+    await settle()
+    expect(service.polls).toHaveLength(1)
+    expect(events).toHaveLength(told)
+    expect(auth.health().revocation.connected).toBe(false)
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+  })
+})

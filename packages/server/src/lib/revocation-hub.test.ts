@@ -1,0 +1,149 @@
+import { PassThrough, pipeline } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type HubEvent, type HubLimits, RevocationHub } from './revocation-hub.ts'
+import { Turns } from './turns.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const event = (cursor: number, appId: string | null = null): HubEvent => ({ cursor, appId, frame: Buffer.from(`${cursor};`) })
+
+/** A stream that has joined, and what its reader got. */
+function listen(hub: RevocationHub, appId = 'app', sentThrough = 0) {
+  const stream = hub.open({ appId, kids: ['00000000'] })!
+  stream.sentThrough = sentThrough
+  expect(hub.join(stream)).toBe(true)
+  const chunks: string[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()))
+  return { stream, text: () => chunks.join('').replace(': open\n\n', '') }
+}
+
+function buildHub(limits: Partial<HubLimits> = {}): RevocationHub {
+  return new RevocationHub(limits)
+}
+
+test('events go to the streams of their app, and those for all apps to everybody', async () => {
+  const hub = buildHub()
+  const [one, two] = [listen(hub, 'one'), listen(hub, 'two')]
+  await hub.publish([event(1, 'one'), event(2), event(3, 'two'), event(4, 'three')], 4)
+  await sleep(1)
+  expect([one.text(), two.text()]).toEqual(['1;2;', '2;3;'])
+  expect(hub.head).toBe(4)
+})
+
+test('a stream joins only where nothing was published since its last read, and gets no event that it read itself', async () => {
+  const hub = buildHub()
+  await hub.publish([event(5)], 5)
+  const behind = hub.open({ appId: 'app', kids: [] })!
+  behind.sentThrough = 4
+  expect(hub.join(behind)).toBe(false)
+  // This one read further than the hub has published.
+  const ahead = listen(hub, 'app', 7)
+  await hub.publish([event(6), event(7), event(8)], 8)
+  await hub.publish([event(9)], 9)
+  await sleep(1)
+  expect(ahead.text()).toBe('8;9;')
+})
+
+test('a heartbeat comes every 15 seconds, and a reader that took nothing between two of them is dropped', async () => {
+  vi.useFakeTimers()
+  const hub = buildHub()
+  const awake = listen(hub)
+  const stalled = hub.open({ appId: 'app', kids: [] })!
+  await vi.advanceTimersByTimeAsync(14_999)
+  expect(awake.text()).toBe('')
+  await vi.advanceTimersByTimeAsync(1)
+  expect(awake.text()).toBe(': heartbeat\n\n')
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(awake.text()).toBe(': heartbeat\n\n: heartbeat\n\n')
+  expect([awake.stream.destroyed, stalled.destroyed]).toEqual([false, true])
+  expect(hub.streamCount).toBe(1)
+  awake.stream.destroy()
+  await vi.advanceTimersByTimeAsync(1)
+  expect([hub.streamCount, vi.getTimerCount()]).toEqual([0, 0])
+})
+
+test('what waits for one reader is bounded: a slower one is dropped, the others have it all', async () => {
+  const hub = buildHub({ waitingBytes: 10_000 })
+  const good = listen(hub)
+  const slow = hub.open({ appId: 'app', kids: [] })!
+  hub.join(slow)
+  let most = 0
+  for (let cursor = 1; cursor <= 50; cursor += 1) {
+    await hub.publish([{ ...event(cursor), frame: Buffer.alloc(1_000, 'x') }], cursor)
+    most = Math.max(most, slow.readableLength)
+  }
+  await sleep(1)
+  expect(slow.destroyed).toBe(true)
+  expect(most).toBeLessThanOrEqual(10_000)
+  expect(good.text()).toHaveLength(50_000)
+  expect(hub.streamCount).toBe(1)
+})
+
+test('a thousand streams are written to in slices, so that other work goes on between', async () => {
+  const hub = buildHub()
+  const streams = Array.from({ length: 1_000 }, () => listen(hub))
+  let turns = 0
+  const count = () => {
+    turns += 1
+    if (turns < 1_000) setImmediate(count)
+  }
+  setImmediate(count)
+  await hub.publish([event(1)], 1)
+  expect(turns).toBeGreaterThanOrEqual(9)
+  await sleep(1)
+  expect(streams.every(({ text }) => text() === '1;')).toBe(true)
+})
+
+test('streams past the limit, and after the end, are refused', async () => {
+  const hub = buildHub({ streams: 2 })
+  const [one, two] = [listen(hub), listen(hub)]
+  expect(hub.open({ appId: 'app', kids: [] })).toBeUndefined()
+  one.stream.destroy()
+  await sleep(1)
+  const three = listen(hub)
+  const sink = new PassThrough()
+  const end = new Promise((resolve) => pipeline(three.stream, sink, resolve))
+  sink.resume()
+  hub.close()
+  expect(await end).toBeUndefined()
+  await sleep(1)
+  expect(two.stream.readableEnded).toBe(true)
+  expect(hub.open({ appId: 'app', kids: [] })).toBeUndefined()
+  expect(hub.streamCount).toBe(0)
+})
+
+test('owners are told once for each app and set of secrets, and an app that is gone loses its streams', async () => {
+  const hub = buildHub()
+  const streams = [listen(hub, 'one'), listen(hub, 'one'), listen(hub, 'two')]
+  hub.open({ appId: 'one', kids: ['00000000', '11111111'] })
+  expect(hub.owners()).toHaveLength(3)
+  hub.endApp('one')
+  await sleep(1)
+  expect(streams.map(({ stream }) => stream.readableEnded)).toEqual([true, true, false])
+  hub.endApp('nobody')
+})
+
+test('turns let so many work at once, in order, and go on after a failure', async () => {
+  const turns = new Turns(2)
+  let running = 0
+  let most = 0
+  const order: number[] = []
+  const work = Array.from({ length: 10 }, (_, index) =>
+    turns.take(async () => {
+      running += 1
+      most = Math.max(most, running)
+      order.push(index)
+      await sleep(1)
+      running -= 1
+      if (index === 3) throw new Error('this one fails')
+      return index
+    }),
+  )
+  const results = await Promise.allSettled(work)
+  expect(most).toBe(2)
+  expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+})

@@ -1,0 +1,132 @@
+import type { z } from 'zod'
+import { type Deps, forUpdate, lockUntilCommit, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, Caller } from '../../lib/caller.ts'
+import { chunksOf } from '../../lib/chunks.ts'
+import { newId } from '../../lib/uuid.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { listLosses } from './list-losses.ts'
+import { CORE_SERVICE } from './list-token-permissions.ts'
+import { type DeclaredPermission, type LivePermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
+import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
+
+/** An audit event and an error name this many codes; the counts are whole. */
+const maxCodesNamed = 200
+
+/**
+ * Makes the permissions of a service those that it declares (contract 4.6): new codes are inserted, other names written, and what is
+ * declared no longer is pruned. Callers of one service have their way one after the other, each whole, so that whatever many boot at
+ * once, the end is the list of one. A call with a lower `revision` than the newest seen prunes nothing and does everything else.
+ *
+ * What is pruned stays as a tombstone, which owns its code no longer but keeps the roles it was assigned to: the row comes back to
+ * life when the same service declares the code again, as the old and the new release do in turn while one replaces the other.
+ *
+ * Throws `service_reserved`, `scope_required`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
+ */
+export async function registerPermissions(
+  deps: Deps,
+  { dryRun, ...input }: RegisterPermissionsInput & { dryRun: boolean },
+  actor: Actor & { caller: Caller },
+): Promise<z.output<typeof registrationRecord>> {
+  const { service, revision } = input
+  assertMayRegister(actor.caller, service)
+  return transaction(deps, async (deps) => {
+    const newest = await lockService(deps, service, { create: !dryRun })
+    const isOutdated = revision !== undefined && newest !== null && revision < newest
+    const plan = planRegistration(await listLive(deps, service), input.permissions, { prunes: !isOutdated })
+    if (input.max_prune !== undefined && plan.pruned.length > input.max_prune) throw pruneLimit(plan, input.max_prune)
+
+    const written = [...plan.created, ...plan.updated]
+    const changes = written.length > 0 || plan.pruned.length > 0
+    // Whether a code is free is only certain while no other service can claim it or let go of it.
+    if (changes) await lockUntilCommit(deps, 'permission_codes')
+    await assertUnowned(deps, service, plan.created)
+
+    const answer = { service, ...countsOf(plan), permissions: plan.result }
+    if (dryRun) return { ...answer, ...(await listLosses(deps, plan.pruned)) }
+
+    await prune(deps, plan.pruned)
+    await write(deps, service, written)
+    if (revision !== undefined && (newest === null || revision > newest)) {
+      await deps.db('permission_services').where({ service }).update({ revision })
+    }
+    if (changes) {
+      await deps.db('permission_services').where({ service }).update({ registered_at: deps.clock() })
+      const details = { service, revision: revision ?? null, ...countsOf(plan), codes: codesOf(plan) }
+      await recordEvent(deps, { event: 'permissions.registered', actor, details })
+    }
+    return answer
+  })
+}
+
+/** A service account declares what its own service has; a system_admin may for each. Nobody declares what is built in. */
+function assertMayRegister(caller: Caller, service: string): void {
+  if (service === CORE_SERVICE) throw new ApiError('service_reserved', { detail: `The service ${CORE_SERVICE} is built in` })
+  if (caller.kind === 'user') return
+  if (!caller.scopes.includes('permissions:register')) {
+    throw new ApiError('scope_required', { detail: 'The scope permissions:register is required' })
+  }
+  if (caller.service !== service) {
+    throw new ApiError('service_mismatch', { detail: `This service account registers the permissions of ${caller.service} only` })
+  }
+}
+
+/** Makes everyone who registers for this service wait until this transaction ends; the newest revision seen. */
+async function lockService(deps: Deps, service: string, { create }: { create: boolean }): Promise<number | null> {
+  const lock = () => forUpdate(deps, deps.db('permission_services').where({ service }).first('revision'))
+  const known: { revision: number | null } | undefined = await lock()
+  if (known || !create) return known?.revision ?? null
+  await deps.db('permission_services').insert({ service, registered_at: deps.clock() }).onConflict('service').ignore()
+  return (await lock()).revision
+}
+
+async function listLive(deps: Deps, service: string): Promise<LivePermission[]> {
+  return deps.db('permissions').where({ service }).whereNull('pruned_at').select('id', 'code', 'name', 'resource', 'action')
+}
+
+async function assertUnowned(deps: Deps, service: string, claimed: readonly DeclaredPermission[]): Promise<void> {
+  const owned: { code: string; service: string }[] = []
+  for (const chunk of chunksOf(claimed)) {
+    const codes = chunk.map(({ code }) => code)
+    const query = deps.db('permissions').whereIn('code', codes).whereNull('pruned_at').whereNot({ service })
+    owned.push(...(await query.orderBy('code').select('code', 'service')))
+  }
+  if (owned.length === 0) return
+  const named = owned.slice(0, maxCodesNamed).map(({ code, service }) => `${code} (${service})`)
+  throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })
+}
+
+function pruneLimit({ pruned }: RegistrationPlan, limit: number): ApiError {
+  const named = pruned.slice(0, maxCodesNamed).map(({ code }) => code)
+  return new ApiError('prune_limit', {
+    detail: `${pruned.length} would be pruned and max_prune is ${limit}: ${named.join(', ')}`,
+  })
+}
+
+async function prune(deps: Deps, pruned: readonly LivePermission[]): Promise<void> {
+  const now = deps.clock()
+  for (const chunk of chunksOf(pruned)) {
+    const ids = chunk.map(({ id }) => id)
+    await deps.db('permissions').whereIn('id', ids).update({ pruned_at: now, updated_at: now })
+  }
+}
+
+/** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */
+async function write(deps: Deps, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
+  const now = deps.clock()
+  const rows = declared.map(({ code, name, resource, action }) => {
+    return { id: newId(now), service, code, name, resource, action, pruned_at: null, created_at: now, updated_at: now }
+  })
+  for (const chunk of chunksOf(rows)) {
+    await deps.db('permissions').insert(chunk).onConflict(['service', 'code']).merge(['name', 'pruned_at', 'updated_at'])
+  }
+}
+
+function countsOf({ created, updated, pruned, unchanged }: RegistrationPlan) {
+  return { created: created.length, updated: updated.length, pruned: pruned.length, unchanged: unchanged.length }
+}
+
+function codesOf({ created, updated, pruned }: RegistrationPlan) {
+  const named = (permissions: readonly DeclaredPermission[]) => permissions.slice(0, maxCodesNamed).map(({ code }) => code)
+  return { created: named(created), updated: named(updated), pruned: named(pruned) }
+}

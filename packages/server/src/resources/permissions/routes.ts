@@ -1,0 +1,50 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { listPermissions } from './list-permissions.ts'
+import { presentPermission } from './present.ts'
+import { registerPermissions } from './register-permissions.ts'
+import {
+  listPermissionsQuery,
+  permissionPage,
+  registerPermissionsBody,
+  registerPermissionsQuery,
+  registrationRecord,
+} from './schema.ts'
+
+const tag = 'Permissions'
+
+export const permissionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/permissions',
+    tag,
+    summary: 'List permissions, newest first',
+    description: 'Pruned permissions are not among them.',
+    auth: 'system_admin',
+    query: listPermissionsQuery,
+    responses: { 200: permissionPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listPermissions(deps, query)
+      return ok({ items: items.map(presentPermission), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/permissions/register',
+    tag,
+    summary: 'Declare all permissions of a service',
+    description:
+      'For a service account of that service with the scope `permissions:register`, or a system_admin; meant for every boot. What ' +
+      'the service declared before and does not now is pruned: it leaves tokens and lists at once, and the roles that held it hold ' +
+      'it again when the same service declares it again. Callers at once have their way one after the other, each whole.',
+    auth: 'service',
+    // 5,000 permissions, however long and however escaped.
+    bodyLimitBytes: 10 * 1024 * 1024,
+    query: registerPermissionsQuery,
+    body: registerPermissionsBody,
+    responses: { 200: registrationRecord },
+    errors: ['service_reserved', 'scope_required', 'service_mismatch', 'prune_limit', 'permission_owned_by_other_service'],
+    handle: async (deps, { query, body, ...actor }) =>
+      ok(await registerPermissions(deps, { ...body, dryRun: query.dry_run === 'true' }, actor)),
+  }),
+]

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { list, MAX_PERMISSIONS, name, page, pageQuery, serviceCode } from '../../lib/fields.ts'
+
+const part = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+
+const declaredPermission = z
+  .strictObject({ code: z.string().max(201), name, resource: part, action: part })
+  .superRefine(({ code, resource, action }, context) => {
+    if (code === `${resource}:${action}`) return
+    context.addIssue({ code: 'custom', path: ['code'], message: `must be ${resource}:${action}, the resource and the action` })
+  })
+
+const declaredPermissions = list(declaredPermission, MAX_PERMISSIONS).superRefine((permissions, context) => {
+  const codes = new Set<string>()
+  permissions.forEach(({ code }, index) => {
+    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index, 'code'], message: 'is in the list already' })
+    codes.add(code)
+  })
+})
+
+export const registerPermissionsBody = z
+  .strictObject({
+    service: serviceCode,
+    permissions: declaredPermissions.meta({ description: 'All that the service has; an empty list prunes every permission' }),
+    revision: z.int().min(0).optional().meta({
+      description: 'Grows with each release of the list. A call with a lower one than the newest seen prunes nothing',
+    }),
+    max_prune: z.int().min(0).optional().meta({ description: 'When more would be pruned, nothing is done' }),
+  })
+  .meta({ id: 'RegisterPermissions' })
+export type RegisterPermissionsInput = z.output<typeof registerPermissionsBody>
+
+export const registerPermissionsQuery = z.strictObject({
+  dry_run: z.enum(['true', 'false']).optional().meta({ description: 'Tells what would happen and writes nothing' }),
+})
+
+const permissionMembers = { code: z.string(), name: z.string(), resource: z.string(), action: z.string() }
+
+/** A permission as the admin API shows one. */
+export const permissionRecord = z.object({ service: z.string(), ...permissionMembers }).meta({ id: 'Permission' })
+
+export const permissionPage = page(permissionRecord)
+
+export const listPermissionsQuery = z.strictObject({ ...pageQuery, service: serviceCode.optional() })
+
+export const registrationRecord = z
+  .object({
+    service: z.string(),
+    created: z.int(),
+    updated: z.int().meta({ description: 'Those that got another name' }),
+    pruned: z.int(),
+    unchanged: z.int(),
+    permissions: z.array(z.object(permissionMembers)).meta({ description: 'What the service has now, by code' }),
+    roles: z
+      .array(
+        z.object({
+          code: z.string(),
+          permissions: z.array(z.string()),
+          user_count: z.int().meta({ description: 'Users who hold the role, in an organization too' }),
+        }),
+      )
+      .optional()
+      .meta({ description: 'With `dry_run`: the roles that would lose permissions, and which' }),
+    user_count: z.int().optional().meta({ description: 'With `dry_run`: the users who hold any of these roles' }),
+  })
+  .meta({ id: 'PermissionRegistration' })

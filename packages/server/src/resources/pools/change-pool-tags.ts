@@ -1,0 +1,42 @@
+import type { Deps } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { assertEmailFree } from '../users/assert-email-free.ts'
+import { changeUser } from '../users/change-user.ts'
+import type { PooledUser } from '../users/present.ts'
+import { presentPools } from './present.ts'
+import type { ChangePoolTagsInput } from './schema.ts'
+
+/**
+ * Adds and removes pool tags of a user. A pool that the user is in already is not added again, and one that is no tag not removed;
+ * sessions go on. Throws `not_found`, `email_exists_in_pool`, and `validation_failed` for removing the home pool.
+ */
+export async function changePoolTags(
+  deps: Deps,
+  userId: string,
+  { add = [], remove = [] }: ChangePoolTagsInput,
+  actor: Actor,
+): Promise<PooledUser> {
+  remove.forEach((pool, index) => {
+    if (add.includes(pool)) throw fieldError(`remove.${index}`, 'invalid_value', 'is also to be added')
+  })
+  return changeUser(deps, userId, undefined, async (deps, user) => {
+    const home = remove.indexOf(user.namespace)
+    if (home !== -1) throw fieldError(`remove.${home}`, 'invalid_value', 'is the home pool; move the user to another one instead')
+    const added = [...new Set(add)].filter((pool) => pool !== user.namespace && !user.tags.includes(pool))
+    const removed = user.tags.filter((tag) => remove.includes(tag))
+    if (added.length === 0 && removed.length === 0) return user
+
+    await assertEmailFree(deps, { email: user.email, pools: added, exceptUserId: userId })
+    const now = deps.clock()
+    const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
+    if (rows.length > 0) await deps.db('user_namespaces').insert(rows)
+    await deps.db('user_namespaces').where({ user_id: userId }).whereIn('namespace', removed).delete()
+    await deps.db('users').where({ id: userId }).update({ updated_at: now })
+    const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
+    const details = { before: presentPools(user), after: presentPools(changed) }
+    await recordEvent(deps, { event: 'user.namespaces_changed', actor, userId, details })
+    return changed
+  })
+}

@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { raiseFloor } from '../revocations/end-sessions.ts'
+import { assertEmailFree } from '../users/assert-email-free.ts'
+import { changeUser } from '../users/change-user.ts'
+import { getUser } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
+import { presentPools } from './present.ts'
+
+/**
+ * Gives a user another home pool. A tag of that pool is dropped, and the pool left is not kept as one. Tokens name the home pool, so all
+ * of them are dead, unless the user is there already. Throws `not_found`, `email_exists_in_pool`.
+ */
+export async function moveUser(deps: Deps, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {
+  return changeUser(deps, userId, undefined, async (deps, user) => {
+    if (user.namespace === namespace) return user
+    await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
+    await deps.db('user_namespaces').where({ user_id: userId, namespace }).delete()
+    await deps.db('users').where({ id: userId }).update({ namespace, updated_at: deps.clock() })
+    const moved = await getUser(deps, userId)
+    const details = { before: presentPools(user), after: presentPools(moved) }
+    await recordEvent(deps, { event: 'user.namespace_changed', actor, userId, details })
+    await raiseFloor(deps, { userId, appId: null, reason: 'user.namespace_changed' })
+    return moved
+  })
+}

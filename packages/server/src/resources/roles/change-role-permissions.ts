@@ -1,0 +1,123 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError, type FieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { chunksOf } from '../../lib/chunks.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getRoleForChange } from './get-role.ts'
+import { HOLDER_OF_ALL, listRolePermissions, type RolePermission } from './list-role-permissions.ts'
+
+/**
+ * Makes the permissions of a role exactly these. Assignments that are out of sight, of permissions that were pruned, end too: nothing
+ * comes back that is not in the list. Throws `not_found`, `built_in`, `validation_failed` naming each unknown code.
+ */
+export async function replaceRolePermissions(
+  deps: Deps,
+  input: { roleCode: string; permissions: readonly string[] },
+  actor: Actor,
+): Promise<RolePermission[]> {
+  return changeAssignments(deps, input.roleCode, actor, async (deps) => {
+    const wanted = await settlePermissions(deps, input.permissions)
+    const held: string[] = await deps.db('role_permissions').where({ role_code: input.roleCode }).pluck('permission_id')
+    const kept = new Set(wanted)
+    const removed = await unassign(
+      deps,
+      input.roleCode,
+      held.filter((id) => !kept.has(id)),
+    )
+    return (await assign(deps, input.roleCode, wanted)) + removed
+  })
+}
+
+/** Adds permissions to those of a role. Throws as `replaceRolePermissions`. */
+export async function addRolePermissions(
+  deps: Deps,
+  input: { roleCode: string; permissions: readonly string[] },
+  actor: Actor,
+): Promise<RolePermission[]> {
+  return changeAssignments(deps, input.roleCode, actor, async (deps) =>
+    assign(deps, input.roleCode, await settlePermissions(deps, input.permissions)),
+  )
+}
+
+/**
+ * Takes a permission from a role, a pruned one too, so that it does not come back. Throws `not_found`, also when the role does not
+ * hold it, and `built_in`.
+ */
+export async function removeRolePermission(
+  deps: Deps,
+  input: { roleCode: string; permission: string },
+  actor: Actor,
+): Promise<void> {
+  await changeAssignments(deps, input.roleCode, actor, async (deps) => {
+    const ids: string[] = await deps.db('permissions').where({ code: input.permission }).pluck('id')
+    const removed = await unassign(deps, input.roleCode, ids)
+    if (removed === 0) throw new ApiError('not_found', { detail: `${input.roleCode} does not hold ${input.permission}` })
+    return removed
+  })
+}
+
+/** Runs a change that tells how many assignments it wrote, and records it. Callers of one role come one after the other. */
+async function changeAssignments(
+  deps: Deps,
+  roleCode: string,
+  actor: Actor,
+  change: (deps: Deps) => Promise<number>,
+): Promise<RolePermission[]> {
+  return transaction(deps, async (deps) => {
+    await getRoleForChange(deps, roleCode)
+    if (roleCode === HOLDER_OF_ALL) throw new ApiError('built_in', { detail: `${roleCode} holds every permission` })
+    const before = await listRolePermissions(deps, roleCode)
+    const written = await change(deps)
+    if (written === 0) return before
+    const after = await listRolePermissions(deps, roleCode)
+    const details = { role_code: roleCode, before: codesOf(before), after: codesOf(after) }
+    await recordEvent(deps, { event: 'role_permissions.changed', actor, details })
+    return after
+  })
+}
+
+/** The ids of the live permissions that a request names. */
+async function settlePermissions(deps: Deps, codes: readonly string[]): Promise<string[]> {
+  const idOf = new Map<string, string>()
+  for (const chunk of chunksOf(codes)) {
+    const live: { id: string; code: string }[] = await deps
+      .db('permissions')
+      .whereIn('code', chunk)
+      .whereNull('pruned_at')
+      .select('id', 'code')
+    for (const { id, code } of live) idOf.set(code, id)
+  }
+  const errors = codes.flatMap((code, index): FieldError[] =>
+    idOf.has(code) ? [] : [{ path: `permissions.${index}`, code: 'invalid_value', message: 'names no permission' }],
+  )
+  if (errors.length > 0) {
+    const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
+    throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
+  }
+  return [...idOf.values()]
+}
+
+/** Returns how many were not assigned before. */
+async function assign(deps: Deps, roleCode: string, permissionIds: readonly string[]): Promise<number> {
+  const now = deps.clock()
+  const rows = permissionIds.map((permission_id) => ({ role_code: roleCode, permission_id, created_at: now }))
+  let assigned = 0
+  for (const chunk of chunksOf(rows)) {
+    const insert = deps.db('role_permissions').insert(chunk).onConflict(['role_code', 'permission_id']).ignore()
+    assigned += (await insert.returning('permission_id')).length
+  }
+  return assigned
+}
+
+/** Returns how many were assigned. */
+async function unassign(deps: Deps, roleCode: string, permissionIds: readonly string[]): Promise<number> {
+  let removed = 0
+  for (const chunk of chunksOf(permissionIds)) {
+    removed += await deps.db('role_permissions').where({ role_code: roleCode }).whereIn('permission_id', chunk).delete()
+  }
+  return removed
+}
+
+function codesOf(permissions: readonly RolePermission[]): { permissions: string[] } {
+  return { permissions: permissions.map(({ code }) => code) }
+}

@@ -1,0 +1,24 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { isUniqueViolation } from '../../lib/unique-violation.ts'
+import { Role } from '../../models/role.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { presentRole } from './present.ts'
+import type { CreateRoleInput } from './schema.ts'
+
+/** Creates a role that holds no permission yet. Throws `role_code_taken`. */
+export async function createRole(deps: Deps, { description, ...input }: CreateRoleInput, actor: Actor): Promise<Role> {
+  const now = deps.clock()
+  const row = { ...input, description: description ?? null, built_in: false, created_at: now, updated_at: now }
+  try {
+    return await transaction(deps, async (deps) => {
+      const role = await Role.query(deps.db).insertAndFetch(row)
+      await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
+      return role
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new ApiError('role_code_taken', { detail: `Another role has the code ${input.code}`, cause: error })
+  }
+}

@@ -1,0 +1,23 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { Role } from '../../models/role.ts'
+
+/** Throws `not_found`. */
+export async function getRole(deps: Deps, code: string): Promise<Role> {
+  return known(await Role.query(deps.db).findById(code))
+}
+
+/** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */
+export async function getRoleForChange(deps: Deps, code: string): Promise<Role> {
+  return known(await Role.query(deps.db).findById(code).forNoKeyUpdate())
+}
+
+/** The same; who refers to it waits too, and finds it deleted. */
+export async function getRoleForDeletion(deps: Deps, code: string): Promise<Role> {
+  return known(await Role.query(deps.db).findById(code).forUpdate())
+}
+
+function known(role: Role | undefined): Role {
+  if (!role) throw new ApiError('not_found', { detail: 'No role has this code' })
+  return role
+}

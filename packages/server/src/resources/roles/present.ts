@@ -1,0 +1,18 @@
+import type { z } from 'zod'
+import { iso } from '../../lib/timestamps.ts'
+import type { Role } from '../../models/role.ts'
+import type { roleRecord, userRoleRecord } from './schema.ts'
+
+/** A role as every answer and audit event shows one. */
+export function presentRole(role: Role): z.output<typeof roleRecord> {
+  return { ...presentMembers(role), created_at: iso(role.created_at), updated_at: iso(role.updated_at) }
+}
+
+/** A global role as one that a user holds. */
+export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: number }): z.output<typeof userRoleRecord> {
+  return { ...presentMembers(role), assigned_at: iso(assignedAt) }
+}
+
+function presentMembers({ code, name, scope, description, built_in }: Role) {
+  return { code, name, scope, description, built_in }
+}

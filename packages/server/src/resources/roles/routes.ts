@@ -1,0 +1,212 @@
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { assignRole } from './assign-role.ts'
+import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './change-role-permissions.ts'
+import { createRole } from './create-role.ts'
+import { deleteRole } from './delete-role.ts'
+import { getRole } from './get-role.ts'
+import { listRolePermissions } from './list-role-permissions.ts'
+import { listRoles } from './list-roles.ts'
+import { listUserRoles } from './list-user-roles.ts'
+import { presentRole, presentUserRole } from './present.ts'
+import {
+  assignRoleBody,
+  createRoleBody,
+  listRolesQuery,
+  permissionCodesBody,
+  rolePage,
+  roleParams,
+  rolePermissionList,
+  rolePermissionParams,
+  roleRecord,
+  updateRoleBody,
+  userParams,
+  userRoleList,
+  userRoleParams,
+  userRoleRecord,
+} from './schema.ts'
+import { unassignRole } from './unassign-role.ts'
+import { updateRole } from './update-role.ts'
+
+const tag = 'Roles'
+/** 5,000 codes, however long. */
+const bodyLimitBytes = 2 * 1024 * 1024
+
+export const roleRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/roles',
+    tag,
+    summary: 'Create a role',
+    auth: 'system_admin',
+    body: createRoleBody,
+    responses: { 201: roleRecord },
+    errors: ['role_code_taken'],
+    handle: async (deps, { body, ...actor }) => created(presentRole(await createRole(deps, body, actor))),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/roles',
+    tag,
+    summary: 'List roles, by code',
+    auth: 'system_admin',
+    query: listRolesQuery,
+    responses: { 200: rolePage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listRoles(deps, query)
+      return ok({ items: items.map(presentRole), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/roles/{roleCode}',
+    tag,
+    summary: 'Show a role',
+    auth: 'system_admin',
+    params: roleParams,
+    responses: { 200: roleRecord },
+    errors: [],
+    handle: async (deps, { params }) => ok(presentRole(await getRole(deps, params.roleCode))),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/roles/{roleCode}',
+    tag,
+    summary: 'Change the name or description of a role',
+    description: 'Its code and scope never change.',
+    auth: 'system_admin',
+    params: roleParams,
+    body: updateRoleBody,
+    responses: { 200: roleRecord },
+    errors: ['code_immutable', 'built_in'],
+    handle: async (deps, { params, body, ...actor }) => ok(presentRole(await updateRole(deps, params.roleCode, body, actor))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/roles/{roleCode}',
+    tag,
+    summary: 'Delete a role',
+    description: '409 while an app names it or users hold it. Pending invitations go on without it.',
+    auth: 'system_admin',
+    params: roleParams,
+    responses: { 204: null },
+    errors: ['built_in', 'role_in_use'],
+    handle: async (deps, { params, ...actor }) => {
+      await deleteRole(deps, params.roleCode, actor)
+      return noContent()
+    },
+  }),
+  ...permissionsOfRoles(),
+  ...rolesOfUsers(),
+]
+
+function permissionsOfRoles(): Route[] {
+  const path = '/admin/roles/{roleCode}/permissions'
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: 'List the permissions of a role, by code',
+      description: '`super_admin` holds every permission.',
+      auth: 'system_admin',
+      params: roleParams,
+      responses: { 200: rolePermissionList },
+      errors: [],
+      handle: async (deps, { params }) => {
+        const { code } = await getRole(deps, params.roleCode)
+        return ok({ items: await listRolePermissions(deps, code) })
+      },
+    }),
+    route({
+      method: 'PUT',
+      path,
+      tag,
+      summary: 'Replace the permissions of a role',
+      auth: 'system_admin',
+      bodyLimitBytes,
+      params: roleParams,
+      body: permissionCodesBody,
+      responses: { 200: rolePermissionList },
+      errors: ['built_in'],
+      handle: async (deps, { params, body, ...actor }) =>
+        ok({ items: await replaceRolePermissions(deps, { ...params, ...body }, actor) }),
+    }),
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: 'Add permissions to a role',
+      auth: 'system_admin',
+      bodyLimitBytes,
+      params: roleParams,
+      body: permissionCodesBody,
+      responses: { 200: rolePermissionList },
+      errors: ['built_in'],
+      handle: async (deps, { params, body, ...actor }) =>
+        ok({ items: await addRolePermissions(deps, { ...params, ...body }, actor) }),
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/{permission}`,
+      tag,
+      summary: 'Take a permission from a role',
+      auth: 'system_admin',
+      params: rolePermissionParams,
+      responses: { 204: null },
+      errors: ['built_in'],
+      handle: async (deps, { params, ...actor }) => {
+        await removeRolePermission(deps, params, actor)
+        return noContent()
+      },
+    }),
+  ]
+}
+
+function rolesOfUsers(): Route[] {
+  const path = '/admin/users/{userId}/roles'
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: 'List the global roles of a user, by code',
+      auth: 'system_admin',
+      params: userParams,
+      responses: { 200: userRoleList },
+      errors: [],
+      handle: async (deps, { params }) => ok({ items: (await listUserRoles(deps, params.userId)).map(presentUserRole) }),
+    }),
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: 'Give a user a global role',
+      description: '201 when the user did not hold it, 200 when already. Tokens carry it from their next refresh on.',
+      auth: 'system_admin',
+      params: userParams,
+      body: assignRoleBody,
+      responses: { 200: userRoleRecord, 201: userRoleRecord },
+      errors: [],
+      handle: async (deps, { params, body, ...actor }) => {
+        const { created, held } = await assignRole(deps, { ...params, ...body }, actor)
+        return { status: created ? 201 : 200, body: presentUserRole(held) }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/{roleCode}`,
+      tag,
+      summary: 'Take a global role from a user',
+      description: 'Tokens carry it until their next refresh; the admin API is closed to a former system_admin at once.',
+      auth: 'system_admin',
+      params: userRoleParams,
+      responses: { 204: null },
+      errors: ['last_system_admin'],
+      handle: async (deps, { params, ...actor }) => {
+        await unassignRole(deps, params, actor)
+        return noContent()
+      },
+    }),
+  ]
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
+
+export { userParams } from '../../lib/fields.ts'
+
+export const roleParams = z.object({ roleCode })
+export const userRoleParams = z.object({ userId: id, roleCode })
+export const rolePermissionParams = z.object({
+  roleCode,
+  permission: z
+    .string()
+    .max(201)
+    .regex(/^[a-z0-9_-]+:[a-z0-9_-]+$/),
+})
+
+const scope = z.enum(['global', 'org']).meta({
+  description: '`global`: held by users as such; `org`: held by members of an organization, in it',
+})
+
+export const createRoleBody = z
+  .strictObject({ code: roleCode, name, scope, description: clearable(text) })
+  .meta({ id: 'CreateRole' })
+export type CreateRoleInput = z.output<typeof createRoleBody>
+
+export const updateRoleBody = z
+  .strictObject({
+    name: name.optional(),
+    description: clearable(text),
+    scope: scope.optional().meta({ description: 'Only what it is already: a scope never changes' }),
+    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
+  })
+  .meta({ id: 'UpdateRole' })
+export type UpdateRoleInput = z.output<typeof updateRoleBody>
+
+export const listRolesQuery = z.strictObject(pageByNameQuery)
+
+const roleMembers = {
+  code: z.string(),
+  name: z.string(),
+  scope,
+  description: z.string().nullable(),
+  built_in: z.boolean(),
+}
+
+export const roleRecord = z.object({ ...roleMembers, created_at: timestamp, updated_at: timestamp }).meta({ id: 'Role' })
+
+export const rolePage = page(roleRecord)
+
+export const permissionCodesBody = z
+  .strictObject({
+    // Any text: whether it names a permission is judged against those there are, for all entries at once.
+    permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Codes: `resource:action`' }),
+  })
+  .meta({ id: 'PermissionCodes' })
+
+export const rolePermissionList = z
+  .object({ items: z.array(z.object({ code: z.string(), service: z.string() })) })
+  .meta({ id: 'RolePermissions' })
+
+export const assignRoleBody = z.strictObject({ role_code: text }).meta({ id: 'AssignRole' })
+
+export const userRoleRecord = z.object({ ...roleMembers, assigned_at: timestamp }).meta({ id: 'UserRole' })
+
+export const userRoleList = z.object({ items: z.array(userRoleRecord) })

@@ -1,0 +1,21 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
+import { lockUser } from '../users/get-user.ts'
+
+/**
+ * Takes a global role from a user. Tokens carry it until their next refresh; the admin API, which reads roles at each call, is closed
+ * at once. Throws `not_found`, also for a role that is not held, and `last_system_admin`.
+ */
+export async function unassignRole(deps: Deps, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
+  const { userId, roleCode } = input
+  await transaction(deps, async (deps) => {
+    await lockUser(deps, userId)
+    if (roleCode === 'system_admin') await assertOtherSystemAdmin(deps, userId)
+    const removed = await deps.db('user_roles').where({ user_id: userId, role_code: roleCode }).delete()
+    if (removed === 0) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
+    await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
+  })
+}

@@ -1,0 +1,34 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { Role } from '../../models/role.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getRoleForChange } from './get-role.ts'
+import { presentRole } from './present.ts'
+import type { UpdateRoleInput } from './schema.ts'
+
+/**
+ * Changes the name or description of a role, a built-in one too. What is held as a global role is never held in an organization, so
+ * a scope does not change. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
+ */
+export async function updateRole(deps: Deps, code: string, input: UpdateRoleInput, actor: Actor): Promise<Role> {
+  if (input.code !== undefined) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
+  return transaction(deps, async (deps) => {
+    const current = await getRoleForChange(deps, code)
+    if (input.scope !== undefined && input.scope !== current.scope) throw scopeImmutable(current)
+    const changes = {
+      name: input.name ?? current.name,
+      description: input.description === undefined ? current.description : input.description,
+    }
+    if (changes.name === current.name && changes.description === current.description) return current
+    const updated = await Role.query(deps.db).patchAndFetchById(code, { ...changes, updated_at: deps.clock() })
+    const details = { before: presentRole(current), after: presentRole(updated) }
+    await recordEvent(deps, { event: 'role.updated', actor, details })
+    return updated
+  })
+}
+
+function scopeImmutable(role: Role): ApiError {
+  if (role.built_in) return new ApiError('built_in', { detail: `The scope of ${role.code} cannot be changed` })
+  return fieldError('scope', 'invalid_value', 'cannot be changed')
+}

@@ -1,0 +1,23 @@
+import { type Deps, lockUntilCommit } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+
+const ROLE = 'system_admin'
+
+/**
+ * Throws `last_system_admin` when this user is the only one left who can administer the service. Comes before whatever takes that away
+ * (the role, the state, the account), in its transaction, once the user's row is locked: of admins who remove one another at once, on
+ * any number of servers, one stays.
+ */
+export async function assertOtherSystemAdmin(deps: Deps, userId: string): Promise<void> {
+  if (!(await activeAdmins(deps).where('users.id', userId).first('users.id'))) return
+  await lockUntilCommit(deps, 'system_admins')
+  if (await activeAdmins(deps).whereNot('users.id', userId).first('users.id')) return
+  throw new ApiError('last_system_admin', { detail: 'Make another active user system_admin first' })
+}
+
+function activeAdmins(deps: Deps) {
+  return deps
+    .db('user_roles')
+    .join('users', 'users.id', 'user_roles.user_id')
+    .where({ 'user_roles.role_code': ROLE, 'users.status': 'active' })
+}

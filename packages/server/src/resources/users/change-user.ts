@@ -1,0 +1,25 @@
+import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import { getUser, lockUser } from './get-user.ts'
+import type { PooledUser } from './present.ts'
+
+/**
+ * Runs `change` in a transaction that holds the locks of a user's e-mail, of `newEmail` where there is one, and then of the user's row:
+ * nobody else registers, moves or tags a user of these addresses meanwhile. Which address the user has can only be read before its
+ * lock is held; when it has changed by then, all begins anew. Throws `not_found`, also for a deleted user.
+ */
+export async function changeUser<T>(
+  deps: Deps,
+  userId: string,
+  newEmail: string | undefined,
+  change: (deps: Deps, user: PooledUser) => Promise<T>,
+): Promise<T> {
+  const { email } = await getUser(deps, userId)
+  const emails = [...new Set([email, newEmail ?? email])].sort()
+  const outcome = await transaction(deps, async (deps) => {
+    for (const each of emails) await lockUntilCommit(deps, 'email', each)
+    await lockUser(deps, userId)
+    const user = await getUser(deps, userId)
+    return user.email === email ? { result: await change(deps, user) } : undefined
+  })
+  return outcome ? outcome.result : changeUser(deps, userId, newEmail, change)
+}

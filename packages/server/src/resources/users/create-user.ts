@@ -1,0 +1,38 @@
+import type { z } from 'zod'
+import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { assertEmailFree } from './assert-email-free.ts'
+import { describeUser } from './describe-user.ts'
+import { hashNewPassword } from './hash-new-password.ts'
+import { insertUser } from './insert-user.ts'
+import type { CreateUserInput, userDetail } from './schema.ts'
+import { settleGlobalRoles } from './settle-global-roles.ts'
+
+/**
+ * Creates a user for an admin: no app, no mail, no webhook. Without a password the user gets one by resetting it.
+ * Throws `validation_failed`, `email_exists_in_pool`.
+ */
+export async function createUser(deps: Deps, input: CreateUserInput, actor: Actor): Promise<z.output<typeof userDetail>> {
+  const { email, namespace = DEFAULT_POOL, tags = [] } = input
+  const passwordHash = input.password === undefined ? null : await hashNewPassword(deps, input.password, email)
+  return transaction(deps, async (deps) => {
+    await lockUntilCommit(deps, 'email', email)
+    const roles = await settleGlobalRoles(deps, input.roles ?? [])
+    await assertEmailFree(deps, { email, pools: [namespace, ...tags] })
+    const { id } = await insertUser(deps, {
+      email,
+      passwordHash,
+      firstName: input.first_name ?? null,
+      lastName: input.last_name ?? null,
+      namespace,
+      tags: [...new Set(tags)],
+      emailVerified: input.email_verified ?? false,
+      roles,
+    })
+    const user = await describeUser(deps, id)
+    await recordEvent(deps, { event: 'user.created', actor, userId: id, details: { before: null, after: user } })
+    return user
+  })
+}

@@ -1,0 +1,44 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
+import { lockOrganization } from '../organizations/get-organization.ts'
+import { raiseFloor } from '../revocations/end-sessions.ts'
+import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
+import { describeUser } from './describe-user.ts'
+import { eraseUser } from './erase-user.ts'
+import { getUser, lockUserRow } from './get-user.ts'
+
+/**
+ * Deletes a user: the row stays as `deleted`, the e-mail is free again, every token and session is dead. With `erase`, which also takes
+ * a user who is deleted already, what tells who it was is blanked everywhere. Throws `not_found`, `last_system_admin`.
+ */
+export async function deleteUser(deps: Deps, userId: string, { erase }: { erase: boolean }, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    const user = await getUser(deps, userId)
+    if (user.status !== 'deleted') return closeAccount(deps, userId, actor)
+    if (!erase) throw new ApiError('not_found', { detail: 'No user has this id' })
+  })
+  if (erase) await eraseUser(deps, userId, actor)
+}
+
+async function closeAccount(deps: Deps, userId: string, actor: Actor): Promise<void> {
+  await assertOtherSystemAdmin(deps, userId)
+  const before = await describeUser(deps, userId)
+  // Those who govern an organization look whether another admin is left.
+  for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
+  const now = deps.clock()
+  const ofUser = { user_id: userId }
+  for (const table of ['organization_memberships', 'user_roles', 'user_namespaces', 'mail_tokens', 'recovery_codes', 'second_factors'])
+    await deps.db(table).where(ofUser).delete()
+  await deps.db('user_apps').where({ ...ofUser, status: 'active' }).update({ status: 'revoked', revoked_at: now })
+  await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
+  await deps
+    .db('users')
+    .where({ id: userId })
+    .update({ status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
+  await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })
+  await raiseFloor(deps, { userId, appId: null, reason: 'user.deleted' })
+}

@@ -1,0 +1,74 @@
+import type { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { raiseFloor } from '../revocations/end-sessions.ts'
+import { assertEmailFree } from './assert-email-free.ts'
+import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
+import { changeUser } from './change-user.ts'
+import { describeUser } from './describe-user.ts'
+import type { PooledUser } from './present.ts'
+import type { UpdateUserInput, userDetail } from './schema.ts'
+
+type Changes = Partial<Pick<PooledUser, 'first_name' | 'last_name' | 'email' | 'email_verified_at' | 'status'>>
+
+/**
+ * Changes a user's names, e-mail or state. A new address is unverified. Suspending kills every token and session; activating brings
+ * none of them back. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
+ */
+export async function updateUser(
+  deps: Deps,
+  userId: string,
+  input: UpdateUserInput,
+  actor: Actor,
+): Promise<z.output<typeof userDetail>> {
+  return changeUser(deps, userId, input.email, async (deps, user) => {
+    const changes = changesOf(user, input)
+    if (Object.keys(changes).length > 0) await apply(deps, user, changes, actor)
+    const detail = await describeUser(deps, userId)
+    if (changes.status === 'suspended') await raiseFloor(deps, { userId, appId: null, reason: 'user.suspended' })
+    return detail
+  })
+}
+
+/** The columns that differ from what they are. */
+function changesOf(user: PooledUser, { first_name, last_name, email, status }: UpdateUserInput): Changes {
+  return {
+    ...(first_name !== undefined && first_name !== user.first_name ? { first_name } : {}),
+    ...(last_name !== undefined && last_name !== user.last_name ? { last_name } : {}),
+    ...(email !== undefined && email !== user.email ? { email, email_verified_at: null } : {}),
+    ...(status !== undefined && status !== user.status ? { status } : {}),
+  }
+}
+
+async function apply(deps: Deps, user: PooledUser, changes: Changes, actor: Actor): Promise<void> {
+  if (changes.email !== undefined)
+    await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
+  if (changes.status === 'suspended') await assertOtherSystemAdmin(deps, user.id)
+  await deps
+    .db('users')
+    .where({ id: user.id })
+    .update({ ...changes, updated_at: deps.clock() })
+  const { status, ...profile } = changes
+  if (Object.keys(profile).length > 0) {
+    const details = { before: shown(user, profile), after: shown({ ...user, ...profile }, profile) }
+    await recordEvent(deps, { event: 'user.updated', actor, userId: user.id, details })
+  }
+  if (status !== undefined) {
+    const event = status === 'suspended' ? 'user.suspended' : 'user.activated'
+    const details = { before: { status: user.status }, after: { status } }
+    await recordEvent(deps, { event, actor, userId: user.id, details })
+  }
+}
+
+/** The changed fields of a user as answers show them. */
+function shown(user: PooledUser, changes: Changes): Record<string, unknown> {
+  const record = {
+    first_name: user.first_name,
+    last_name: user.last_name,
+    email: user.email,
+    email_verified: user.email_verified_at !== null,
+  }
+  const isChanged = (field: string) => (field === 'email_verified' ? 'email_verified_at' : field) in changes
+  return Object.fromEntries(Object.entries(record).filter(([field]) => isChanged(field)))
+}

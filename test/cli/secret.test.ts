@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assertionOf, kidOf } from '../support/consumer.ts'
+import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+
+const current = 'the secret that signs here, at least 32 characters long'
+const previous = 'the secret before that one, at least 32 characters long'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse({ JWT_ACCESS_SECRET: current, JWT_ACCESS_SECRET_PREVIOUS: previous })
+})
+afterAll(() => service.stop())
+
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  return here
+}
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+
+describe('secret new', () => {
+  test('prints 48 fresh bytes bare, the order of a rotation beside it, and needs no service', async () => {
+    const { authctl } = machine()
+    const env = { AUTHCTL_BASE_URL: 'http://127.0.0.1:9' }
+    const first = await authctl('secret new', { env })
+    expect(first.exit).toBe(0)
+    expect(first.stdout).toMatch(/^[A-Za-z0-9+/]{64}\n$/)
+    expect(Buffer.from(first.stdout, 'base64')).toHaveLength(48)
+    expect(first.stderr.match(/^\d\. (servers|consumers)/gm)).toEqual([
+      '1. servers',
+      '2. consumers',
+      '3. servers',
+      '4. consumers',
+      '5. servers',
+    ])
+    expect(first.stderr).toContain(`its key id is ${kidOf(first.stdout.trim())}`)
+    expect(first.stderr).not.toContain(first.stdout.trim())
+    const second = await authctl('secret new --quiet', { env })
+    expect(second.stdout).not.toBe(first.stdout)
+    expect(second.stderr).toBe('')
+    const { secret, kid } = parsed(await authctl('secret new --json'))
+    expect(kid).toBe(kidOf(secret))
+  })
+})
+
+describe('secret status', () => {
+  const poll = async (code: string, secrets: string[]) => {
+    const token = assertionOf({ code }, { secret: secrets[0]!, claims: { kids: secrets.map(kidOf) } })
+    const { status } = await fetch(`${service.url}/api/v1/revocations`, { headers: { authorization: `Bearer ${token}` } })
+    expect(status).toBe(200)
+  }
+
+  test('says of each app which secrets its consumers accept, and whether all accept the current', async () => {
+    const { authctl } = await signedIn()
+    const empty = await authctl('secret status -o table')
+    expect(empty.exit).toBe(0)
+    expect(empty.stdout).toMatch(/^SERVER +KID\nsigns +[0-9a-f]{8}\naccepted besides +[0-9a-f]{8}\n$/)
+    expect(empty.stderr).toContain('no consumer was seen')
+
+    for (const code of ['ready', 'halfway', 'behind']) await authctl(`app create ${code} --name N`)
+    await poll('ready', [current, previous])
+    await poll('halfway', [current, previous])
+    await poll('halfway', [previous])
+    await poll('behind', [previous])
+    const { stdout, exit } = await authctl('secret status -o table')
+    expect(exit).toBe(0)
+    const lines = stdout.split('\n').map((line) => line.split(/ {2,}/))
+    expect(lines).toContainEqual(['APP', 'KID', 'SECRET', 'LAST SEEN', 'LAST MISSING', 'ACCEPTS CURRENT'])
+    const line = (app: string, secret: string, missing: unknown, accepts: string) => [
+      app,
+      kidOf(secret),
+      secret === current ? 'current' : 'previous',
+      expect.stringMatching(/^\d{4}-.*Z$/),
+      missing,
+      accepts,
+    ]
+    const moment = expect.stringMatching(/^\d{4}-.*Z$/)
+    expect(lines).toContainEqual(line('ready', current, '-', 'all'))
+    expect(lines).toContainEqual(line('ready', previous, '-', 'all'))
+    expect(lines).toContainEqual(line('halfway', current, moment, 'some'))
+    expect(lines).toContainEqual(line('behind', previous, '-', 'none'))
+
+    const json = parsed(await authctl('secret status --json'))
+    expect(json).toMatchObject({ current: { kid: kidOf(current) }, previous: { kid: kidOf(previous) } })
+    expect(json.consumers).toHaveLength(5)
+    expect(json.consumers).toContainEqual(
+      expect.objectContaining({ app_code: 'behind', kid: kidOf(previous), is_ours: true, accepts_current: 'none' }),
+    )
+  })
+
+  test('needs a sign-in', async () => {
+    expect((await machine().authctl(`secret status --base-url ${service.url}`)).exit).toBe(4)
+  })
+})
+
+describe('service-account', () => {
+  const works = async (token: string) => {
+    const { status } = await fetch(`${service.url}/api/v1/admin/service-accounts`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    // It may not read the list, but it is known.
+    return status === 403
+  }
+
+  test('create prints the token once, on stdout; list never does', async () => {
+    const { authctl } = await signedIn()
+    const created = await authctl(
+      'service-account create "crm import" --service crm --scope permissions:register users:register_or_return --app shop --expires 30d --json',
+    )
+    expect(created.exit).toBe(0)
+    const { token, ...account } = parsed(created)
+    expect(account).toMatchObject({
+      name: 'crm import',
+      service: 'crm',
+      scopes: ['permissions:register', 'users:register_or_return'],
+      app_codes: ['shop'],
+      expires_at: expect.any(String),
+      outcome: 'created',
+    })
+    expect(token).toMatch(/^gsa_/)
+    expect(created.stderr).toBe('the token is not shown again\n')
+    expect(await works(token)).toBe(true)
+    const listed = await authctl('service-account list --service crm --json')
+    expect(parsed(listed)).toMatchObject([{ id: account.id, name: 'crm import' }])
+    expect(listed.stdout).not.toContain('gsa_')
+    const table = await authctl('service-account list -o table')
+    expect(table.stdout).toMatch(/^NAME +SERVICE +SCOPES/)
+    expect((await authctl('service-account list --service nowhere -o table')).stderr).toBe('no service accounts\n')
+  })
+
+  test('--dry-run creates nothing; what the service refuses is exit 6, what is missing exit 2', async () => {
+    const { authctl } = await signedIn()
+    expect(parsed(await authctl('service-account create planned --service planned --dry-run --json')).request).toMatchObject({
+      method: 'POST',
+      body: { name: 'planned', service: 'planned' },
+    })
+    expect(parsed(await authctl('service-account list --service planned --json'))).toEqual([])
+    expect((await authctl('service-account create x --service x --scope everything')).exit).toBe(6)
+    expect((await authctl('service-account create x --service x --expires never')).exit).toBe(6)
+    expect((await authctl('service-account create x')).exit).toBe(2)
+    expect((await authctl('service-account create --service x')).exit).toBe(2)
+  })
+
+  test('rotate needs --yes, and the old token is dead', async () => {
+    const { authctl } = await signedIn()
+    const { id, token } = parsed(await authctl('service-account create rotating --service rotating --json'))
+    const refused = await authctl('service-account rotate rotating')
+    expect(refused).toMatchObject({ stdout: '', exit: 2 })
+    expect(refused.stderr).toContain('--yes')
+    expect((await authctl('service-account rotate rotating --dry-run')).exit).toBe(0)
+    expect(await works(token)).toBe(true)
+    const rotated = parsed(await authctl(`service-account rotate ${id} --yes --json`))
+    expect(rotated).toMatchObject({ id, name: 'rotating', outcome: 'rotated' })
+    expect([await works(token), await works(rotated.token)]).toEqual([false, true])
+    expect((await authctl('service-account rotate nobody --yes')).exit).toBe(3)
+  })
+
+  test('delete needs the name; a name that two have is exit 6 with their ids', async () => {
+    const { authctl } = await signedIn()
+    const create = async () => parsed(await authctl('service-account create double --service double --json'))
+    const [first, second] = [await create(), await create()]
+    const ambiguous = await authctl('service-account delete double --confirm double')
+    expect(ambiguous.exit).toBe(6)
+    for (const { id } of [first, second]) expect(ambiguous.stderr).toContain(id)
+    for (const flags of ['', '--yes', `--confirm ${first.id}`]) {
+      expect((await authctl(`service-account delete ${first.id} ${flags}`)).exit).toBe(2)
+    }
+    expect(parsed(await authctl(`service-account delete ${first.id} --confirm double --json`))).toEqual({
+      id: first.id,
+      name: 'double',
+      service: 'double',
+      outcome: 'deleted',
+    })
+    expect(await works(first.token)).toBe(false)
+    expect((await authctl('service-account delete double --dry-run')).exit).toBe(0)
+    expect((await authctl('service-account delete double --confirm double')).exit).toBe(0)
+    expect((await authctl('service-account delete double --confirm double')).exit).toBe(3)
+  })
+})

@@ -1,0 +1,507 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { assignRole, auditEvents, closeAccount, countRows, insertMembership, insertOrganization } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
+const core = ['users:read_self', 'users:update_self']
+
+/** Permissions as a body lists them; a name may follow the code. */
+function declared(...codes: (string | [code: string, name: string])[]): Json[] {
+  return codes.map((each) => {
+    const [code, name] = typeof each === 'string' ? [each, `May ${each}`] : each
+    const [resource, action] = code.split(':')
+    return { code, name, resource, action }
+  })
+}
+
+function register(name: string, permissions: Json[], extra: Json = {}, query = '') {
+  return service.admin('POST', `/admin/permissions/register${query}`, { body: { service: name, permissions, ...extra } })
+}
+
+const counts = ({ body: { created, updated, pruned, unchanged } }: Json) => ({ created, updated, pruned, unchanged })
+
+/** The codes of a service, as the admin API lists them. */
+async function codesOf(name: string): Promise<string[]> {
+  const { body } = await service.admin('GET', `/admin/permissions?service=${name}&limit=200`)
+  return body.items.map((item: Json) => item.code).sort()
+}
+
+async function buildRole(scope: 'global' | 'org', ...permissions: string[]): Promise<string> {
+  const code = unique('role')
+  await service.admin('POST', '/admin/roles', { body: { code, name: code, scope } })
+  const reply = await service.admin('PUT', `/admin/roles/${code}/permissions`, { body: { permissions } })
+  if (reply.status !== 200) throw new Error(JSON.stringify(reply.body))
+  return code
+}
+
+async function heldBy(role: string): Promise<string[]> {
+  const { body } = await service.admin('GET', `/admin/roles/${role}/permissions`)
+  return body.items.map((item: Json) => item.code)
+}
+
+async function tokenPermissions(user: Json, app: Json, extra: Json = {}): Promise<string[]> {
+  return claimsOf((await service.login(user.email, app.code, extra)).body.access_token).permissions
+}
+
+async function buildServiceAccount(settings: Json): Promise<Json> {
+  return (await service.admin('POST', '/admin/service-accounts', { body: { name: 'boot', ...settings } })).body
+}
+
+describe('registering', () => {
+  test('makes the declared list the permissions of the service: inserts, renames, prunes, and leaves the rest', async () => {
+    const name = unique('notes')
+    const first = await register(name, declared('notes:write', ['notes:read', 'Read notes']))
+    expect(first.status).toBe(200)
+    expect(first.body).toEqual({
+      service: name,
+      created: 2,
+      updated: 0,
+      pruned: 0,
+      unchanged: 0,
+      permissions: [...declared(['notes:read', 'Read notes']), ...declared('notes:write')],
+    })
+    const { body } = await register(name, declared(['notes:read', 'Read every note'], 'notes:share'))
+    expect(body).toEqual({
+      service: name,
+      created: 1,
+      updated: 1,
+      pruned: 1,
+      unchanged: 0,
+      permissions: declared(['notes:read', 'Read every note'], 'notes:share'),
+    })
+    const again = await register(name, declared('notes:share', ['notes:read', 'Read every note']))
+    expect(counts(again)).toEqual({ created: 0, updated: 0, pruned: 0, unchanged: 2 })
+    expect(again.body.permissions).toEqual(body.permissions)
+    const { items } = (await service.admin('GET', `/admin/permissions?service=${name}`)).body
+    expect(items).toHaveLength(2)
+    expect(items).toEqual(expect.arrayContaining(body.permissions.map((each: Json) => ({ service: name, ...each }))))
+  })
+
+  test('an empty list prunes everything, and of that service alone', async () => {
+    const [name, other] = [unique('a'), unique('b')]
+    await register(name, declared(`${name}:x`, `${name}:y`))
+    await register(other, declared(`${other}:x`))
+    expect(counts(await register(name, []))).toEqual({ created: 0, updated: 0, pruned: 2, unchanged: 0 })
+    expect(await codesOf(name)).toEqual([])
+    expect(await codesOf(other)).toEqual([`${other}:x`])
+    expect(counts(await register(name, []))).toEqual({ created: 0, updated: 0, pruned: 0, unchanged: 0 })
+  })
+
+  test('records an audit event with counts when something changed, and none when nothing did', async () => {
+    const name = unique('audited')
+    for (const codes of [
+      ['a:x', 'a:y'],
+      ['a:x', 'a:y'],
+      ['a:y', 'a:z'],
+    ]) {
+      expect((await register(name, declared(...codes.map((code) => `${name}-${code}`)))).status).toBe(200)
+    }
+    const events = (await auditEvents(service, { event: 'permissions.registered' })).filter(
+      (event) => event.details.service === name,
+    )
+    expect(events.map((event) => event.details)).toEqual([
+      {
+        service: name,
+        revision: null,
+        created: 2,
+        updated: 0,
+        pruned: 0,
+        unchanged: 0,
+        codes: { created: [`${name}-a:x`, `${name}-a:y`], updated: [], pruned: [] },
+      },
+      {
+        service: name,
+        revision: null,
+        created: 1,
+        updated: 0,
+        pruned: 1,
+        unchanged: 1,
+        codes: { created: [`${name}-a:z`], updated: [], pruned: [`${name}-a:x`] },
+      },
+    ])
+    expect(events[0].actor_type).toBe('user')
+  })
+
+  test('takes 5,000 permissions as whole as one, and soon; not one more', async () => {
+    const name = unique('large')
+    const many = declared(...Array.from({ length: 5_001 }, (_, index): [string, string] => [`r${index}:act`, 'n'.repeat(100)]))
+    expect(faultsOf(await register(name, many))).toEqual(['permissions: too_long'])
+    const list = many.slice(1)
+    const took: Record<string, number> = {}
+    const timed = async (what: string, permissions: Json[]) => {
+      const started = performance.now()
+      const reply = await register(name, permissions)
+      took[what] = performance.now() - started
+      return counts(reply)
+    }
+    expect(await timed('create', list)).toMatchObject({ created: 5_000 })
+    expect(await timed('repeat', list)).toMatchObject({ unchanged: 5_000 })
+    const renamed = list.map((each) => ({ ...each, name: 'another name' }))
+    expect(await timed('rename', renamed)).toMatchObject({ updated: 5_000 })
+    const role = await buildRole('global', ...list.map((each) => each.code))
+    expect(await heldBy(role)).toHaveLength(5_000)
+    expect(await timed('prune', [])).toMatchObject({ pruned: 5_000 })
+    expect(await heldBy(role)).toEqual([])
+    expect(await timed('revive', list)).toMatchObject({ created: 5_000 })
+    expect(await heldBy(role)).toHaveLength(5_000)
+    expect(counts(await register(name, [], {}, '?dry_run=true'))).toMatchObject({ pruned: 5_000 })
+    // On an idle machine each takes a quarter of a second; statements one by one would take ten times that.
+    for (const [what, ms] of Object.entries(took)) expect(ms, what).toBeLessThan(3_000)
+    await register(name, [])
+  })
+})
+
+describe('a body', () => {
+  test('names its code as resource and action, in small letters, digits, _ and -', async () => {
+    const name = unique('forms')
+    const [good] = declared('a_1-b:c_2-d')
+    expect((await register(name, [good])).status).toBe(200)
+    const broken: [Json, string[]][] = [
+      [{ ...good, code: 'a:b' }, ['permissions.0.code: invalid_value']],
+      [{ ...good, code: 'a_1-b:c_2-d ' }, ['permissions.0.code: invalid_value']],
+      [{ ...good, code: 'A:b', resource: 'A', action: 'b' }, ['permissions.0.resource: invalid_value']],
+      [{ ...good, code: 'a:b:c', resource: 'a', action: 'b:c' }, ['permissions.0.action: invalid_value']],
+      [{ ...good, code: 'a:b:c', resource: 'a:b', action: 'c' }, ['permissions.0.resource: invalid_value']],
+      [
+        { ...good, code: ':b', resource: '', action: 'b' },
+        ['permissions.0.resource: invalid_value', 'permissions.0.resource: too_short'],
+      ],
+      [{ ...good, code: '*:b', resource: '*', action: 'b' }, ['permissions.0.resource: invalid_value']],
+      [{ code: 'a:b', name: 'x' }, ['permissions.0.action: required', 'permissions.0.resource: required']],
+      [{ ...good, name: ' ' }, ['permissions.0.name: too_short']],
+      [{ ...good, name: 'x'.repeat(201) }, ['permissions.0.name: too_long']],
+      [{ ...good, description: 'x' }, ['permissions.0.description: unknown_field']],
+      ['a:b', ['permissions.0: invalid_type']],
+    ]
+    for (const [permission, faults] of broken)
+      expect(faultsOf(await register(name, [permission])), JSON.stringify(permission)).toEqual(faults)
+    expect(await codesOf(name)).toEqual(['a_1-b:c_2-d'])
+  })
+
+  test('has each code once, an integer revision and max_prune, and a service name', async () => {
+    const name = unique('twice')
+    expect(faultsOf(await register(name, declared('a:x', 'a:y', ['a:x', 'again'])))).toEqual([
+      'permissions.2.code: invalid_value',
+    ])
+    expect(faultsOf(await register('no service', declared('a:x')))).toEqual(['service: invalid_value'])
+    for (const field of ['revision', 'max_prune']) {
+      for (const value of [-1, 1.5, '1', null, 2 ** 60]) {
+        expect(faultsOf(await register(name, [], { [field]: value }))[0], `${value}`).toMatch(`${field}: `)
+      }
+    }
+    expect(faultsOf(await register(name, [], {}, '?dry_run=1'))).toEqual(['dry_run: invalid_value'])
+    expect(await codesOf(name)).toEqual([])
+  })
+})
+
+describe('who may register', () => {
+  test('a service account for its own service, with the scope for it', async () => {
+    const [mine, other] = [unique('mine'), unique('other')]
+    const { token, id } = await buildServiceAccount({ service: mine })
+    const as = (bearer: string, name: string) =>
+      service.call('POST', '/admin/permissions/register', {
+        token: bearer,
+        body: { service: name, permissions: declared(`${name}:x`) },
+      })
+    expect(counts(await as(token, mine))).toMatchObject({ created: 1 })
+    expectError(await as(token, other), 'service_mismatch')
+    expectError(await as(token, mine.toUpperCase()), 'service_mismatch')
+    const scopeless = await buildServiceAccount({ service: mine, scopes: ['users:register_or_return'] })
+    expectError(await as(scopeless.token, mine), 'scope_required')
+    expectError(await as(scopeless.token, other), 'scope_required')
+    expect(await codesOf(other)).toEqual([])
+    const [event] = await auditEvents(service, { event: 'permissions.registered', actor_id: id })
+    expect(event).toMatchObject({ actor_type: 'service_account', details: { service: mine, created: 1 } })
+  })
+
+  test('nobody for core, which is built in', async () => {
+    expectError(await register('core', []), 'service_reserved')
+    const { token } = await buildServiceAccount({ service: 'core' })
+    const body = { service: 'core', permissions: declared('core:x') }
+    expectError(await service.call('POST', '/admin/permissions/register', { token, body }), 'service_reserved')
+    expect(await codesOf('core')).toEqual(core)
+  })
+})
+
+describe('a code', () => {
+  test('belongs to one service: while it does, it is 409 to any other, and nothing of that call is written', async () => {
+    const [owner, other] = [unique('owner'), unique('other')]
+    const code = `${owner}:x`
+    await register(owner, declared(code))
+    const refused = await register(other, declared(`${other}:x`, code))
+    expectError(refused, 'permission_owned_by_other_service')
+    expect(refused.body.detail).toContain(`${code} (${owner})`)
+    expectError(await register(other, declared(code), {}, '?dry_run=true'), 'permission_owned_by_other_service')
+    expect(await codesOf(other)).toEqual([])
+    expectError(await register(unique('third'), declared(core[0]!)), 'permission_owned_by_other_service')
+  })
+
+  test('that was pruned is free; roles get it back from the service that they had it of, and from no other', async () => {
+    const [first, second] = [unique('first'), unique('second')]
+    const code = `${first}:x`
+    await register(first, declared(code))
+    const role = await buildRole('global', code)
+    await register(first, [])
+    expect(counts(await register(second, declared(code)))).toMatchObject({ created: 1 })
+    expect(await heldBy(role)).toEqual([])
+    expectError(await register(first, declared(code)), 'permission_owned_by_other_service')
+    await register(second, [])
+    expect(counts(await register(first, declared(code)))).toMatchObject({ created: 1 })
+    expect(await heldBy(role)).toEqual([code])
+  })
+})
+
+describe('pruned permissions', () => {
+  test('leave tokens and lists at once, and come back with their roles when they are declared again', async () => {
+    const name = unique('shop')
+    const [read, write] = [`${name}:read`, `${name}:write`]
+    await register(name, declared(read, write))
+    const listing = await buildApp(service, { auto_grant_on_signup: true, service_codes: [name] })
+    const elsewhere = await buildApp(service, { auto_grant_on_signup: true, service_codes: [] })
+    const role = await buildRole('global', read, write)
+    const { user } = await buildUser(service, listing)
+    await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: role } })
+    await service.login(user.email, elsewhere.code)
+    const seen = async () => ({
+      listing: await tokenPermissions(user, listing),
+      elsewhere: await tokenPermissions(user, elsewhere),
+      role: await heldBy(role),
+      catalog: await codesOf(name),
+    })
+    const whole = {
+      listing: [read, write, ...core].sort(),
+      elsewhere: [read, write, ...core].sort(),
+      role: [read, write],
+      catalog: [read, write],
+    }
+    expect(await seen()).toEqual(whole)
+    await register(name, declared(read))
+    const less = { listing: [read, ...core].sort(), elsewhere: [read, ...core].sort(), role: [read], catalog: [read] }
+    expect(await seen()).toEqual(less)
+    const all = (await service.admin('GET', '/admin/permissions?limit=200')).body.items.map((item: Json) => item.code)
+    expect(all).toContain(read)
+    expect(all).not.toContain(write)
+    // What is pruned cannot be assigned.
+    const refused = await service.admin('POST', `/admin/roles/${role}/permissions`, { body: { permissions: [write] } })
+    expect(faultsOf(refused)).toEqual(['permissions.0: invalid_value'])
+    await register(name, declared(write, read))
+    expect(await seen()).toEqual(whole)
+  })
+
+  test('a rolling deploy that flaps between two lists loses no role assignment', async () => {
+    const name = unique('flap')
+    const [both, old, next] = [`${name}:both`, `${name}:old`, `${name}:new`]
+    const [a, b] = [declared(both, old), declared(both, next)]
+    await register(name, a)
+    const oldRole = await buildRole('global', both, old)
+    await register(name, b)
+    const newRole = await buildRole('org', next, both)
+    for (const list of [a, b, a, b]) await register(name, list)
+    expect(await heldBy(oldRole)).toEqual([both])
+    expect(await heldBy(newRole)).toEqual([both, next])
+    await register(name, a)
+    expect(await heldBy(oldRole)).toEqual([both, old])
+    expect(await heldBy(newRole)).toEqual([both])
+    expect(await countRows(service, 'permissions', { service: name })).toBe(3)
+  })
+})
+
+describe('revision', () => {
+  test('a call older than the newest seen adds and renames, and prunes nothing', async () => {
+    const name = unique('revised')
+    const [a, b, c] = [`${name}:a`, `${name}:b`, `${name}:c`]
+    await register(name, declared(a, b), { revision: 5 })
+    const outdated = await register(name, declared([a, 'Another name'], c), { revision: 4, max_prune: 0 })
+    expect(counts(outdated)).toEqual({ created: 1, updated: 1, pruned: 0, unchanged: 0 })
+    expect(outdated.body.permissions).toEqual(declared([a, 'Another name'], b, c))
+    expect(await codesOf(name)).toEqual([a, b, c])
+    expect(counts(await register(name, [], { revision: 0 }))).toMatchObject({ pruned: 0 })
+    // The newest itself, a newer one and one without a revision prune.
+    expect(counts(await register(name, declared(a, b), { revision: 5 }))).toMatchObject({ pruned: 1, updated: 1 })
+    expect(counts(await register(name, declared(a), { revision: 6 }))).toMatchObject({ pruned: 1 })
+    expect(counts(await register(name, [], { revision: 5 }))).toMatchObject({ pruned: 0 })
+    expect(counts(await register(name, []))).toMatchObject({ pruned: 1 })
+  })
+
+  test('is seen by a call that changes nothing else, and not by a dry run', async () => {
+    const name = unique('seen')
+    const list = declared(`${name}:a`)
+    await register(name, list, { revision: 1 })
+    await register(name, list, { revision: 9 }, '?dry_run=true')
+    expect(counts(await register(name, [], { revision: 8 }, '?dry_run=true'))).toMatchObject({ pruned: 1 })
+    await register(name, list, { revision: 9 })
+    expect(counts(await register(name, [], { revision: 8 }))).toMatchObject({ pruned: 0 })
+  })
+})
+
+test('max_prune refuses a call that would prune more, and writes nothing of it', async () => {
+  const name = unique('limited')
+  const codes = ['a', 'b', 'c'].map((action) => `${name}:${action}`)
+  await register(name, declared(...codes))
+  const refused = await register(name, declared(`${name}:new`), { max_prune: 2, revision: 7 })
+  expectError(refused, 'prune_limit')
+  expect(refused.body.detail).toContain(codes[0]!)
+  expectError(await register(name, [], { max_prune: 0 }, '?dry_run=true'), 'prune_limit')
+  expect(await codesOf(name)).toEqual(codes)
+  expect(counts(await register(name, [], { max_prune: 3, revision: 6 }))).toMatchObject({ pruned: 3 })
+})
+
+describe('a dry run', () => {
+  test('answers what would happen, who would lose codes, and writes nothing', async () => {
+    const name = unique('dry')
+    const [a, b, c] = [`${name}:a`, `${name}:b`, `${name}:c`]
+    await register(name, declared(a, b, c))
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const roles = [await buildRole('global', a, b), await buildRole('org', c), await buildRole('global', a)].sort()
+    const unused = await buildRole('global', b)
+    const users = await Promise.all(Array.from({ length: 4 }, async () => (await buildUser(service, app)).user))
+    const organizations = [await insertOrganization(service), await insertOrganization(service)]
+    const [globalRole, orgRole] = await rolesBy(a, c)
+    await assignRole(service, users[0].id, globalRole!)
+    await assignRole(service, users[3].id, globalRole!)
+    for (const { id } of organizations) await insertMembership(service, id, users[0].id, [orgRole!])
+    await insertMembership(service, organizations[0]!.id, users[1].id, [orgRole!])
+    await closeAccount(service, users[3].id, 'deleted')
+    const before = await service.deps.db('permissions').where({ service: name }).orderBy('id')
+
+    const { status, body } = await register(name, declared(b, [`${name}:d`, 'D']), {}, '?dry_run=true')
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      service: name,
+      created: 1,
+      updated: 0,
+      pruned: 2,
+      unchanged: 1,
+      permissions: declared(b, [`${name}:d`, 'D']),
+      roles: roles.map((code) => ({
+        code,
+        permissions: code === orgRole ? [c] : [a],
+        user_count: code === orgRole ? 2 : code === globalRole ? 1 : 0,
+      })),
+      user_count: 2,
+    })
+    expect(JSON.stringify(body)).not.toContain(unused)
+    expect(await service.deps.db('permissions').where({ service: name }).orderBy('id')).toEqual(before)
+    const fresh = unique('fresh')
+    expect((await register(fresh, declared(`${fresh}:a`), {}, '?dry_run=true')).body).toMatchObject({
+      created: 1,
+      roles: [],
+      user_count: 0,
+    })
+    expect(await countRows(service, 'permission_services', { service: fresh })).toBe(0)
+    expect(await auditEvents(service, { event: 'permissions.registered' })).not.toContainEqual(
+      expect.objectContaining({ details: expect.objectContaining({ service: fresh }) }),
+    )
+    // dry_run=false is a call like any other.
+    expect((await register(name, declared(b), {}, '?dry_run=false')).body).not.toHaveProperty('roles')
+    expect(await codesOf(name)).toEqual([b])
+
+    async function rolesBy(...codes: string[]): Promise<string[]> {
+      const held = await Promise.all(roles.map(async (role) => ({ role, codes: await heldBy(role) })))
+      return codes.map((code) => held.find((each) => each.codes.includes(code))!.role)
+    }
+  })
+})
+
+test('permissions are listed newest first, page by page, of one service or all', async () => {
+  const name = unique('paged')
+  const codes = Array.from({ length: 5 }, (_, index) => `${name}:${index}`)
+  for (const index of codes.keys()) await register(name, declared(...codes.slice(0, index + 1)))
+  const seen: string[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const { body }: { body: Json } = await service.admin(
+      'GET',
+      `/admin/permissions?service=${name}&limit=2${cursor ? `&cursor=${cursor}` : ''}`,
+    )
+    seen.push(...body.items.map((item: Json) => item.code))
+    cursor = body.next_cursor
+  }
+  expect(seen).toEqual([...codes].reverse())
+  const all = (await service.admin('GET', '/admin/permissions?limit=5')).body.items.map((item: Json) => item.code)
+  expect(all).toEqual(seen)
+  expect((await service.admin('GET', `/admin/permissions?service=${unique('none')}`)).body).toEqual({
+    items: [],
+    next_cursor: null,
+  })
+})
+
+describe('at once', () => {
+  test('fifty boots of two lists end in exactly one of them', async () => {
+    const name = unique('boot')
+    const lists = [declared(`${name}:both`, `${name}:a1`, `${name}:a2`), declared(`${name}:b1`, [`${name}:both`, 'Another name'])]
+    for (let round = 0; round < 3; round += 1) {
+      const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => register(name, lists[index % 2]!)))
+      for (const [index, reply] of replies.entries()) {
+        expect(reply.status).toBe(200)
+        // Each was answered its own list, whole.
+        expect(reply.body.permissions).toEqual([...lists[index % 2]!].sort((x, y) => (x.code < y.code ? -1 : 1)))
+      }
+      const codes = await codesOf(name)
+      expect(lists.map((list) => list.map((each) => each.code).sort())).toContainEqual(codes)
+      expect(await countRows(service, 'permissions', { service: name })).toBe(4)
+    }
+  })
+
+  test('first boots of a service that nobody knew make it once', async () => {
+    const name = unique('first')
+    const replies = await Promise.all(Array.from({ length: 30 }, () => register(name, declared(`${name}:a`, `${name}:b`))))
+    expect(replies.map((reply) => reply.status)).toEqual(Array(30).fill(200))
+    expect(replies.filter((reply) => reply.body.created === 2)).toHaveLength(1)
+    const events = await auditEvents(service, { event: 'permissions.registered' })
+    expect(events.filter((event) => event.details.service === name)).toHaveLength(1)
+  })
+
+  test('of services that claim one code, exactly one owns it, and the others are 409 with nothing written', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const mark = unique('claim')
+      const claimants = Array.from({ length: 10 }, (_, index) => `${mark}-${index}`)
+      const replies = await Promise.all(
+        claimants.map((name) => register(name, declared(`${name}:own`, `${mark}:x`, `${mark}:y`))),
+      )
+      const owners = claimants.filter((_, index) => replies[index]!.status === 200)
+      expect(owners).toHaveLength(1)
+      for (const reply of replies) if (reply.status !== 200) expectError(reply, 'permission_owned_by_other_service')
+      for (const name of claimants) {
+        expect(await codesOf(name)).toEqual(owners.includes(name) ? [`${name}:own`, `${mark}:x`, `${mark}:y`].sort() : [])
+      }
+    }
+  })
+
+  test('services that swap their codes each get an answer, and no code has two owners', async () => {
+    const [left, right] = [unique('left'), unique('right')]
+    const [a, b] = [`${left}:a`, `${right}:b`]
+    for (let round = 0; round < 10; round += 1) {
+      const order = round % 2 === 0 ? [a, b] : [b, a]
+      const replies = await Promise.all([register(left, declared(order[0]!)), register(right, declared(order[1]!))])
+      for (const reply of replies) expect([200, 409]).toContain(reply.status)
+      const live = await service.deps.db('permissions').whereIn('code', [a, b]).whereNull('pruned_at').pluck('code')
+      expect(new Set(live).size).toBe(live.length)
+    }
+  })
+
+  test('roles that are given permissions while boots flap keep what they were given', async () => {
+    const name = unique('busy')
+    const codes = Array.from({ length: 10 }, (_, index) => `${name}:${index}`)
+    await register(name, declared(...codes))
+    const role = await buildRole('global')
+    const add = (code: string) => service.admin('POST', `/admin/roles/${role}/permissions`, { body: { permissions: [code] } })
+    const added = await Promise.all(
+      codes.map(async (code, index) => {
+        if (index % 3 === 0) await register(name, declared(...codes.slice(0, 5)))
+        else if (index % 3 === 1) await register(name, declared(...codes))
+        return { code, status: (await add(code)).status }
+      }),
+    )
+    await register(name, declared(...codes))
+    expect(await heldBy(role)).toEqual(added.filter(({ status }) => status === 200).map(({ code }) => code))
+    for (const { status } of added) expect([200, 400]).toContain(status)
+  })
+})

@@ -1,0 +1,286 @@
+// The SDK beside the real service: how soon and how surely a backend learns what was revoked (decisions 6).
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Auth, type AuthEvent, type AuthOptions, createAuth } from '@gatehouse/sdk'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
+import { atOnce } from '../support/chance.ts'
+import { createDatabase } from '../support/database.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import {
+  ACCESS_SECRET,
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  type Json,
+  PASSWORD,
+  type Reply,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+interface Consumer {
+  auth: Auth
+  events: AuthEvent[]
+  /** The code that a token is refused with, or `ok`. */
+  codeOf(token: string): Promise<string>
+  /** Milliseconds until the token is refused. */
+  refusal(token: string): Promise<number>
+}
+
+async function until(holds: () => unknown, timeoutMs = 15_000): Promise<void> {
+  for (const end = performance.now() + timeoutMs; !holds(); await sleep(1)) {
+    if (performance.now() > end) throw new Error(`never: ${holds}`)
+  }
+}
+
+/** A backend of the app that follows the feed of the service, as `createAuth()` makes it. */
+async function buildConsumer(url: string, app: Json, options: AuthOptions = {}): Promise<Consumer> {
+  const events: AuthEvent[] = []
+  const onEvent = (event: AuthEvent) => void events.push(event)
+  const auth = createAuth({ authUrl: url, appCode: app.code, secret: ACCESS_SECRET, onEvent, ...options })
+  onTestFinished(() => auth.close())
+  await until(() => events.some((event) => event.type === 'revocation.connected'))
+  const codeOf = async (token: string) => {
+    const result = await auth.safeVerify(token)
+    return result.ok ? 'ok' : result.error.code
+  }
+  return {
+    auth,
+    events,
+    codeOf,
+    async refusal(token) {
+      const start = performance.now()
+      while ((await codeOf(token)) === 'ok') {
+        if (performance.now() - start > 10_000) throw new Error('the token is never refused')
+        await sleep(0.5)
+      }
+      expect(await codeOf(token)).toBe('TOKEN_REVOKED')
+      return performance.now() - start
+    },
+  }
+}
+
+const streaming = (consumer: Consumer) =>
+  until(() => consumer.events.some((event) => event.type === 'revocation.connected' && event.transport === 'stream'))
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+describe('one server', () => {
+  let service: TestService
+  let app: Json
+  let otherApp: Json
+  beforeAll(async () => {
+    service = await buildService({}, afterAll)
+    const feed = await startRevocationFeed(service.deps)
+    afterAll(() => feed.stop())
+    app = await buildApp(service, { auto_grant_on_signup: true })
+    otherApp = await buildApp(service, { auto_grant_on_signup: true })
+  })
+  const revoke = (user: Json, of: Json = app) => service.admin('DELETE', `/admin/users/${user.id}/apps/${of.id}`)
+
+  test('a revoked grant ends the tokens of that app at its consumer, those of another app live on', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const otherToken = (await service.login(user.email, otherApp.code)).body.access_token
+    const [consumer, other] = await Promise.all([buildConsumer(service.url, app), buildConsumer(service.url, otherApp)])
+    expect(await consumer.codeOf(token)).toBe('ok')
+    expect((await revoke(user)).status).toBe(200)
+    await consumer.refusal(token)
+    await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
+    expect(await consumer.codeOf(token)).toBe('TOKEN_REVOKED')
+    const newToken = (await service.login(user.email, app.code)).body.access_token
+    expect(await consumer.codeOf(newToken)).toBe('ok')
+    // Both feeds have passed this point once the other has learned something later.
+    const marker = await buildUser(service, otherApp)
+    await revoke(marker.user, otherApp)
+    await other.refusal(marker.access_token)
+    expect(await other.codeOf(otherToken)).toBe('ok')
+  })
+
+  test('a logout ends that session alone', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const second = (await service.login(user.email, app.code)).body
+    const consumer = await buildConsumer(service.url, app)
+    await service.call('POST', '/auth/logout', { body: { refresh_token: second.refresh_token } })
+    await consumer.refusal(second.access_token)
+    expect(await consumer.codeOf(token)).toBe('ok')
+  })
+
+  test('a consumer that starts later learns what was revoked before', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    await revoke(user)
+    const consumer = await buildConsumer(service.url, app)
+    expect(await consumer.codeOf(token)).toBe('TOKEN_REVOKED')
+    expect(consumer.auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
+  })
+
+  test('from the revocation to the refusal it takes less than 50 ms at the median', async () => {
+    const consumer = await buildConsumer(service.url, app)
+    await streaming(consumer)
+    const taken: number[] = []
+    for (let i = 0; i < 15; i += 1) {
+      const { user, access_token: token } = await buildUser(service, app)
+      expect(await consumer.codeOf(token)).toBe('ok')
+      const start = performance.now()
+      const refused = consumer.refusal(token).then(() => performance.now() - start)
+      await revoke(user)
+      taken.push(await refused)
+    }
+    expect(median(taken)).toBeLessThan(50)
+  })
+
+  test('a consumer that only polls misses nothing of concurrent transactions that commit late and out of order', async () => {
+    const { db } = service.deps
+    if (testDatabase() === 'postgres') {
+      await db.raw(`create function linger() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(0.001 * (new.cursor * 7 % 11)); return null; end $$`)
+      await db.raw(`create constraint trigger linger after insert on revocations deferrable initially deferred
+        for each row execute function linger()`)
+      onTestFinished(async () => {
+        await db.raw('drop trigger linger on revocations')
+      })
+    }
+    const users: Json[] = []
+    for (let i = 0; i < 40; i += 1) users.push(await buildUser(service, app))
+    vi.spyOn(Math, 'random').mockReturnValue(0.0002)
+    let polls = 0
+    const consumer = await buildConsumer(service.url, app, {
+      fetch(url, init) {
+        if (String(url).endsWith('/stream')) return Promise.resolve(new Response(null, { status: 404 }))
+        polls += 1
+        return fetch(url, init)
+      },
+    })
+    const before = polls
+    const replies = await atOnce(users.length, (index) => revoke(users[index].user))
+    expect(replies.every(({ status }) => status === 200)).toBe(true)
+    for (const { access_token: token } of users) await consumer.refusal(token)
+    expect(polls - before).toBeGreaterThan(3)
+    expect(consumer.events).toEqual([{ type: 'revocation.connected', transport: 'poll' }])
+  })
+
+  test.each([
+    ['a secret that is not that of the service', () => ({ secret: 'another secret that is long enough, but not this one' }), 401],
+    ['an app that is not known', () => ({ appCode: `none-${randomUUID()}` }), 401],
+  ])('%s is refused and said so', async (_, options, status) => {
+    const events: AuthEvent[] = []
+    const auth = createAuth({
+      authUrl: service.url,
+      appCode: app.code,
+      secret: ACCESS_SECRET,
+      onEvent: (event) => events.push(event),
+      ...options(),
+    })
+    onTestFinished(() => auth.close())
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${status}` })
+  })
+
+  test('the previous secret opens the feed while the current one has not reached the service', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const secret = ['a secret that the service does not know yet, long', ACCESS_SECRET] as const
+    const consumer = await buildConsumer(service.url, app, { secret })
+    await streaming(consumer)
+    await revoke(user)
+    await consumer.refusal(token)
+  })
+})
+
+const settings = {
+  DB_POOL_MAX: '5',
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+}
+
+/** What an admin does at a server that is a process of its own. */
+async function adminOf(server: ServerProcess) {
+  const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const admin = (method: string, path: string, body?: object): Promise<Reply> => server.call(method, path, { body, token })
+  return {
+    async buildApp(): Promise<Json> {
+      const code = `app-${randomUUID()}`
+      return (await admin('POST', '/admin/apps', { code, name: code, auto_grant_on_signup: true })).body
+    },
+    async buildUser(app: Json): Promise<Json> {
+      const email = `user-${randomUUID()}@example.com`
+      return (await server.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: app.code } })).body
+    },
+    revoke: ({ user }: Json, app: Json) => admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`),
+  }
+}
+
+test('a service that is killed and started again: verification goes on and says so, then the feed does', async () => {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onTestFinished(() => database.drop())
+  const first = await startServer({ ...settings, DATABASE_URL: database.url })
+  const admin = await adminOf(first)
+  const app = await admin.buildApp()
+  const users = [await admin.buildUser(app), await admin.buildUser(app), await admin.buildUser(app)]
+  const consumer = await buildConsumer(first.url, app)
+  await streaming(consumer)
+  await admin.revoke(users[0], app)
+  await consumer.refusal(users[0].access_token)
+
+  // The last revocation may or may not have been told when the process dies.
+  await admin.revoke(users[1], app)
+  first.signal('SIGKILL')
+  await first.ended
+  await until(() => !consumer.auth.health().revocation.connected)
+  expect(await consumer.codeOf(users[0].access_token)).toBe('TOKEN_REVOKED')
+  expect(await consumer.codeOf(users[2].access_token)).toBe('ok')
+  expect(consumer.events.at(-1)).toMatchObject({ type: 'revocation.disconnected', reason: expect.stringMatching(/\w/) })
+
+  const second = await startServer({ ...settings, DATABASE_URL: database.url, PORT: new URL(first.url).port })
+  await (await adminOf(second)).revoke(users[2], app)
+  for (const { access_token: token } of users) await consumer.refusal(token)
+  expect(consumer.auth.health().revocation.connected).toBe(true)
+})
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  let servers: [ServerProcess, ServerProcess]
+  let url: string
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    afterAll(() => database.drop())
+    url = database.url
+    const start = () => startServer({ ...settings, DATABASE_URL: url }, afterAll)
+    servers = await Promise.all([start(), start()])
+  })
+
+  test('a revocation at one reaches the consumers of the other in less than 150 ms at the median', async () => {
+    const admin = await adminOf(servers[0])
+    const app = await admin.buildApp()
+    const consumer = await buildConsumer(servers[1].url, app)
+    await streaming(consumer)
+    const taken: number[] = []
+    for (let i = 0; i < 15; i += 1) {
+      const user = await admin.buildUser(app)
+      const start = performance.now()
+      const refused = consumer.refusal(user.access_token).then(() => performance.now() - start)
+      await admin.revoke(user, app)
+      taken.push(await refused)
+    }
+    expect(median(taken)).toBeLessThan(150)
+  })
+
+  test('what was revoked at the other while one was down is learned when it is back', async () => {
+    const admin = await adminOf(servers[0])
+    const app = await admin.buildApp()
+    const doomed = await startServer({ ...settings, DATABASE_URL: url })
+    const users = [await admin.buildUser(app), await admin.buildUser(app)]
+    const consumer = await buildConsumer(doomed.url, app)
+    await admin.revoke(users[0], app)
+    await consumer.refusal(users[0].access_token)
+    doomed.signal('SIGKILL')
+    await doomed.ended
+    await until(() => !consumer.auth.health().revocation.connected)
+    await admin.revoke(users[1], app)
+    expect(await consumer.codeOf(users[1].access_token)).toBe('ok')
+    await startServer({ ...settings, DATABASE_URL: url, PORT: new URL(doomed.url).port })
+    await consumer.refusal(users[1].access_token)
+  })
+})

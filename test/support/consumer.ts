@@ -1,0 +1,120 @@
+// A consumer backend as it speaks to the service, without the SDK: assertions, the feed by poll and by stream.
+import { createHash, hkdfSync } from 'node:crypto'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { forgeToken } from './forge-token.ts'
+import { ACCESS_SECRET, type Json } from './service.ts'
+
+export interface AssertionOptions {
+  /** What the consumer signs with. */
+  secret?: string
+  claims?: Record<string, unknown>
+  header?: { alg?: 'HS256' | 'HS384' | 'HS512'; [name: string]: unknown }
+  /** Milliseconds; the consumer's clock. */
+  now?: number
+}
+
+export function kidOf(secret: string): string {
+  return createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+}
+
+/** The assertion of a consumer of an app, good for 30 seconds unless told. */
+export function assertionOf(app: { code: string }, options: AssertionOptions = {}): string {
+  const { secret = ACCESS_SECRET, claims = {}, header = {}, now = Date.now() } = options
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32))
+  const iat = Math.floor(now / 1000)
+  const whole = { sub: app.code, iat, exp: iat + 30, kids: [kidOf(secret)], ...claims }
+  return forgeToken(whole, { secret: key, header: { typ: 'consumer+jwt', ...header } })
+}
+
+export interface StreamEvent {
+  id: string | undefined
+  event: string
+  data: Json
+}
+
+export interface EventStream {
+  status: number
+  headers: IncomingMessage['headers']
+  events: StreamEvent[]
+  /** Lines that begin with a colon. */
+  comments: string[]
+  /** The first event, come or to come, that fits. */
+  next(fits: (event: StreamEvent) => boolean, timeoutMs?: number): Promise<StreamEvent>
+  /** Resolves when the stream has ended: by the server in good order, or cut. */
+  ended: Promise<'end' | 'cut'>
+  pause(): void
+  resume(): void
+  close(): void
+}
+
+/** Opens a stream of server-sent events; it is closed when the test ends. */
+export async function openEventStream(
+  url: string,
+  token: string,
+  { lastEventId, onEnd = onTestFinished }: { lastEventId?: number | string; onEnd?: (fn: () => void) => void } = {},
+): Promise<EventStream> {
+  let sent: ClientRequest | undefined
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      accept: 'text/event-stream',
+      ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
+    }
+    sent = request(url, { headers, agent: false }, resolve)
+    sent.on('error', reject)
+    sent.end()
+  })
+  const close = () => void sent?.destroy()
+  onEnd(close)
+  const events: StreamEvent[] = []
+  const comments: string[] = []
+  const waiting = new Set<() => void>()
+  let text = ''
+  response.setEncoding('utf8')
+  response.on('data', (chunk: string) => {
+    text += chunk
+    const blocks = text.split('\n\n')
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const lines = block.split('\n')
+      comments.push(...lines.filter((line) => line.startsWith(':')))
+      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const data = field('data')
+      if (data !== undefined) events.push({ id: field('id'), event: field('event') ?? 'message', data: JSON.parse(data) })
+    }
+    for (const look of waiting) look()
+  })
+  const ended = new Promise<'end' | 'cut'>((resolve) => {
+    response.once('end', () => resolve('end'))
+    response.once('error', () => resolve('cut'))
+    response.once('close', () => resolve('cut'))
+  })
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    events,
+    comments,
+    ended,
+    close,
+    pause: () => void response.pause(),
+    resume: () => void response.resume(),
+    next(fits, timeoutMs = 10_000) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiting.delete(look)
+          reject(new Error(`no such event in ${timeoutMs} ms; there were ${JSON.stringify(events).slice(0, 1_000)}`))
+        }, timeoutMs)
+        const look = () => {
+          const found = events.find(fits)
+          if (!found) return
+          clearTimeout(timer)
+          waiting.delete(look)
+          resolve(found)
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+  }
+}

@@ -1,0 +1,78 @@
+// Stands between a server and its Postgres: notifications can be kept back, as PgBouncer does, and connections be cut.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+const headerBytes = 5
+const notificationType = 'A'.charCodeAt(0)
+
+export interface PostgresProxy {
+  /** Of the same database, through the proxy. */
+  url: string
+  /** Whether notifications are kept back from now on. */
+  mute(isMuted: boolean): void
+  /** Cuts all connections, and takes new ones only when told so. */
+  cut(options?: { andRefuse?: boolean }): void
+  accept(): void
+}
+
+export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
+  const target = new URL(databaseUrl)
+  const folder = target.searchParams.get('host')
+  const dial = () =>
+    folder ? connect(join(folder, `.s.PGSQL.${target.port || 5432}`)) : connect(Number(target.port || 5432), target.hostname)
+  let isMuted = false
+  let isRefusing = false
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    if (isRefusing) return client.destroy()
+    const upstream = dial()
+    for (const [socket, partner] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        partner.destroy()
+      })
+    }
+    client.on('data', (chunk) => upstream.write(chunk))
+    let rest = Buffer.alloc(0)
+    upstream.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk])
+      while (rest.length >= headerBytes) {
+        const end = 1 + rest.readInt32BE(1)
+        if (rest.length < end) break
+        if (!(isMuted && rest[0] === notificationType)) client.write(rest.subarray(0, end))
+        rest = rest.subarray(end)
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cutAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  onTestFinished(() => {
+    cutAll()
+    server.close()
+  })
+  const url = new URL(target)
+  url.searchParams.delete('host')
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    mute(muted) {
+      isMuted = muted
+    },
+    cut({ andRefuse = false } = {}) {
+      isRefusing = andRefuse
+      cutAll()
+    },
+    accept() {
+      isRefusing = false
+    },
+  }
+}
