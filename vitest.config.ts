@@ -4,13 +4,35 @@ import { defineConfig } from 'vitest/config'
 
 const globalSetup = ['test/support/global-setup.ts']
 
-/** The black-box tests run twice, once on each database; `test/support/` reads the setting. */
-const onDatabase = (database: 'sqlite' | 'postgres') => ({
+/** What starts servers as programs, or holds several connections itself, and so says nothing about a pool of one. */
+const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-feed'].map(
+  (name) => `test/contract/${name}.test.ts`,
+)
+/** What puts many callers against one another. */
+const concurrent = [
+  'concurrency*',
+  '1-conventions-unavailable',
+  '4.{6,9}-*',
+  '5-*',
+  '6-*',
+  '8.3-*',
+  'invitations',
+  'organizations',
+  'two-factor',
+  'users*',
+].map((name) => `test/contract/${name}.test.ts`)
+
+/** The black-box tests run on both databases; `test/support/` reads the settings. */
+const onDatabase = (
+  name: 'sqlite' | 'postgres' | 'postgres, many connections',
+  { include = ['test/contract/**/*.test.ts'], exclude = [] as string[], env = {} },
+) => ({
   extends: true as const,
   test: {
-    name: database,
-    include: ['test/contract/**/*.test.ts'],
-    env: { TEST_DATABASE: database },
+    name,
+    include,
+    exclude,
+    env: { TEST_DATABASE: name.split(',')[0]!, ...env },
     globalSetup: [...globalSetup, 'test/support/reply-coverage.ts'],
   },
 })
@@ -29,8 +51,10 @@ export default defineConfig({
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'] } },
-      onDatabase('sqlite'),
-      onDatabase('postgres'),
+      onDatabase('sqlite', {}),
+      // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
+      onDatabase('postgres', { exclude: needsMoreConnections, env: { TEST_POOL_MAX: '1' } }),
+      onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...concurrent] }),
       {
         extends: true,
         test: {

@@ -61,6 +61,7 @@ function pathOf(route: Route, param?: string): string {
     appId: app.code,
     organizationId: organization.id,
     namespace: 'default',
+    permission: 'users:read_self',
   }
   return route.path.replace(/\{(\w+)\}/g, (_, name) => param ?? named[name as string] ?? randomUUID())
 }

@@ -208,7 +208,7 @@ describe('who may register', () => {
     const as = (bearer: string, name: string) =>
       service.call('POST', '/admin/permissions/register', {
         token: bearer,
-        body: { service: name, permissions: declared(`${name}:x`) },
+        body: { service: name, permissions: declared(`${mine}:x`) },
       })
     expect(counts(await as(token, mine))).toMatchObject({ created: 1 })
     expectError(await as(token, other), 'service_mismatch')

@@ -74,6 +74,25 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(items.map((grant: Json) => grant.app_code).sort()).toEqual([app.code, linked.code].sort())
   })
 
+  test('one invitation, brought to both servers by thirty who register and ten who are there, admits one', async () => {
+    const app = await newApp({ auto_grant_on_signup: true })
+    const members = await Promise.all(Array.from({ length: 10 }, (_, index) => register(index, someEmail(), app)))
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      const organization = (await admin(0, 'POST', '/admin/organizations', { name: 'Acme' })).body
+      const path = `/admin/organizations/${organization.id}`
+      const { token } = (await admin(1, 'POST', `${path}/invitations`, { role_codes: ['org_member'] })).body
+      const replies = await atOnce(40, (index) =>
+        index < 30
+          ? register(index, someEmail(), app, { invite_token: token })
+          : call(index, 'POST', '/auth/invitations/accept', { token }, members[index - 30]!.body.access_token),
+      )
+      const admitted = replies.filter((reply) => reply.status === 201 || reply.status === 200)
+      const refused = replies.filter((reply) => reply.body.code === 'invalid_invitation')
+      expect([admitted.length, refused.length]).toEqual([1, 39])
+      expect((await admin(0, 'GET', `${path}/members`)).body.items).toHaveLength(1)
+    }
+  })
+
   test('fifty refreshes of one token leave one live chain, and each server goes on where the other stopped', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const first = (await register(0, someEmail(), app)).body

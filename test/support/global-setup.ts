@@ -15,7 +15,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   shared[key] ??= { byKind: new Map(), users: 0 }
   const preparations = shared[key]
   const kinds: readonly DatabaseKind[] =
-    project.name === 'sqlite' ? ['sqlite'] : project.name === 'postgres' ? ['postgres'] : ['sqlite', 'postgres']
+    project.name === 'sqlite' ? ['sqlite'] : project.name.startsWith('postgres') ? ['postgres'] : ['sqlite', 'postgres']
   for (const kind of kinds) {
     if (!preparations.byKind.has(kind)) preparations.byKind.set(kind, prepareTemplates([kind]))
   }

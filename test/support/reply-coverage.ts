@@ -37,8 +37,9 @@ export default function setup(project: TestProject): () => Promise<void> {
   }
 }
 
-/** Whether every test of the project ran and passed; a part of it has nothing to say about what is missing. */
+/** Whether every test of the project ran and passed; a part of them has nothing to say about what is missing. */
 async function ranWhole(project: TestProject): Promise<boolean> {
+  if (project.name === 'postgres, many connections') return false
   const { state, config } = project.vitest
   const { testFiles } = await project.globTestFiles()
   const ran = state.getTestModules().filter((module) => module.project === project)

@@ -31,14 +31,28 @@ export interface Session {
   renew(rejected: string): Promise<string | undefined>
 }
 
-/** Thrown in place of a write with --dry-run. */
+/** Thrown in place of writes with --dry-run. */
 export class PlannedRequest extends Error {
-  readonly request: Request
+  readonly requests: readonly Request[]
 
-  constructor(request: Request) {
+  constructor(requests: readonly Request[]) {
     super('planned, not sent')
-    this.request = request
+    this.requests = requests
   }
+}
+
+/** One write after the other; with --dry-run all of them are planned, not the first alone. */
+export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const planned: Request[] = []
+  for (const write of writes) {
+    try {
+      await write()
+    } catch (thrown) {
+      if (!(thrown instanceof PlannedRequest)) throw thrown
+      planned.push(...thrown.requests)
+    }
+  }
+  if (planned.length > 0) throw new PlannedRequest(planned)
 }
 
 const attempts = 4
@@ -126,7 +140,7 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
 /** One request as the signed-in user, or as nobody; an expired token is renewed once. Throws what the service refuses. */
 export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
-  if (wire.settings.dryRun && isWrite) throw new PlannedRequest(request)
+  if (wire.settings.dryRun && isWrite) throw new PlannedRequest([request])
   if (wire.settings.reason !== undefined && isWrite && !request.body?.includes('"reason":')) {
     wire.io.note('--reason is kept with grants only: the service has no place for it here')
   }
@@ -167,9 +181,14 @@ const hints: Record<string, string> = {
   token_revoked: 'sign in again: authctl login',
   system_admin_required: 'authctl whoami shows your roles; a system_admin can give you that role',
   admin_app_not_allowed: 'sign in through authctl itself: authctl login',
-  account_locked: 'wait until the lock ends, or ask another admin to unlock the account',
+  account_locked: 'wait until the lock ends, or ask another admin for: authctl user unlock USER',
   app_access_denied: 'authctl is open to holders of system_admin',
   app_in_use: 'revoke the grants first (authctl grant list), or add --force',
+  email_exists_in_pool: 'authctl user find --email EMAIL shows who has it; authctl pool collisions P Q who would meet',
+  last_system_admin: 'give the role to somebody else first: authctl user role USER --role system_admin',
+  prune_limit: '--dry-run shows what would go; --max-prune N, or --confirm with the service, lets it',
+  role_in_use: 'authctl user find --role ROLE shows who holds it',
+  permission_owned_by_other_service: 'authctl permission list shows whose it is',
   app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
 }
 

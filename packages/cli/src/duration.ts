@@ -1,3 +1,5 @@
+import { Failure } from './exit-codes.ts'
+
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 /** `90s`, `12h`, `30d` in milliseconds; undefined when it is none. */
@@ -14,4 +16,14 @@ export function parseMoment(text: string, now: number, direction: 'from now' | '
   const sign = direction === 'ago' ? -1 : 1
   const time = distance === undefined ? (isoForm.test(text) ? Date.parse(text) : Number.NaN) : now + sign * distance
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
+}
+
+/** What `--expires` says. Throws when it is no moment. */
+export function parseExpiry(text: string, now: number): string {
+  const moment = parseMoment(text, now)
+  if (moment !== undefined) return moment
+  throw new Failure('invalid', `--expires ${text} is no time`, {
+    code: 'invalid_time',
+    hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 30d',
+  })
 }

@@ -18,6 +18,8 @@ export interface Tools {
   connect(options?: { mayBeNew?: boolean }): Connection
   /** As the signed-in user. */
   readonly api: Api
+  /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
+  readonly rehearsalApi: Api
   /** As nobody. */
   anonymousApi(baseUrl: string): Api
   /** A request as it stands, by the signed-in user; `path` with or without `/api/v1`. */
@@ -51,6 +53,10 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
         api = createApi(wire, connection.baseUrl, openSession(connection))
       }
       return api
+    },
+    get rehearsalApi() {
+      const connection = connect()
+      return createApi({ ...wire, settings: { ...settings, dryRun: false } }, connection.baseUrl, openSession(connection))
     },
     anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
     call({ path, ...request }) {

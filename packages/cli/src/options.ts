@@ -99,7 +99,7 @@ export function text(value: string, about: string, more: Completed & { short?: s
 }
 
 /** Asked for when it is missing. */
-export function requiredText(value: string, about: string, more: Completed = {}): TextOption<true> {
+export function requiredText(value: string, about: string, more: Completed & { short?: string } = {}): TextOption<true> {
   return { kind: 'text', value, about, required: true, ...more }
 }
 

@@ -15,6 +15,20 @@ export type Outcome =
   | 'deleted'
   | 'granted'
   | 'revoked'
+  | 'added'
+  | 'removed'
+  | 'invited'
+  | 'rotated'
+  | 'moved'
+  | 'tagged'
+  | 'untagged'
+  | 'suspended'
+  | 'unlocked'
+  | 'logged_out'
+  | 'permitted'
+  | 'forbidden'
+  | 'registered'
+  | 'written'
   | 'signed_in'
   | 'signed_out'
   | 'disabled'
@@ -193,15 +207,15 @@ export function dotenvValue(value: string): string {
   return /^[\w.:/@%+,~-]*$/.test(value) ? value : `"${value.replace(/[\\"$`]/g, '\\$&').replaceAll('\n', '\\n')}"`
 }
 
-/** The plan of --dry-run, on stdout. */
-export function renderPlan(request: Request, format: Format, io: Io): void {
-  if (format === 'json' || format === 'ndjson') {
-    const { method, url, body } = request
-    const planned = { method, url: redactUrl(url), body: body === undefined ? null : redact(body) }
-    io.print(toJson({ dry_run: true, request: planned }, format === 'json' ? 2 : undefined))
-  } else {
-    io.print(describePlan(request))
-  }
+/** The plan of --dry-run, on stdout; of several requests a list. */
+export function renderPlan(requests: readonly Request[], format: Format, io: Io): void {
+  const plans = requests.map(({ method, url, body }) => ({
+    dry_run: true,
+    request: { method, url: redactUrl(url), body: body === undefined ? null : redact(body) },
+  }))
+  if (format === 'json') io.print(toJson(plans.length === 1 ? plans[0] : plans, 2))
+  else if (format === 'ndjson') for (const plan of plans) io.print(toJson(plan))
+  else for (const request of requests) io.print(describePlan(request))
   io.note('nothing was sent (--dry-run)')
 }
 

@@ -146,7 +146,7 @@ async function runCommand(spec: Command, tools: Tools, input: never): Promise<vo
     if (result.kind === 'report' && result.failure) throw result.failure
   } catch (thrown) {
     if (!(thrown instanceof PlannedRequest)) throw thrown
-    renderPlan(thrown.request, settings.format, io)
+    renderPlan(thrown.requests, settings.format, io)
   }
   io.finish()
 }

@@ -1,6 +1,7 @@
 import { type Api, bodyOf } from './api-client.ts'
 import type { components } from './api-types.ts'
 import { Failure } from './exit-codes.ts'
+import { isUuid } from './uuid.ts'
 
 type User = components['schemas']['User']
 
@@ -9,11 +10,9 @@ export const userRefSyntax = 'UUID, email@@pool, or an e-mail that only one user
 
 export type UserRef = { id: string } | { email: string; pool: string | undefined }
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** What was typed to name a user; throws when it is neither UUID nor e-mail. */
 export function parseUserRef(typed: string): UserRef {
-  if (uuidForm.test(typed)) return { id: typed.toLowerCase() }
+  if (isUuid(typed)) return { id: typed.toLowerCase() }
   const separator = typed.lastIndexOf('@@')
   const email = separator === -1 ? typed : typed.slice(0, separator)
   const pool = separator === -1 ? undefined : typed.slice(separator + 2)

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { command } from '../command.ts'
 import { Failure, usageFailure } from '../exit-codes.ts'
 import type { Tools } from '../factory.ts'
 import { type Input, positional, text } from '../options.ts'
 import type { Result } from '../output.ts'
+import { readSource, sourceName } from '../read-source.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -34,25 +34,17 @@ export async function runApi({ call, io }: Tools, { method, path, file }: Input<
     throw usageFailure('PATH is below the address of the service, without host', 'such as /admin/apps')
   if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
   const lines = file?.endsWith('.ndjson') ?? false
-  const body = file === undefined ? undefined : file === '-' ? await io.readInput() : readBody(file)
+  const body = file === undefined ? undefined : await readSource(io, file)
   if (body !== undefined && !lines) assertJson(body, file!)
   const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
   return { kind: 'body', body: parseBody(answer.text, answer.headers.get('content-type')) }
-}
-
-function readBody(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
-  }
 }
 
 function assertJson(body: string, file: string): void {
   try {
     JSON.parse(body)
   } catch (error) {
-    throw new Failure('invalid', `${file === '-' ? 'standard input' : file} is no JSON: ${(error as Error).message}`, {
+    throw new Failure('invalid', `${sourceName(file)} is no JSON: ${(error as Error).message}`, {
       code: 'invalid_json',
     })
   }

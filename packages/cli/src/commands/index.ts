@@ -20,14 +20,48 @@ import { addGrant } from './grant/add.ts'
 import { explainGrant } from './grant/explain.ts'
 import { listGrants } from './grant/list.ts'
 import { revokeGrant } from './grant/revoke.ts'
+import { createOrganization } from './org/create.ts'
+import { inviteMember } from './org/invite.ts'
+import { listOrganizations } from './org/list.ts'
+import { setMember } from './org/member.ts'
+import { showOrganization } from './org/show.ts'
+import { generatePermissions } from './permission/codegen.ts'
+import { diffPermissions } from './permission/diff.ts'
+import { listPermissions } from './permission/list.ts'
+import { registerPermissions } from './permission/register.ts'
+import { listCollisions } from './pool/collisions.ts'
+import { listPools } from './pool/list.ts'
+import { movePool } from './pool/move.ts'
+import { showPool } from './pool/show.ts'
+import { tagUser } from './pool/tag.ts'
+import { untagUser } from './pool/untag.ts'
+import { createRole } from './role/create.ts'
+import { deleteRole } from './role/delete.ts'
+import { forbidRole } from './role/forbid.ts'
+import { listRoles } from './role/list.ts'
+import { permitRole } from './role/permit.ts'
+import { showRole } from './role/show.ts'
+import { newSecret } from './secret/new.ts'
+import { secretStatus } from './secret/status.ts'
+import { createServiceAccount } from './service-account/create.ts'
+import { deleteServiceAccount } from './service-account/delete.ts'
+import { listServiceAccounts } from './service-account/list.ts'
+import { rotateServiceAccount } from './service-account/rotate.ts'
 import { login } from './session/login.ts'
 import { logout } from './session/logout.ts'
 import { whoami } from './session/whoami.ts'
 import { inspect } from './token/inspect.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
+import { activateUser } from './user/activate.ts'
+import { createUser } from './user/create.ts'
+import { deleteUser } from './user/delete.ts'
 import { findUsers } from './user/find.ts'
+import { logoutUser } from './user/logout.ts'
+import { setUserRole } from './user/role.ts'
 import { showUser } from './user/show.ts'
+import { suspendUser } from './user/suspend.ts'
+import { unlockUser } from './user/unlock.ts'
 import { versionCommand } from './version.ts'
 
 /** Every command, in the order of help and reference. */
@@ -54,8 +88,42 @@ export const commands: readonly Command[] = [
   revokeGrant,
   listGrants,
   explainGrant,
+  listPools,
+  showPool,
+  listCollisions,
+  movePool,
+  tagUser,
+  untagUser,
+  registerPermissions,
+  listPermissions,
+  diffPermissions,
+  generatePermissions,
+  listRoles,
+  showRole,
+  createRole,
+  deleteRole,
+  permitRole,
+  forbidRole,
   findUsers,
   showUser,
+  createUser,
+  setUserRole,
+  suspendUser,
+  activateUser,
+  unlockUser,
+  logoutUser,
+  deleteUser,
+  listOrganizations,
+  showOrganization,
+  createOrganization,
+  setMember,
+  inviteMember,
+  createServiceAccount,
+  listServiceAccounts,
+  rotateServiceAccount,
+  deleteServiceAccount,
+  newSecret,
+  secretStatus,
   listAudit,
   tailAudit,
   inspect,
@@ -70,7 +138,13 @@ export const nouns: Record<string, string> = {
   context: 'Services and accounts that authctl knows',
   app: 'Apps that users sign in to',
   grant: 'Who may enter which app',
+  pool: 'Pools of users: who may log in where',
+  permission: 'What services let users do',
+  role: 'Roles and their permissions',
   user: 'User accounts',
+  org: 'Organizations and their members',
+  'service-account': 'Accounts of programs',
+  secret: 'The secret that signs access tokens',
   audit: 'What happened, and who did it',
   token: 'Access tokens',
 }

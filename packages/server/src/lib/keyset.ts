@@ -38,7 +38,7 @@ export function nameKeyOf(name: string): string {
 }
 
 export function isNameKey(text: string): boolean {
-  return text.startsWith(namePrefix)
+  return text.startsWith(namePrefix) && !text.includes('\0')
 }
 
 export function nameOfKey(key: string): string {

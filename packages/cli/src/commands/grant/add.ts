@@ -1,15 +1,15 @@
+import { bodyOf } from '../../api-client.ts'
 import { parseAppRef } from '../../app-ref.ts'
 import { command } from '../../command.ts'
-import { parseMoment } from '../../duration.ts'
-import { Failure } from '../../exit-codes.ts'
+import { parseExpiry } from '../../duration.ts'
 import type { Tools } from '../../factory.ts'
+import { forUsers, readUsers, userOptions } from '../../for-users.ts'
 import { type Input, requiredText, text } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import type { Result } from '../../output.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  user: requiredText('USER', `Who: ${userRefSyntax}`),
+  ...userOptions,
   expires: text('TIME', 'When the access ends: 2027-01-31, 2027-01-31T18:00:00Z, or 30d from now'),
 }
 
@@ -20,29 +20,27 @@ export const addGrant = command({
   examples: [
     'grant add --app shop --user bob@example.com',
     'grant add --app shop --user bob@example.com@@staff --expires 30d --reason "audit in March"',
-    'grant add --app shop --user 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
+    'grant add --app shop --from-file users.txt --json',
   ],
   options,
   run: runAddGrant,
 })
 
-export async function runAddGrant({ api, settings, now }: Tools, input: Input<typeof options>): Promise<Result> {
+export async function runAddGrant(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { api, settings, now } = tools
   const appId = parseAppRef(input.app)
-  const expires_at = input.expires === undefined ? undefined : parseMoment(input.expires, now())
-  if (input.expires !== undefined && expires_at === undefined) {
-    throw new Failure('invalid', `--expires ${input.expires} is no time`, {
-      code: 'invalid_time',
-      hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 30d',
-    })
-  }
-  const userId = await findUserId(api, input.user)
+  const expires_at = input.expires === undefined ? undefined : parseExpiry(input.expires, now())
   const body = {
     ...(expires_at === undefined ? {} : { expires_at }),
     ...(settings.reason === undefined ? {} : { reason: settings.reason }),
   }
-  const { data, response } = await api.POST('/api/v1/admin/users/{userId}/apps/{appId}', {
-    params: { path: { userId, appId } },
-    body,
+  const users = await readUsers(tools, input)
+  // An app that is not there is one failure, not one for each user.
+  if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+  return forUsers(tools, users, async (userId) => {
+    const path = { userId, appId }
+    const { data, response } = await api.POST('/api/v1/admin/users/{userId}/apps/{appId}', { params: { path }, body })
+    const isNew = response.status === 201
+    return { value: data!, outcome: isNew ? 'granted' : Object.keys(body).length > 0 ? 'updated' : 'unchanged' }
   })
-  return record(data!, response.status === 201 ? 'granted' : Object.keys(body).length > 0 ? 'updated' : 'unchanged')
 }

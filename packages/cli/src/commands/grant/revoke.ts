@@ -4,14 +4,14 @@ import { parseAppRef } from '../../app-ref.ts'
 import { command } from '../../command.ts'
 import { Failure } from '../../exit-codes.ts'
 import type { Tools } from '../../factory.ts'
+import { type Change, forUsers, readUsers, userOptions } from '../../for-users.ts'
 import { type Input, requiredText } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import type { Result } from '../../output.ts'
 import { confirmYes } from '../../prompt.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  user: requiredText('USER', `Whose: ${userRefSyntax}`),
+  ...userOptions,
 }
 
 export const revokeGrant = command({
@@ -21,7 +21,7 @@ export const revokeGrant = command({
   examples: [
     'grant revoke --app shop --user bob@example.com --yes',
     'grant revoke --app shop --user bob@example.com@@staff',
-    'grant revoke --app shop --user bob@example.com --dry-run',
+    'grant revoke --app shop --from-file users.txt --yes --json',
   ],
   options,
   confirms: 'yes',
@@ -31,13 +31,19 @@ export const revokeGrant = command({
 export async function runRevokeGrant(tools: Tools, input: Input<typeof options>): Promise<Result> {
   const { api } = tools
   const appId = parseAppRef(input.app)
-  await confirmYes(tools, `revoke the access of ${input.user} to ${input.app}`)
-  const path = { userId: await findUserId(api, input.user), appId }
+  const users = await readUsers(tools, input)
+  await confirmYes(tools, `revoke the access of ${users.who} to ${input.app}`)
+  if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+  return forUsers(tools, users, (userId) => revoke(api, { userId, appId }))
+}
+
+async function revoke(api: Api, path: { userId: string; appId: string }): Promise<Change> {
   try {
-    return record(await bodyOf(api.DELETE('/api/v1/admin/users/{userId}/apps/{appId}', { params: { path } })), 'revoked')
+    const value = await bodyOf(api.DELETE('/api/v1/admin/users/{userId}/apps/{appId}', { params: { path } }))
+    return { value, outcome: 'revoked' }
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'not_found') throw error
-    return record(await inactiveGrant(api, path), 'unchanged')
+    return { value: await inactiveGrant(api, path), outcome: 'unchanged' }
   }
 }
 

@@ -1,19 +1,40 @@
 import { command } from '../../command.ts'
 import { findContext } from '../../contexts.ts'
 import type { Tools } from '../../factory.ts'
+import { flag, type Input } from '../../options.ts'
 import { type Result, record } from '../../output.ts'
 import { normalizeBaseUrl } from '../../settings.ts'
+
+const options = { all: flag('End all of your sessions, in every app and on every machine') }
 
 export const logout = command({
   path: 'logout',
   summary: 'End the session of a context',
-  description: 'The tokens are forgotten here in any case, also when the service cannot be told.',
-  examples: ['logout', 'logout --context production', 'logout --json'],
-  options: {},
+  description:
+    'The tokens are forgotten here in any case, also when the service cannot be told; ' +
+    'with --all only when it was told, since telling it again takes them.',
+  examples: ['logout', 'logout --context production', 'logout --all'],
+  options,
   run: runLogout,
 })
 
-export async function runLogout(tools: Tools): Promise<Result> {
+export async function runLogout(tools: Tools, { all }: Input<typeof options>): Promise<Result> {
+  return all ? endAllSessions(tools) : endOwnSession(tools)
+}
+
+async function endAllSessions(tools: Tools): Promise<Result> {
+  const { contextName, context, baseUrl, token } = tools.connect()
+  await tools.api.POST('/api/v1/auth/logout-all')
+  // A token that was given from outside may be somebody else's than the context.
+  if (token !== undefined) return record({ context: null, base_url: baseUrl, email: null }, 'signed_out')
+  await tools.contexts.change((file) => {
+    const stored = findContext(file, contextName)
+    if (stored) stored.tokens = null
+  })
+  return record({ context: contextName, base_url: baseUrl, email: context?.email ?? null }, 'signed_out')
+}
+
+async function endOwnSession(tools: Tools): Promise<Result> {
   const { contexts, settings } = tools
   const { contextName, context } = tools.connect()
   const answer = { context: contextName, base_url: context?.base_url ?? null, email: context?.email ?? null }

@@ -4,7 +4,16 @@ import { deleteApp } from './delete-app.ts'
 import { getApp } from './get-app.ts'
 import { listApps } from './list-apps.ts'
 import { presentApp } from './present.ts'
-import { appPage, appParams, appRecord, createAppBody, deleteAppQuery, listAppsQuery, updateAppBody, updatedApp } from './schema.ts'
+import {
+  appPage,
+  appParams,
+  appRecord,
+  createAppBody,
+  deleteAppQuery,
+  listAppsQuery,
+  updateAppBody,
+  updatedApp,
+} from './schema.ts'
 import { updateApp } from './update-app.ts'
 
 const tag = 'Apps'

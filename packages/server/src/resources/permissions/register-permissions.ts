@@ -10,8 +10,9 @@ import { CORE_SERVICE } from './list-token-permissions.ts'
 import { type DeclaredPermission, type LivePermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
 import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 
-/** An audit event and an error name this many codes; the counts are whole. */
-const maxCodesNamed = 200
+/** What an audit event and an error name at most; the counts are whole. */
+const maxCodesAudited = 200
+const maxCodesTold = 20
 
 /**
  * Makes the permissions of a service those that it declares (contract 4.6): new codes are inserted, other names written, and what is
@@ -92,12 +93,12 @@ async function assertUnowned(deps: Deps, service: string, claimed: readonly Decl
     owned.push(...(await query.orderBy('code').select('code', 'service')))
   }
   if (owned.length === 0) return
-  const named = owned.slice(0, maxCodesNamed).map(({ code, service }) => `${code} (${service})`)
+  const named = owned.slice(0, maxCodesTold).map(({ code, service }) => `${code} (${service})`)
   throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })
 }
 
 function pruneLimit({ pruned }: RegistrationPlan, limit: number): ApiError {
-  const named = pruned.slice(0, maxCodesNamed).map(({ code }) => code)
+  const named = pruned.slice(0, maxCodesTold).map(({ code }) => code)
   return new ApiError('prune_limit', {
     detail: `${pruned.length} would be pruned and max_prune is ${limit}: ${named.join(', ')}`,
   })
@@ -127,6 +128,6 @@ function countsOf({ created, updated, pruned, unchanged }: RegistrationPlan) {
 }
 
 function codesOf({ created, updated, pruned }: RegistrationPlan) {
-  const named = (permissions: readonly DeclaredPermission[]) => permissions.slice(0, maxCodesNamed).map(({ code }) => code)
+  const named = (permissions: readonly DeclaredPermission[]) => permissions.slice(0, maxCodesAudited).map(({ code }) => code)
   return { created: named(created), updated: named(updated), pruned: named(pruned) }
 }

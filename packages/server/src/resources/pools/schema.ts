@@ -19,7 +19,9 @@ export const poolRecord = z
         z.object({
           id,
           code: z.string(),
-          as: z.enum(['registration', 'read']).meta({ description: 'Whether the app registers users into the pool, or reads it' }),
+          as: z
+            .enum(['registration', 'read'])
+            .meta({ description: 'Whether the app registers users into the pool, or reads it' }),
         }),
       )
       .meta({ description: 'The apps that name it, by code' }),
@@ -42,7 +44,9 @@ export const collisionRecord = z
 
 export const collisionPage = page(collisionRecord)
 
-export const moveUserBody = z.strictObject({ namespace: pool.meta({ description: 'The new home pool' }) }).meta({ id: 'MoveUser' })
+export const moveUserBody = z
+  .strictObject({ namespace: pool.meta({ description: 'The new home pool' }) })
+  .meta({ id: 'MoveUser' })
 
 export const changePoolTagsBody = z
   .strictObject({ add: list(pool).optional(), remove: list(pool).optional() })

@@ -31,9 +31,19 @@ async function closeAccount(deps: Deps, userId: string, actor: Actor): Promise<v
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
   const ofUser = { user_id: userId }
-  for (const table of ['organization_memberships', 'user_roles', 'user_namespaces', 'mail_tokens', 'recovery_codes', 'second_factors'])
+  for (const table of [
+    'organization_memberships',
+    'user_roles',
+    'user_namespaces',
+    'mail_tokens',
+    'recovery_codes',
+    'second_factors',
+  ])
     await deps.db(table).where(ofUser).delete()
-  await deps.db('user_apps').where({ ...ofUser, status: 'active' }).update({ status: 'revoked', revoked_at: now })
+  await deps
+    .db('user_apps')
+    .where({ ...ofUser, status: 'active' })
+    .update({ status: 'revoked', revoked_at: now })
   await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
   await deps
     .db('users')

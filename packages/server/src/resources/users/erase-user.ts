@@ -64,7 +64,9 @@ async function* readEvents(deps: Deps, userId: string | null): AsyncGenerator<Ev
   for await (const { id, details } of read) yield { id, details: JSON.parse(details) }
 }
 
-async function* readInPortions<R extends { id: string }>(read: (after: string | undefined) => PromiseLike<R[]>): AsyncGenerator<R> {
+async function* readInPortions<R extends { id: string }>(
+  read: (after: string | undefined) => PromiseLike<R[]>,
+): AsyncGenerator<R> {
   let rows: R[] = []
   do {
     rows = await read(rows.at(-1)?.id)

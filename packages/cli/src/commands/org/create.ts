@@ -1,0 +1,23 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, optionalPositional, requiredText } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+
+const options = {
+  slug: optionalPositional('SLUG', 'Its name in tokens and addresses, in kebab-case; made from the name unless given'),
+  name: requiredText('NAME', 'Name that people read'),
+}
+
+export const createOrganization = command({
+  path: 'org create',
+  summary: 'Create an organization',
+  examples: ['org create acme --name "Acme Ltd"', 'org create --name "Acme Ltd" --json', 'org create acme --name Acme --dry-run'],
+  options,
+  run: runCreateOrganization,
+})
+
+export async function runCreateOrganization({ api }: Tools, { slug, name }: Input<typeof options>): Promise<Result> {
+  const body = { name, ...(slug === undefined ? {} : { slug }) }
+  return record(await bodyOf(api.POST('/api/v1/admin/organizations', { body })), 'created')
+}

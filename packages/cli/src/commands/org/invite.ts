@@ -1,0 +1,52 @@
+import { bodyOf } from '../../api-client.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import { parseDuration } from '../../duration.ts'
+import { Failure, usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, requiredText, text, texts } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { getOrganization, organizationRefSyntax } from './ref.ts'
+
+const options = {
+  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+  email: text('EMAIL', 'Only the user of this address may accept; whoever has the token unless given'),
+  role: texts('ROLE', 'Org-scoped roles of the membership'),
+  app: text('CODE', 'Whose frontend the link leads to; accepting grants it too', { completes: 'apps' }),
+  expires: text('DURATION', 'How long the invitation is good: 7d unless told, 90d at most'),
+}
+
+export const inviteMember = command({
+  path: 'org invite',
+  summary: 'Invite somebody to an organization',
+  description: 'The token is shown this once.',
+  examples: [
+    'org invite --org acme --email bob@example.com --role org_member',
+    'org invite --org acme --email bob@example.com --role org_admin --app shop --expires 2d',
+    'org invite --org acme --role org_member --json',
+  ],
+  options,
+  run: runInviteMember,
+})
+
+export async function runInviteMember({ api, io }: Tools, input: Input<typeof options>): Promise<Result> {
+  const { org, email, role, app, expires } = input
+  if (!role?.length) throw usageFailure('--role is required')
+  const lifeMs = expires === undefined ? undefined : parseDuration(expires)
+  if (expires !== undefined && !lifeMs) {
+    throw new Failure('invalid', `--expires ${expires} is no duration`, { code: 'invalid_time', hint: 'such as 12h or 7d' })
+  }
+  const body = {
+    role_codes: role,
+    ...(email === undefined ? {} : { email }),
+    ...(app === undefined ? {} : { app_code: parseAppRef(app) }),
+    ...(lifeMs === undefined ? {} : { expires_in_seconds: Math.ceil(lifeMs / 1000) }),
+  }
+  const { id: organizationId } = await getOrganization(api, org)
+  const path = { organizationId }
+  const invitation = await bodyOf(
+    api.POST('/api/v1/admin/organizations/{organizationId}/invitations', { params: { path }, body }),
+  )
+  io.note('the token is not shown again')
+  return record(invitation, 'invited')
+}

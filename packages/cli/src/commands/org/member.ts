@@ -1,0 +1,78 @@
+import { type Api, bodyOf, pages } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
+import { command } from '../../command.ts'
+import { Failure, usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, requiredText, texts } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmYes } from '../../prompt.ts'
+import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import { getOrganization, organizationRefSyntax } from './ref.ts'
+
+const options = {
+  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+  user: requiredText('USER', `Who: ${userRefSyntax}`),
+  role: texts('ROLE', 'Org-scoped roles; they replace those held'),
+  remove: flag('Remove the member; needs --yes'),
+}
+
+export const setMember = command({
+  path: 'org member',
+  summary: 'Make a user a member of an organization, set the roles of one, or remove one',
+  description:
+    'Tokens with this organization go on until they expire; they cannot be refreshed with it once the member is removed. ' +
+    'Doing it twice changes nothing.',
+  examples: [
+    'org member --org acme --user bob@example.com --role org_member',
+    'org member --org acme --user bob@example.com@@staff --role org_admin billing --json',
+    'org member --org acme --user bob@example.com --remove --yes',
+  ],
+  options,
+  run: runSetMember,
+})
+
+export async function runSetMember(tools: Tools, { org, user, role, remove }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  if (remove && role !== undefined) throw usageFailure('--remove and --role contradict each other')
+  if (!remove && !role?.length) throw usageFailure('--role is required', '--remove takes the membership away')
+  if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
+  const { id: organizationId, slug } = await getOrganization(api, org)
+  const path = { organizationId, userId: await findUserId(api, user) }
+  return remove ? removeMember(api, path, slug) : putMember(api, path, slug, role!)
+}
+
+type Member = components['schemas']['Member']
+type Path = { organizationId: string; userId: string }
+
+const memberPath = '/api/v1/admin/organizations/{organizationId}/members/{userId}'
+
+async function putMember(api: Api, path: Path, slug: string, role_codes: string[]): Promise<Result> {
+  const before = await findMember(api, path)
+  const { data, response } = await api.PUT(memberPath, { params: { path }, body: { role_codes } })
+  const unchanged = before?.role_codes.join() === data!.role_codes.join()
+  return record({ organization: slug, ...data! }, response.status === 201 ? 'added' : unchanged ? 'unchanged' : 'updated')
+}
+
+async function removeMember(api: Api, path: Path, slug: string): Promise<Result> {
+  const answer = { organization: slug, organization_id: path.organizationId, user_id: path.userId }
+  try {
+    await api.DELETE(memberPath, { params: { path } })
+    return record(answer, 'removed')
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+  }
+  // The organization is there; so it is the user who is no member, or who is not there at all.
+  await api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId: path.userId } } })
+  return record(answer, 'unchanged')
+}
+
+async function findMember(api: Api, { organizationId, userId }: Path): Promise<Member | undefined> {
+  const members = pages((query) =>
+    bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}/members', { params: { path: { organizationId }, query } })),
+  )
+  for await (const page of members) {
+    const found = page.find(({ id }) => id === userId)
+    if (found) return found
+  }
+  return undefined
+}

@@ -1,0 +1,52 @@
+import { bodyOf, pages } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { userRefOf } from '../../user-ref.ts'
+import { getOrganization, organizationRefSyntax } from './ref.ts'
+
+const options = { org: positional('ORG', `The ${organizationRefSyntax}`) }
+
+export const showOrganization = command({
+  path: 'org show',
+  summary: 'Show an organization with its members and open invitations',
+  examples: ['org show acme', 'org show acme --json', 'org show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f'],
+  options,
+  run: runShowOrganization,
+})
+
+export async function runShowOrganization({ api }: Tools, { org }: Input<typeof options>): Promise<Result> {
+  const organization = await getOrganization(api, org)
+  const path = { organizationId: organization.id }
+  const members = await all(
+    pages((query) => bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}/members', { params: { path, query } }))),
+  )
+  const invitations = await all(
+    pages((query) => bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}/invitations', { params: { path, query } }))),
+  )
+  const open = invitations.filter(({ status }) => status === 'pending')
+  const memberRows = rowsOf(members, [['member', userRefOf], ['roles', ({ role_codes }) => role_codes], 'status', 'joined_at'])
+  const invitationRows = rowsOf(open, [
+    ['invited', ({ email }) => email ?? 'whoever has the token'],
+    ['roles', ({ role_codes }) => role_codes],
+    ['app', ({ app_code }) => app_code],
+    'expires_at',
+    'id',
+  ])
+  return {
+    kind: 'report',
+    value: { ...organization, members, invitations: open },
+    parts: [
+      { record: { ...organization } },
+      ...(members.length === 0 ? [] : ['', memberRows]),
+      ...(open.length === 0 ? [] : ['', invitationRows]),
+    ],
+  }
+}
+
+async function all<T>(read: AsyncIterable<T[]>): Promise<T[]> {
+  const items: T[] = []
+  for await (const page of read) items.push(...page)
+  return items
+}

@@ -1,0 +1,59 @@
+import { command } from '../../command.ts'
+import { Failure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, requiredText, text } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { readPermissionFile } from '../../permission-file.ts'
+import { readPermissions } from './list.ts'
+
+const options = {
+  service: text('SERVICE', 'Whose permissions; taken from the file unless given'),
+  file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
+  exitCode: flag('Exit 10 when there are differences'),
+}
+
+export const diffPermissions = command({
+  path: 'permission diff',
+  summary: 'Show what registering a permission file would change',
+  examples: [
+    'permission diff --service orders -f permissions.yaml',
+    'permission diff --service orders -f permissions.yaml --exit-code',
+    'permission diff --service orders -f - --json < permissions.json',
+  ],
+  options,
+  run: runDiffPermissions,
+})
+
+interface Difference {
+  change: 'create' | 'update' | 'prune'
+  code: string
+  /** Names, where there is one. */
+  before: string | null
+  after: string | null
+}
+
+export async function runDiffPermissions(tools: Tools, { exitCode, ...input }: Input<typeof options>): Promise<Result> {
+  const { service, permissions } = await readPermissionFile(tools, input)
+  const before = new Map((await readPermissions(tools.api, service)).map(({ code, name }) => [code, name]))
+  const after = new Map(permissions.map(({ code, name }) => [code, name]))
+  const differences = [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((code): Difference[] => {
+    const [old = null, fresh = null] = [before.get(code), after.get(code)]
+    if (old === fresh) return []
+    return [{ change: old === null ? 'create' : fresh === null ? 'prune' : 'update', code, before: old, after: fresh }]
+  })
+  const count = differences.length
+  if (count === 0) tools.io.note('no differences')
+  const failure =
+    exitCode && count > 0
+      ? new Failure('differences', count === 1 ? 'there is a difference' : `there are ${count} differences`, {
+          code: 'differences',
+          hint: 'authctl permission register makes the service have what the file says',
+        })
+      : undefined
+  return {
+    kind: 'report',
+    value: { service, differences },
+    parts: count === 0 ? [] : [rowsOf(differences, ['change', 'code', 'before', 'after'])],
+    failure,
+  }
+}

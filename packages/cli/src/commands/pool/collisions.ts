@@ -1,0 +1,41 @@
+import { bodyOf, pages } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { count, type Input, positional } from '../../options.ts'
+import { list, type Result } from '../../output.ts'
+import { parsePlainName } from '../../plain-name.ts'
+import { userRefOf } from '../../user-ref.ts'
+
+const options = {
+  pool: positional('P', 'Name of a pool'),
+  other: positional('Q', 'Name of another'),
+  limit: count('N', 'At most so many; all unless given'),
+}
+
+export const listCollisions = command({
+  path: 'pool collisions',
+  summary: 'List the e-mails that would meet if one app read both pools',
+  description: 'An app that reads both finds one user of each alone.',
+  examples: [
+    'pool collisions staff partners',
+    'pool collisions staff partners --json',
+    'pool collisions staff partners --limit 20',
+  ],
+  options,
+  run: runListCollisions,
+})
+
+export async function runListCollisions({ api }: Tools, { pool, other, limit }: Input<typeof options>): Promise<Result> {
+  const path = { namespace: parsePlainName(pool, 'pool') }
+  const both = { with: parsePlainName(other, 'pool') }
+  const all = pages(
+    (page) =>
+      bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params: { path, query: { ...both, ...page } } })),
+    limit,
+  )
+  return list(
+    all,
+    ['email', ['one', ({ users }) => users[0] && userRefOf(users[0])], ['other', ({ users }) => users[1] && userRefOf(users[1])]],
+    'no e-mail is in both',
+  )
+}

@@ -1,0 +1,41 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { forUsers, readUsers, userOptions } from '../../for-users.ts'
+import { type Input, requiredText } from '../../options.ts'
+import type { Result } from '../../output.ts'
+import { parsePlainName } from '../../plain-name.ts'
+import { confirmYes } from '../../prompt.ts'
+
+const options = { ...userOptions, to: requiredText('P', 'The new home pool') }
+
+export const movePool = command({
+  path: 'pool move',
+  summary: 'Move a user to another home pool',
+  description:
+    'Ends all sessions of the user, whose tokens name the pool. A tag of the new pool is dropped; the old pool is not kept as one. ' +
+    'Doing it twice changes nothing.',
+  examples: [
+    'pool move --user bob@example.com@@default --to staff --yes',
+    'pool move --from-file users.txt --to staff --yes --json',
+    'pool move --user bob@example.com --to staff --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runMovePool,
+})
+
+export async function runMovePool(tools: Tools, { to, ...input }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  const namespace = parsePlainName(to, 'pool')
+  const users = await readUsers(tools, input)
+  await confirmYes(tools, `move ${users.who} to the pool ${to}`)
+  return forUsers(tools, users, async (userId) => {
+    const path = { userId }
+    const before = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
+    const isThere = before.status !== 'deleted' && before.namespace === namespace
+    if (isThere) return { value: before, outcome: 'unchanged' }
+    const value = await bodyOf(api.PUT('/api/v1/admin/users/{userId}/namespace', { params: { path }, body: { namespace } }))
+    return { value, outcome: 'moved' }
+  })
+}

@@ -1,0 +1,30 @@
+import { command } from '../../command.ts'
+import { Failure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { poolPages } from './list.ts'
+
+const options = { pool: positional('P', 'Name of the pool') }
+
+export const showPool = command({
+  path: 'pool show',
+  summary: 'Show a pool with the apps that name it',
+  examples: ['pool show staff', 'pool show staff --json', 'pool show default'],
+  options,
+  run: runShowPool,
+})
+
+export async function runShowPool({ api }: Tools, { pool }: Input<typeof options>): Promise<Result> {
+  for await (const page of poolPages(api)) {
+    const found = page.find(({ namespace }) => namespace === pool)
+    if (!found) continue
+    const { apps, ...counts } = found
+    const rows = rowsOf(apps, [['app', ({ code }) => code], ['names_it_as', (app) => app.as], 'id'])
+    return { kind: 'report', value: found, parts: [{ record: counts }, ...(apps.length > 0 ? ['', rows] : [])] }
+  }
+  throw new Failure('notFound', `no user and no app names the pool ${pool}`, {
+    code: 'pool_not_found',
+    hint: 'authctl pool list shows what there is',
+  })
+}

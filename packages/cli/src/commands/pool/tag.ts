@@ -1,0 +1,15 @@
+import { command } from '../../command.ts'
+import { changeTag, tagOptions } from './change-tag.ts'
+
+export const tagUser = command({
+  path: 'pool tag',
+  summary: 'Let the apps that read a pool find a user of another one',
+  description: 'Sessions go on. Doing it twice changes nothing.',
+  examples: [
+    'pool tag --user bob@example.com --pool partners',
+    'pool tag --from-file users.txt --pool partners --json',
+    'pool tag --user bob@example.com@@staff --pool partners --dry-run',
+  ],
+  options: tagOptions,
+  run: (tools, input) => changeTag(tools, input, 'add'),
+})

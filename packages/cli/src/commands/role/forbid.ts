@@ -1,0 +1,32 @@
+import { inTurn } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import type { Input } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { permissionOptions, readPermissionsOf } from './permissions.ts'
+
+export const forbidRole = command({
+  path: 'role forbid',
+  summary: 'Take permissions from a role',
+  description: 'Tokens carry them until their next refresh. What the role does not have changes nothing.',
+  examples: [
+    'role forbid support --permission orders:refund',
+    'role forbid support --permission orders:read orders:refund --json',
+    'role forbid support --permission orders:refund --dry-run',
+  ],
+  options: permissionOptions,
+  run: runForbidRole,
+})
+
+export async function runForbidRole(tools: Tools, input: Input<typeof permissionOptions>): Promise<Result> {
+  const { api, path, permissions, held } = await readPermissionsOf(tools, input)
+  const gone = permissions.filter((code) => held.includes(code))
+  await inTurn(
+    gone.map((permission) => () => {
+      const params = { path: { ...path, permission } }
+      return api.DELETE('/api/v1/admin/roles/{roleCode}/permissions/{permission}', { params })
+    }),
+  )
+  const left = held.filter((code) => !gone.includes(code))
+  return record({ code: path.roleCode, permissions: left }, gone.length > 0 ? 'forbidden' : 'unchanged')
+}

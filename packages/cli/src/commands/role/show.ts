@@ -1,0 +1,28 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { parsePlainName } from '../../plain-name.ts'
+
+const options = { code: positional('CODE', 'Code of the role') }
+
+export const showRole = command({
+  path: 'role show',
+  summary: 'Show a role with its permissions',
+  examples: ['role show support', 'role show support --json', 'role show super_admin'],
+  options,
+  run: runShowRole,
+})
+
+export async function runShowRole({ api }: Tools, { code }: Input<typeof options>): Promise<Result> {
+  const path = { roleCode: parsePlainName(code, 'role') }
+  const role = await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}', { params: { path } }))
+  const { items } = await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}/permissions', { params: { path } }))
+  const rows = rowsOf(items, [['permission', (item) => item.code], 'service'])
+  return {
+    kind: 'report',
+    value: { ...role, permissions: items },
+    parts: [{ record: { ...role } }, ...(items.length > 0 ? ['', rows] : [])],
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import type { Result } from '../../output.ts'
+import { commonFormats } from '../../settings.ts'
+
+const bytes = 48
+
+/** docs/rotating-the-secret.md, as short as can be. */
+const rotation = [
+  'to rotate to it without a failed request, in this order, each step whole before the next:',
+  '1. servers:   JWT_ACCESS_SECRET=old  JWT_ACCESS_SECRET_PREVIOUS=new',
+  '2. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
+  '   then authctl secret status, until every app has the new key id',
+  '3. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
+  '   then wait for the life of an access token (JWT_ACCESS_TTL_SECONDS)',
+  '4. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
+  '5. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
+]
+
+export const newSecret = command({
+  path: 'secret new',
+  summary: 'Print a fresh random signing secret',
+  description:
+    'It is 48 random bytes in base64, printed bare unless -o json asks for more. The order of a rotation is on stderr. ' +
+    'Nothing is sent and nothing is written.',
+  examples: ['secret new', 'secret new --quiet > secret.txt', 'secret new --json'],
+  options: {},
+  // Bare into a file as well: that is what it is for.
+  formats: { all: commonFormats, terminal: 'table', pipe: 'table' },
+  run: runNewSecret,
+})
+
+export async function runNewSecret({ io }: Tools): Promise<Result> {
+  const secret = randomBytes(bytes).toString('base64')
+  const kid = keyIdOf(secret)
+  for (const line of rotation) io.note(line)
+  io.note(`its key id is ${kid}`)
+  return { kind: 'report', value: { secret, kid }, parts: [secret] }
+}
+
+/** The name of a secret, which gives nothing of it away. */
+function keyIdOf(secret: string): string {
+  return createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+}

@@ -1,0 +1,44 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import { parseExpiry } from '../../duration.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional, requiredText, text, texts } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+
+const scopes = ['permissions:register', 'users:register_or_return'] as const
+
+const options = {
+  name: positional('NAME', 'What it is for'),
+  service: requiredText('SERVICE', 'Service whose permissions it may register'),
+  scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}; the first unless given`, { completes: scopes }),
+  app: texts('CODE', 'Apps through which it may register users; all unless given', { completes: 'apps' }),
+  expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now; never unless given'),
+}
+
+export const createServiceAccount = command({
+  path: 'service-account create',
+  summary: 'Create a service account and print its token',
+  description: 'The token is shown this once.',
+  examples: [
+    'service-account create "billing deploys" --service billing',
+    'service-account create importer --service crm --scope users:register_or_return --app shop wiki --expires 90d',
+    'service-account create "billing deploys" --service billing --json',
+  ],
+  options,
+  run: runCreateServiceAccount,
+})
+
+export async function runCreateServiceAccount({ api, io, now }: Tools, input: Input<typeof options>): Promise<Result> {
+  const { name, service, scope, app, expires } = input
+  const body = {
+    name,
+    service,
+    // What is no scope is named by the service.
+    ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
+    ...(app === undefined ? {} : { app_codes: app }),
+    ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),
+  }
+  const account = await bodyOf(api.POST('/api/v1/admin/service-accounts', { body }))
+  io.note('the token is not shown again')
+  return record(account, 'created')
+}

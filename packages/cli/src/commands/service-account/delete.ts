@@ -1,0 +1,29 @@
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmName } from '../../prompt.ts'
+import { getServiceAccount } from './ref.ts'
+
+const options = { account: positional('ACCOUNT', 'Name or id of the service account') }
+
+export const deleteServiceAccount = command({
+  path: 'service-account delete',
+  summary: 'Delete a service account',
+  description: 'Its token is dead at once. The name is what confirms, also where it is named by id.',
+  examples: [
+    'service-account delete importer --confirm importer',
+    'service-account delete 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --confirm importer',
+    'service-account delete importer --dry-run',
+  ],
+  options,
+  confirms: 'name',
+  run: runDeleteServiceAccount,
+})
+
+export async function runDeleteServiceAccount(tools: Tools, { account }: Input<typeof options>): Promise<Result> {
+  const { id, name, service } = await getServiceAccount(tools.api, account)
+  await confirmName(tools, name, `delete the service account ${name}`)
+  await tools.api.DELETE('/api/v1/admin/service-accounts/{serviceAccountId}', { params: { path: { serviceAccountId: id } } })
+  return record({ id, name, service }, 'deleted')
+}

@@ -1,0 +1,32 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmYes } from '../../prompt.ts'
+import { getServiceAccount } from './ref.ts'
+
+const options = { account: positional('ACCOUNT', 'Name or id of the service account') }
+
+export const rotateServiceAccount = command({
+  path: 'service-account rotate',
+  summary: 'Give a service account another token and print it',
+  description: 'The old token is dead at once; the new one is shown this once.',
+  examples: [
+    'service-account rotate "billing deploys" --yes',
+    'service-account rotate 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --yes --json',
+    'service-account rotate "billing deploys" --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runRotateServiceAccount,
+})
+
+export async function runRotateServiceAccount(tools: Tools, { account }: Input<typeof options>): Promise<Result> {
+  const { api, io } = tools
+  await confirmYes(tools, `end the token of ${account} and make another`)
+  const path = { serviceAccountId: (await getServiceAccount(api, account)).id }
+  const rotated = await bodyOf(api.POST('/api/v1/admin/service-accounts/{serviceAccountId}/rotate', { params: { path } }))
+  io.note('the token is not shown again')
+  return record(rotated, 'rotated')
+}

@@ -1,0 +1,48 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, requiredText, text, texts } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { readSecrets } from '../../read-secrets.ts'
+
+const options = {
+  email: requiredText('EMAIL', 'E-mail of the new user'),
+  pool: text('POOL', 'Home pool; default unless given'),
+  firstName: text('NAME', 'First name'),
+  lastName: text('NAME', 'Last name'),
+  tag: texts('POOL', 'Further pools, as tags'),
+  role: texts('ROLE', 'Global roles'),
+  verified: flag('The e-mail is known to be theirs'),
+  passwordStdin: flag('Read a password from standard input; without one the user sets it by a reset mail'),
+}
+
+export const createUser = command({
+  path: 'user create',
+  summary: 'Create a user',
+  description: 'Sends no mail and grants no app.',
+  examples: [
+    'user create --email bob@example.com --pool staff',
+    'user create --email bob@example.com --first-name Bob --tag partners --role support --verified --json',
+    'user create --email bob@example.com --password-stdin < password.txt',
+  ],
+  options,
+  run: runCreateUser,
+})
+
+export async function runCreateUser(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { email, pool, firstName, lastName, tag, role, verified, passwordStdin } = input
+  const password = passwordStdin ? (await readSecrets(tools, true)).password : undefined
+  const given = {
+    namespace: pool,
+    first_name: firstName,
+    last_name: lastName,
+    tags: tag,
+    roles: role,
+    email_verified: verified || undefined,
+    password,
+  }
+  const body = { email, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+  const user = await bodyOf(tools.api.POST('/api/v1/admin/users', { body }))
+  if (password === undefined) tools.io.note('the user has no password yet: a "forgot password" mail sets it')
+  return record(user, 'created')
+}

@@ -1,0 +1,39 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, positional } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { confirmName } from '../../prompt.ts'
+import { findUserId, userRefSyntax } from '../../user-ref.ts'
+
+const options = {
+  user: positional('USER', userRefSyntax),
+  erase: flag('Also blank e-mail and names everywhere; takes the id of a user who is deleted already, too'),
+}
+
+export const deleteUser = command({
+  path: 'user delete',
+  summary: 'Delete a user',
+  description:
+    'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays. ' +
+    'The e-mail is what confirms, also where the user is named by id.',
+  examples: [
+    'user delete bob@example.com --confirm bob@example.com',
+    'user delete bob@example.com@@staff --confirm bob@example.com --erase',
+    'user delete bob@example.com --dry-run',
+  ],
+  options,
+  confirms: 'name',
+  run: runDeleteUser,
+})
+
+export async function runDeleteUser(tools: Tools, { user, erase }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  const path = { userId: await findUserId(api, user) }
+  const { id, email } = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
+  // Of a user who was erased there is nothing but the id.
+  const name = email || id
+  await confirmName(tools, name, `delete the user ${name}`)
+  await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: 'true' } : {} } })
+  return record({ user_id: id, erased: erase }, 'deleted')
+}

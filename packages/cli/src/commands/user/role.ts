@@ -1,0 +1,55 @@
+import { type Api, bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import { Failure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, positional, requiredText } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { parsePlainName } from '../../plain-name.ts'
+import { confirmYes } from '../../prompt.ts'
+import { findUserId, userRefSyntax } from '../../user-ref.ts'
+
+const options = {
+  user: positional('USER', userRefSyntax),
+  role: requiredText('ROLE', 'A global role; those of organizations are set by org member'),
+  remove: flag('Take the role away; needs --yes'),
+}
+
+export const setUserRole = command({
+  path: 'user role',
+  summary: 'Give a user a global role, or take it away',
+  description:
+    'Tokens carry it, or do so no more, from their next refresh on; the admin API is closed to a former system_admin at once. ' +
+    'Doing it twice changes nothing.',
+  examples: [
+    'user role bob@example.com --role support',
+    'user role bob@example.com --role support --remove --yes',
+    'user role bob@example.com@@staff --role system_admin --json',
+  ],
+  options,
+  run: runSetUserRole,
+})
+
+export async function runSetUserRole(tools: Tools, { user, role, remove }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  const role_code = parsePlainName(role, 'role')
+  if (remove) await confirmYes(tools, `take the role ${role} from ${user}`)
+  const userId = await findUserId(api, user)
+  const answer = { user_id: userId, role: role_code }
+  if (remove) return record(answer, await takeAway(api, userId, role_code))
+  const body = { role_code }
+  const { response } = await api.POST('/api/v1/admin/users/{userId}/roles', { params: { path: { userId } }, body })
+  return record(answer, response.status === 201 ? 'added' : 'unchanged')
+}
+
+async function takeAway(api: Api, userId: string, roleCode: string): Promise<'removed' | 'unchanged'> {
+  try {
+    await api.DELETE('/api/v1/admin/users/{userId}/roles/{roleCode}', { params: { path: { userId, roleCode } } })
+    return 'removed'
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+  }
+  // Not held, unless user or role are not there at all.
+  await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
+  await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}', { params: { path: { roleCode } } }))
+  return 'unchanged'
+}

@@ -1,0 +1,28 @@
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional } from '../../options.ts'
+import type { Result } from '../../output.ts'
+import { confirmYes } from '../../prompt.ts'
+import { userRefSyntax } from '../../user-ref.ts'
+import { setUserStatus } from './set-status.ts'
+
+const options = { user: positional('USER', userRefSyntax) }
+
+export const suspendUser = command({
+  path: 'user suspend',
+  summary: 'Close the account of a user',
+  description: 'Ends all sessions and kills all tokens. Doing it twice changes nothing.',
+  examples: [
+    'user suspend bob@example.com --yes',
+    'user suspend bob@example.com@@staff',
+    'user suspend bob@example.com --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runSuspendUser,
+})
+
+export async function runSuspendUser(tools: Tools, { user }: Input<typeof options>): Promise<Result> {
+  await confirmYes(tools, `suspend ${user}`)
+  return setUserStatus(tools.api, user, 'suspended')
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { parsePermissionFile } from './permission-file.ts'
+
+const read = { code: 'orders:read', name: 'Read orders', resource: 'orders', action: 'read' }
+
+describe('a permission file', () => {
+  test.each([
+    ['JSON', '{"service": "orders", "permissions": [{"code": "orders:read", "name": "Read orders"}]}'],
+    [
+      'JSON with tabs',
+      '{\n\t"service": "orders",\n\t"permissions": [\n\t\t{ "code": "orders:read", "name": "Read orders" }\n\t]\n}',
+    ],
+    ['YAML', 'service: orders\npermissions:\n  - code: orders:read\n    name: Read orders\n'],
+    ['YAML in braces', '{service: orders, permissions: [{code: "orders:read", name: Read orders}]}'],
+  ])('is %s', async (_, text) => {
+    expect(await parsePermissionFile(text, 'f')).toEqual({ service: 'orders', permissions: [read] })
+  })
+
+  test('is the bare list, and may spell resource and action out', async () => {
+    const entry = '- code: orders:read\n  name: Read orders\n  resource: orders\n  action: read\n'
+    expect(await parsePermissionFile(entry, 'f')).toEqual({ service: undefined, permissions: [read] })
+    expect(await parsePermissionFile('[]', 'f')).toEqual({ service: undefined, permissions: [] })
+  })
+
+  test.each([
+    ['', 'neither a list'],
+    ['text', 'neither a list'],
+    ['{', 'neither JSON nor YAML'],
+    ['a: 1\na: 2', 'neither JSON nor YAML'],
+    ['service: 1\npermissions: []', 'service must be text'],
+    ['service: orders', 'permissions must be a list'],
+    ['permissions: []\nservcie: orders', 'no field servcie'],
+    ['- orders:read', 'permissions[0] must be an object'],
+    ['- {code: orders, name: N}', 'permissions[0]: code must be resource:action'],
+    ['- {code: "Orders:read", name: N}', 'code must be resource:action'],
+    ['- {code: "orders:read"}', 'name must be text'],
+    ['- {code: "orders:read", name: N, descr: x}', 'no field descr'],
+    ['- {code: "orders:read", name: N, action: write}', 'must be those of the code'],
+    ['- {code: "a:b", name: N}\n- {code: "a:b", name: M}', 'permissions[1]: a:b is in the list already'],
+  ])('%j is refused', async (text, message) => {
+    await expect(parsePermissionFile(text, 'f')).rejects.toMatchObject({
+      ending: 'invalid',
+      message: expect.stringContaining(message),
+    })
+  })
+})

@@ -1,0 +1,42 @@
+// The service answers with commands to copy; it does not import authctl, so their spelling is compared here.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { commands } from '../../packages/cli/src/commands/index.ts'
+import { flagName, globalOptions } from '../../packages/cli/src/options.ts'
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/src/flows/explain')
+const source = readdirSync(folder)
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .map((file) => readFileSync(join(folder, file), 'utf8'))
+  .join('\n')
+
+/** `command('org member', '--org', id, …)`: its path, its flags, and how many words stand before the first of them. */
+const named = [...source.matchAll(/\bcommand\('([a-z -]+)'((?:[^()]|\([^()]*\))*)\)/g)].map(([, path = '', rest = '']) => {
+  const words = rest.split(/,(?![^(]*\))/).filter((word) => word.trim() !== '')
+  const firstFlag = words.findIndex((word) => word.includes("'--"))
+  return {
+    path,
+    flags: [...rest.matchAll(/'--([a-z-]+)'/g)].map(([, flag]) => flag),
+    positionals: firstFlag === -1 ? words.length : firstFlag,
+  }
+})
+
+test('the service names commands', () => {
+  expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(['grant add', 'user unlock', 'pool tag']))
+})
+
+test.each(named)('authctl $path is there, with the flags and words that the service gives it', ({ path, flags, positionals }) => {
+  const spec = commands.find((each) => each.path === path)
+  expect(spec).toBeDefined()
+  const options = Object.entries(spec!.options)
+  const known = [...Object.keys(globalOptions), ...Object.keys(spec!.options)].map(flagName)
+  expect(flags.filter((flag) => !known.includes(flag!))).toEqual([])
+  expect(positionals).toBeLessThanOrEqual(options.filter(([, { kind }]) => kind === 'positional').length)
+  // Whoever copies it is not asked for more.
+  const missing = options.filter(([key, option]) => option.kind === 'text' && option.required && !flags.includes(flagName(key)))
+  expect(missing).toEqual([])
+  const words = options.filter(([, option]) => option.kind === 'positional' && option.required)
+  expect(words.length).toBeLessThanOrEqual(positionals)
+})

@@ -1,0 +1,353 @@
+// Pool administration: contract 4.9, decisions 3.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await buildService({}, afterAll)
+})
+
+const somePool = (prefix = 'pool') => `${prefix}-${randomUUID().slice(0, 8)}`
+const someEmail = () => `user-${randomUUID()}@example.com`
+const appOver = (registration_namespace: string, ...read_namespaces: string[]) =>
+  buildApp(service, { auto_grant_on_signup: true, registration_namespace, read_namespaces })
+const create = async (namespace: string, tags: string[] = [], email = someEmail()): Promise<Json> => {
+  const reply = await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD, namespace, tags } })
+  expect(reply.status).toBe(201)
+  return reply.body
+}
+const move = (user: Json, namespace: unknown) =>
+  service.admin('PUT', `/admin/users/${user.id}/namespace`, { body: { namespace } })
+const tag = (user: Json, body: Json) => service.admin('PATCH', `/admin/users/${user.id}/namespaces`, { body })
+const show = async (user: Json): Promise<Json> => (await service.admin('GET', `/admin/users/${user.id}`)).body
+const collisions = (name: string, other: string, rest = '') =>
+  service.admin('GET', `/admin/namespaces/${name}/collisions?with=${other}${rest}`)
+
+async function listPools(limit = 200): Promise<Json[]> {
+  const items: Json[] = []
+  let cursor: string | null = null
+  do {
+    const path = `/admin/namespaces?limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`
+    const { status, body }: Json = await service.admin('GET', path)
+    expect(status).toBe(200)
+    items.push(...body.items)
+    cursor = body.next_cursor
+  } while (cursor !== null)
+  return items
+}
+const poolNamed = async (name: string) => (await listPools()).find(({ namespace }) => namespace === name)
+
+describe('the list of pools', () => {
+  test('has every pool that a user or an app names, with its users and apps', async () => {
+    const [home, tagged, configured] = [somePool('home'), somePool('tagged'), somePool('configured')]
+    const first = await buildApp(service, { code: `z-${home}`, registration_namespace: home, read_namespaces: [tagged, home] })
+    const second = await buildApp(service, {
+      code: `a-${home}`,
+      registration_namespace: configured,
+      read_namespaces: [home],
+      status: 'inactive',
+    })
+    await create(home, [tagged])
+    const suspended = await create(home)
+    await service.admin('PATCH', `/admin/users/${suspended.id}`, { body: { status: 'suspended' } })
+    const deleted = await create(home, [tagged])
+    await service.admin('DELETE', `/admin/users/${deleted.id}`)
+    const reply = await service.admin('GET', '/admin/namespaces')
+    expectHeaders(reply)
+    expect(await poolNamed(home)).toEqual({
+      namespace: home,
+      user_count: 2,
+      tagged_user_count: 0,
+      apps: [
+        { id: second.id, code: second.code, as: 'read' },
+        { id: first.id, code: first.code, as: 'registration' },
+      ],
+    })
+    expect(await poolNamed(tagged)).toEqual({
+      namespace: tagged,
+      user_count: 0,
+      tagged_user_count: 1,
+      apps: [{ id: first.id, code: first.code, as: 'read' }],
+    })
+    expect(await poolNamed(configured)).toEqual({
+      namespace: configured,
+      user_count: 0,
+      tagged_user_count: 0,
+      apps: [{ id: second.id, code: second.code, as: 'registration' }],
+    })
+    expect((await poolNamed('default'))?.apps).toContainEqual({ id: expect.any(String), code: 'authctl', as: 'registration' })
+  })
+
+  test('comes in pages, each pool once, in the order of characters', async () => {
+    const base = somePool('order')
+    for (const suffix of ['-', '_', 'a', '0', '-a', '_a', 'a-', 'z', '9']) await create(`${base}${suffix}`)
+    await appOver(`${base}b`, `${base}_b`)
+    await create(`${base}tags`, [`${base}y`, `${base}_y`])
+    const all = (await listPools()).map(({ namespace }) => namespace)
+    expect(all).toEqual([...all].sort())
+    expect(all.filter((name) => name.startsWith(base))).toEqual(
+      ['-', '_', 'a', '0', '-a', '_a', 'a-', 'z', '9', 'b', '_b', 'tags', 'y', '_y'].map((suffix) => base + suffix).sort(),
+    )
+    for (const limit of [1, 2, 3, 7]) expect(await listPools(limit)).toEqual(await listPools())
+  })
+
+  test('forgets a pool that nobody names any more', async () => {
+    const [home, tagged] = [somePool(), somePool()]
+    const user = await create(home, [tagged])
+    await service.admin('DELETE', `/admin/users/${user.id}`)
+    expect(await poolNamed(home)).toBeUndefined()
+    expect(await poolNamed(tagged)).toBeUndefined()
+    expectError(await collisions(home, 'default'), 'not_found')
+  })
+
+  test('takes no cursor of another list', async () => {
+    await create(somePool('aaa'))
+    const { next_cursor } = (await service.admin('GET', '/admin/users?limit=1')).body
+    expectError(await service.admin('GET', `/admin/namespaces?cursor=${next_cursor}`), 'validation_failed')
+    const nul = Buffer.from('name:a\0').toString('base64url')
+    expectError(await service.admin('GET', `/admin/namespaces?cursor=${nul}`), 'validation_failed')
+  })
+})
+
+describe('moving to another home pool', () => {
+  test('ends all sessions, changes the claim and what apps find the user, and keeps no tag', async () => {
+    const [from, to] = [somePool(), somePool()]
+    const [old, next] = [await appOver(from), await appOver(to)]
+    const first = await buildUser(service, old)
+    const reply = await move(first.user, to)
+    expect(reply.status).toBe(200)
+    expectHeaders(reply)
+    expect(reply.body).toEqual({ ...first.user, namespace: to, namespaces: [to] })
+    expectError(await service.call('GET', '/auth/me', { token: first.access_token }), 'token_revoked')
+    expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: first.refresh_token } })).status).toBe(401)
+    expectError(await service.login(first.user.email, old.code), 'invalid_credentials')
+    const login = await service.login(first.user.email, next.code)
+    expect(claimsOf(login.body.access_token)).toMatchObject({ uid: first.user.id, namespace: to, tv: 1 })
+    expect(await service.deps.db('revocations').where({ user_id: first.user.id })).toMatchObject([{ app_id: null, min_tv: 1 }])
+    expect(await auditEvents(service, { user_id: first.user.id, event: 'user.namespace_changed' })).toMatchObject([
+      {
+        actor_type: 'user',
+        details: { before: { namespace: from, namespaces: [from] }, after: { namespace: to, namespaces: [to] } },
+      },
+    ])
+  })
+
+  test('to the pool the user is in changes nothing and ends nothing', async () => {
+    const pool = somePool()
+    const { user, access_token: token } = await buildUser(service, await appOver(pool, 'extra'))
+    const before = await service.deps.db('users').where({ id: user.id }).first()
+    const reply = await move(user, pool)
+    expect([reply.status, reply.body]).toEqual([200, user])
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+    expect(await service.deps.db('users').where({ id: user.id }).first()).toEqual(before)
+    expect(await countRows(service, 'audit_events', { user_id: user.id, event: 'user.namespace_changed' })).toBe(0)
+  })
+
+  test('to a pool the user is tagged with drops that tag and keeps the others', async () => {
+    const [home, one, two] = [somePool(), somePool('a'), somePool('b')]
+    const user = await create(home, [one, two])
+    expect((await move(user, one)).body).toMatchObject({ namespace: one, namespaces: [one, two] })
+    expect((await move(user, home)).body).toMatchObject({ namespace: home, namespaces: [home, two] })
+  })
+
+  test('is 409 when another user of the e-mail is there, as home or by tag, and changes nothing', async () => {
+    const [here, there] = [somePool(), somePool()]
+    const email = someEmail()
+    const user = await create(here, [], email)
+    const rival = await create(somePool(), [there], email)
+    expectError(await move(user, there), 'email_exists_in_pool')
+    expectError(await move(user, rival.namespace), 'email_exists_in_pool')
+    expect(await show(user)).toEqual(user)
+    await service.admin('DELETE', `/admin/users/${rival.id}`)
+    expect((await move(user, there)).status).toBe(200)
+  })
+
+  test('keeps a suspended user suspended', async () => {
+    const user = await create(somePool())
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
+    expect((await move(user, somePool())).body.status).toBe('suspended')
+  })
+
+  test.each(['', 'Upper', 'a b', 'ä', 'a'.repeat(101), null, 5, ['a']])('takes no name that is none: %j', async (name) => {
+    const user = await create('default')
+    const reply = await move(user, name)
+    expectError(reply, 'validation_failed')
+    expect(new Set(reply.body.errors.map((error: Json) => error.path))).toEqual(new Set(['namespace']))
+  })
+
+  test('takes a name of a hundred characters', async () => {
+    const name = `${somePool()}${'x'.repeat(100)}`.slice(0, 100)
+    expect((await move(await create('default'), name)).body.namespace).toBe(name)
+  })
+})
+
+describe('tags', () => {
+  test('are added and removed in one call; home comes first, then tags by name; no session ends', async () => {
+    const [home, a, b, c] = [somePool(), somePool('a'), somePool('b'), somePool('c')]
+    const { user, access_token: token } = await buildUser(service, await appOver(home, b))
+    const reply = await tag(user, { add: [c, a, c], remove: [b, somePool()] })
+    expect(reply.status).toBe(200)
+    expectHeaders(reply)
+    expect(reply.body).toEqual({ namespace: home, namespaces: [home, a, c] })
+    expect((await show(user)).namespaces).toEqual([home, a, c])
+    expect((await service.call('GET', '/auth/me', { token })).body.user.namespaces).toEqual([home, a, c])
+    expect((await service.login(user.email, (await appOver(c)).code)).status).toBe(200)
+    expectError(await service.login(user.email, (await appOver(b)).code), 'invalid_credentials')
+    expect(await auditEvents(service, { user_id: user.id, event: 'user.namespaces_changed' })).toMatchObject([
+      {
+        details: {
+          before: { namespace: home, namespaces: [home, b] },
+          after: { namespace: home, namespaces: [home, a, c] },
+        },
+      },
+    ])
+  })
+
+  test('that are so already change nothing; the home pool is no tag to add', async () => {
+    const user = await create(somePool(), ['kept'])
+    for (const body of [{}, { add: [], remove: [] }, { add: ['kept', user.namespace] }, { remove: ['none'] }]) {
+      const reply = await tag(user, body)
+      expect([reply.status, reply.body]).toEqual([200, { namespace: user.namespace, namespaces: [user.namespace, 'kept'] }])
+    }
+    expect(await countRows(service, 'audit_events', { user_id: user.id, event: 'user.namespaces_changed' })).toBe(0)
+  })
+
+  test('neither remove the home pool nor add and remove the same', async () => {
+    const user = await create(somePool(), ['kept'])
+    expect(faultsOf(await tag(user, { add: ['x'], remove: ['kept', user.namespace] }))).toEqual(['remove.1: invalid_value'])
+    expect(faultsOf(await tag(user, { add: ['x', 'y'], remove: ['y'] }))).toEqual(['remove.0: invalid_value'])
+    expect(faultsOf(await tag(user, { add: ['Bad Name'], remove: 'kept' }))).toEqual([
+      'add.0: invalid_value',
+      'remove: invalid_type',
+    ])
+    expect(await show(user)).toEqual(user)
+  })
+
+  test('are 409 when another user of the e-mail is in the pool, as home or by tag; none of the call is done then', async () => {
+    const email = someEmail()
+    const user = await create(somePool(), ['left'], email)
+    const rival = await create(somePool(), [somePool()], email)
+    for (const pool of rival.namespaces)
+      expectError(await tag(user, { add: [somePool(), pool], remove: ['left'] }), 'email_exists_in_pool')
+    expect(await show(user)).toEqual(user)
+  })
+})
+
+describe('collisions', () => {
+  test('are the e-mails that two users would share if one app read both pools', async () => {
+    const [one, two] = [somePool(), somePool()]
+    const homes = [await create(one, [], `a-${someEmail()}`)]
+    homes.push(await create(two, [], homes[0].email))
+    const byTag = [await create(somePool(), [one], `b-${someEmail()}`)]
+    byTag.push(await create(somePool(), [two], byTag[0].email))
+    const mixed = [await create(one, [], `c-${someEmail()}`)]
+    mixed.push(await create(somePool(), [two], mixed[0].email))
+    // One user of both pools, one e-mail in one pool alone, a deleted one: nobody meets anybody.
+    await create(one, [two])
+    await create(somePool(), [one, two])
+    const alone = await create(one)
+    await create(somePool(), [], alone.email)
+    const gone = await create(one)
+    await create(two, [], gone.email)
+    await service.admin('DELETE', `/admin/users/${gone.id}`)
+
+    const plain = ({ apps, roles, organizations, ...user }: Json) => user
+    const expected = [homes, byTag, mixed].map((users) => ({ email: users[0].email, users: users.map(plain) }))
+    const reply = await collisions(one, two)
+    expect(reply.status).toBe(200)
+    expectHeaders(reply)
+    expect(reply.body).toEqual({ items: expected, next_cursor: null })
+    expect((await collisions(two, one)).body.items).toEqual(
+      expected.map(({ email, users }) => ({ email, users: [...users].reverse() })),
+    )
+    expect((await collisions(one, 'no-such-pool')).body).toEqual({ items: [], next_cursor: null })
+    expect((await collisions(one, one)).body.items).toEqual([])
+
+    const paged: Json[] = []
+    let cursor: string | null = null
+    do {
+      const { body }: Json = await collisions(one, two, `&limit=1${cursor === null ? '' : `&cursor=${cursor}`}`)
+      expect(body.items.length).toBeLessThanOrEqual(1)
+      paged.push(...body.items)
+      cursor = body.next_cursor
+    } while (cursor !== null)
+    expect(paged).toEqual(expected)
+  })
+
+  test('ask for the other pool by its name', async () => {
+    expect(faultsOf(await service.admin('GET', '/admin/namespaces/default/collisions'))).toEqual(['with: required'])
+    expect(faultsOf(await collisions('default', 'No%20Pool'))).toEqual(['with: invalid_value'])
+    expectError(await collisions(somePool(), 'default'), 'not_found')
+    expectError(await collisions('No%20Pool', 'default'), 'not_found')
+  })
+
+  test('are found among more shared e-mails than are read in one go', async () => {
+    const [one, two, three] = [somePool(), somePool(), somePool()]
+    const now = service.deps.clock()
+    const row = (email: string, namespace: string) => ({
+      id: randomUUID(),
+      email,
+      namespace,
+      created_at: now,
+      updated_at: now,
+    })
+    const emails = Array.from({ length: 1_100 }, (_, index) => `${String(index).padStart(4, '0')}@${one}.example`)
+    const rows = emails.flatMap((email, index) => [row(email, one), row(email, index % 100 === 99 ? two : three)])
+    for (let start = 0; start < rows.length; start += 90) await service.deps.db('users').insert(rows.slice(start, start + 90))
+    const found = (await collisions(one, two)).body
+    expect(found.items.map(({ email }: Json) => email)).toEqual(emails.filter((_, index) => index % 100 === 99))
+    expect(found.next_cursor).toBeNull()
+    const app = await buildApp(service, { registration_namespace: three })
+    // The first thousand are counted.
+    const { warnings } = (await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { read_namespaces: [one, two] } })).body
+    expect(warnings).toMatchObject([
+      { namespaces: [three, one], count: 990 },
+      { namespaces: [one, two], count: 10 },
+    ])
+    await service.deps.db('users').where('email', 'like', `%@${one}.example`).delete()
+  })
+})
+
+describe("changing an app's pools", () => {
+  const patch = (app: Json, body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
+
+  test('warns of e-mails that users of two of them share, and of nothing else', async () => {
+    const [one, two, three] = [somePool(), somePool(), somePool()]
+    const email = someEmail()
+    await create(one, [], email)
+    await create(two, [], email)
+    const other = await create(somePool(), [one])
+    await create(somePool(), [two, three], other.email)
+    const app = await buildApp(service, { registration_namespace: one })
+
+    const reply = await patch(app, { read_namespaces: [two, one] })
+    expect(reply.status).toBe(200)
+    expect(reply.body.read_namespaces).toEqual([two, one])
+    expect(reply.body.warnings).toEqual([
+      { code: 'email_collisions', namespaces: [one, two], count: 2, message: expect.any(String) },
+    ])
+    expect((await patch(app, { read_namespaces: [two, three] })).body.warnings).toMatchObject([
+      { namespaces: [one, two], count: 2 },
+      { namespaces: [one, three], count: 1 },
+    ])
+    expect((await patch(app, { registration_namespace: three, read_namespaces: [one] })).body.warnings).toMatchObject([
+      { namespaces: [three, one], count: 1 },
+    ])
+    for (const body of [
+      { read_namespaces: [] },
+      { read_namespaces: [somePool()] },
+      { registration_namespace: two },
+      { name: 'X' },
+    ])
+      expect((await patch(app, body)).body).not.toHaveProperty('warnings')
+    expect((await service.admin('GET', `/admin/apps/${app.id}`)).body).not.toHaveProperty('warnings')
+    // What was warned of is no longer asked about when other settings change.
+    await patch(app, { read_namespaces: [one] })
+    expect((await patch(app, { description: 'X' })).body).not.toHaveProperty('warnings')
+    const [event] = (await auditEvents(service, { app_id: app.id, event: 'app.updated' })).slice(-1)
+    expect(event.details.after).toEqual({ description: 'X', updated_at: expect.any(String) })
+  })
+})

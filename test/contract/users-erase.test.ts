@@ -1,0 +1,183 @@
+// `DELETE /admin/users/{id}?erase=true` blanks e-mail and names everywhere (decisions 3).
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
+import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let app: Json
+beforeAll(async () => {
+  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3' }, afterAll)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const erase = (id: string) => service.admin('DELETE', `/admin/users/${id}?erase=true`)
+const invite = async (organization: Json, email: string): Promise<Json> =>
+  (
+    await service.admin('POST', `/admin/organizations/${organization.id}/invitations`, {
+      body: { email, role_codes: ['org_member'] },
+    })
+  ).body
+
+/** Every row of every table, as text, that holds one of these texts. */
+async function whereStored(...texts: string[]): Promise<string[]> {
+  const { db } = service.deps
+  const tables: string[] =
+    process.env.TEST_DATABASE === 'postgres'
+      ? await db('pg_tables').where({ schemaname: 'public' }).pluck('tablename')
+      : await db('sqlite_master').where({ type: 'table' }).pluck('name')
+  const found: string[] = []
+  for (const table of tables) {
+    for (const row of await db(table)) {
+      const text = JSON.stringify(row)
+      if (texts.some((each) => text.toLowerCase().includes(each.toLowerCase()))) found.push(`${table}: ${text}`)
+    }
+  }
+  return found
+}
+
+async function insertOutbox(row: Json): Promise<string> {
+  const now = service.deps.clock()
+  const id = newId(now)
+  await service.deps
+    .db('outbox')
+    .insert({ id, app_id: app.id, name: 'x', status: 'pending', next_attempt_at: now, created_at: now, ...row })
+  return id
+}
+
+const webhookOf = (user: Json) => ({
+  kind: 'webhook',
+  destination: 'https://crm.example.com/hook',
+  payload: JSON.stringify({
+    id: 'evt',
+    event: 'user.registered',
+    user,
+    registration: { email: ` ${user.email.toUpperCase()} `, first_name: user.first_name, nickname: 'Countess' },
+  }),
+})
+
+test('an erased user leaves ids and nothing that tells who it was', async () => {
+  const first = { first_name: `First${randomUUID()}`, last_name: `Last${randomUUID()}` }
+  const { user } = await buildUser(service, app, first)
+  const path = `/admin/users/${user.id}`
+  const renamed = `Renamed${randomUUID()}`
+  const newEmail = `new-${user.email}`
+  const organization = await insertOrganization(service)
+  const accepted = await invite(organization, user.email)
+  const pending = await invite(organization, newEmail)
+  const token = (await service.login(user.email, app.code)).body.access_token
+  await service.call('POST', '/auth/invitations/accept', { token, body: { token: accepted.token } })
+  for (let count = 0; count < 4; count += 1) await service.login(user.email, app.code, { password: 'wrong password' })
+  await service.admin('POST', `${path}/unlock`)
+  await service.admin('PATCH', path, { body: { email: newEmail, first_name: renamed } })
+  // Nobody has the old address by now.
+  await service.login(user.email, app.code, { password: 'wrong password' })
+  await service.admin('PATCH', `${path}/namespaces`, { body: { add: ['erased-pool'] } })
+  const outbox = {
+    waiting: await insertOutbox(webhookOf({ ...user, ...first })),
+    sent: await insertOutbox({ ...webhookOf({ ...user, ...first }), status: 'delivered' }),
+    mail: await insertOutbox({ kind: 'mail', destination: newEmail, payload: JSON.stringify({ text: `Dear ${renamed}` }) }),
+  }
+  const events = await countRows(service, 'audit_events')
+  expect((await whereStored(user.email, newEmail)).length).toBeGreaterThan(8)
+
+  expect((await erase(user.id)).status).toBe(204)
+  expect(await whereStored(user.email, newEmail, first.first_name, first.last_name, renamed, 'Countess')).toEqual([])
+  expect((await service.admin('GET', path)).body).toMatchObject({
+    id: user.id,
+    email: '',
+    email_verified: false,
+    first_name: null,
+    last_name: null,
+    status: 'deleted',
+    created_at: user.created_at,
+  })
+  // Nothing was lost but that: user.deleted and user.erased came besides.
+  expect(await countRows(service, 'audit_events')).toBe(events + 2)
+  const about = await auditEvents(service, { user_id: user.id })
+  expect(about.find(({ event }) => event === 'user.updated').details).toEqual({
+    before: { email: '', email_verified: true, first_name: null },
+    after: { email: '', email_verified: false, first_name: null },
+  })
+  expect(about.find(({ event }) => event === 'user.deleted').details.before).toMatchObject({
+    id: user.id,
+    email: '',
+    roles: ['base_user'],
+  })
+  expect(about.at(-1)).toMatchObject({ event: 'user.erased', details: null })
+
+  expect(await service.deps.db('outbox').whereIn('id', Object.values(outbox)).orderBy('id').pluck('status')).toEqual([
+    'failed',
+    'delivered',
+    'failed',
+  ])
+  const { payload } = await service.deps.db('outbox').where({ id: outbox.sent }).first('payload')
+  expect(JSON.parse(payload)).toMatchObject({ id: 'evt', user: { id: user.id, email: '', first_name: null }, registration: {} })
+  // An invitation that nobody accepted has not become one that anybody can.
+  const other = await buildUser(service, app)
+  expectError(
+    await service.call('POST', '/auth/invitations/accept', { token: other.access_token, body: { token: pending.token } }),
+    'invalid_invitation',
+  )
+})
+
+test('a user deleted before is erased too, again and again', async () => {
+  const { user } = await buildUser(service, app, { first_name: `First${randomUUID()}` })
+  await service.admin('DELETE', `/admin/users/${user.id}`)
+  expect((await whereStored(user.email)).length).toBeGreaterThan(0)
+  for (let count = 0; count < 2; count += 1) expect((await erase(user.id)).status).toBe(204)
+  expect(await whereStored(user.email, user.first_name)).toEqual([])
+  expect(await auditEvents(service, { user_id: user.id, event: 'user.erased' })).toHaveLength(1)
+  expectError(await service.admin('DELETE', `/admin/users/${user.id}`), 'not_found')
+})
+
+test('whoever has the address now keeps all that is theirs', async () => {
+  const { user } = await buildUser(service, app, { first_name: 'Ada' })
+  await service.admin('DELETE', `/admin/users/${user.id}`)
+  const again = await service.register(user.email, app.code, { first_name: 'Bea' })
+  await service.login(user.email, app.code, { password: 'wrong password' })
+  const organization = await insertOrganization(service)
+  const invitation = await invite(organization, user.email)
+  const mail = await insertOutbox({ kind: 'mail', destination: user.email, payload: '{"text":"hello"}' })
+  const hook = await insertOutbox(webhookOf(again.body.user))
+
+  expect((await erase(user.id)).status).toBe(204)
+  expect((await service.admin('GET', `/admin/users/${again.body.user.id}`)).body).toMatchObject({
+    email: user.email,
+    first_name: 'Bea',
+    status: 'active',
+  })
+  const failed = await auditEvents(service, { user_id: again.body.user.id, event: 'login.failed' })
+  expect(failed).toMatchObject([{ details: { email: user.email } }])
+  expect(await countRows(service, 'outbox', { id: mail, status: 'pending', destination: user.email })).toBe(1)
+  expect((await service.deps.db('outbox').where({ id: hook }).first()).payload).toContain(user.email)
+  const token = (await service.login(user.email, app.code)).body.access_token
+  const joined = await service.call('POST', '/auth/invitations/accept', { token, body: { token: invitation.token } })
+  expect([joined.status, joined.body.organization?.id]).toEqual([200, organization.id])
+})
+
+test('twenty callers at once, more events than one portion, and other users untouched', async () => {
+  const { user } = await buildUser(service, app)
+  const bystander = await buildUser(service, app, { first_name: 'Bystander' })
+  const now = service.deps.clock()
+  const rows = Array.from({ length: 1_201 }, (_, index) => ({
+    id: newId(now),
+    event: 'login.failed',
+    actor_type: 'anonymous',
+    user_id: index % 3 === 0 ? user.id : null,
+    details: JSON.stringify({ email: index % 2 ? user.email : bystander.user.email }),
+    at: now,
+  }))
+  for (let start = 0; start < rows.length; start += 100)
+    await service.deps.db('audit_events').insert(rows.slice(start, start + 100))
+  const replies = await Promise.all(Array.from({ length: 20 }, () => erase(user.id)))
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([204]))
+  expect(await whereStored(user.email)).toEqual([])
+  expect(await auditEvents(service, { user_id: user.id, event: 'user.deleted' })).toHaveLength(1)
+  expect(await auditEvents(service, { user_id: user.id, event: 'user.erased' })).toHaveLength(1)
+  expect(await whereStored(bystander.user.email)).not.toEqual([])
+  expect((await service.login(bystander.user.email, app.code)).status).toBe(200)
+  expect((await service.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
+})

@@ -1,0 +1,130 @@
+// The last active system_admin can't be removed, suspended or deleted (decisions 3).
+import { randomUUID } from 'node:crypto'
+import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
+
+let service: TestService
+/** The system_admin that every service begins with. */
+let first: string
+beforeEach(async () => {
+  service = await buildService()
+  first = (await service.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0].id
+})
+
+/** Another system_admin, with a token; made by whoever has `token`. */
+async function buildAdmin(token?: string): Promise<{ id: string; token: string; email: string }> {
+  const email = `admin-${randomUUID()}@example.com`
+  const call = token === undefined ? service.admin : service.call
+  const newcomer = { email, password: PASSWORD, roles: ['system_admin'] }
+  const { body } = await call('POST', '/admin/users', { body: newcomer, ...(token ? { token } : {}) })
+  return { id: body.id, email, token: (await service.login(email, 'authctl')).body.access_token }
+}
+
+type Call = (method: string, path: string, options?: { body?: Json; token?: string }) => Promise<Reply>
+const waysOut: Record<string, (call: Call, id: string, token?: string) => Promise<Reply>> = {
+  suspending: (call, id, token) =>
+    call('PATCH', `/admin/users/${id}`, { body: { status: 'suspended' }, ...(token ? { token } : {}) }),
+  deleting: (call, id, token) => call('DELETE', `/admin/users/${id}`, token ? { token } : {}),
+  erasing: (call, id, token) => call('DELETE', `/admin/users/${id}?erase=true`, token ? { token } : {}),
+  demoting: (call, id, token) => call('DELETE', `/admin/users/${id}/roles/system_admin`, token ? { token } : {}),
+}
+const ways = Object.keys(waysOut)
+
+test.each(ways)('%s the only one is 409 and changes nothing', async (way) => {
+  const before = (await service.admin('GET', `/admin/users/${first}`)).body
+  expectError(await waysOut[way]!(service.admin, first), 'last_system_admin')
+  expect((await service.admin('GET', `/admin/users/${first}`)).body).toEqual(before)
+})
+
+test.each(ways)('%s one of two works, and the one left stays, also when the other is not active', async (way) => {
+  const other = await buildAdmin()
+  expect((await waysOut[way]!(service.admin, other.id)).status).toBeLessThan(300)
+  for (const each of ways) expectError(await waysOut[each]!(service.admin, first), 'last_system_admin', each)
+})
+
+test('a suspended admin counts for nothing, can be deleted, and counts again once active', async () => {
+  const [other, third] = [await buildAdmin(), await buildAdmin()]
+  for (const { id } of [other, third]) await service.admin('PATCH', `/admin/users/${id}`, { body: { status: 'suspended' } })
+  expectError(await waysOut.deleting!(service.admin, first), 'last_system_admin')
+  expect((await waysOut.deleting!(service.admin, other.id)).status).toBe(204)
+  await service.admin('PATCH', `/admin/users/${third.id}`, { body: { status: 'active' } })
+  expect((await waysOut.suspending!(service.admin, first)).status).toBe(200)
+})
+
+test('other changes to the last one go through', async () => {
+  const email = `moved-${ADMIN_EMAIL}`
+  const reply = await service.admin('PATCH', `/admin/users/${first}`, { body: { email, first_name: 'Ada', status: 'active' } })
+  expect(reply.body).toMatchObject({ email, first_name: 'Ada', status: 'active' })
+})
+
+async function activeAdmins(): Promise<string[]> {
+  return service.deps
+    .db('users')
+    .join('user_roles', 'user_roles.user_id', 'users.id')
+    .where({ role_code: 'system_admin', status: 'active' })
+    .pluck('users.id')
+}
+
+test.each([
+  ['suspending', 'suspending'],
+  ['deleting', 'deleting'],
+  ['demoting', 'demoting'],
+  ['suspending', 'deleting'],
+  ['demoting', 'suspending'],
+  ['erasing', 'demoting'],
+] as const)('of two who remove each other at once, by %s and %s, one stays', async (one, two) => {
+  let keeper: { id: string; token?: string } = { id: first }
+  for (let round = 0; round < 4; round += 1) {
+    const [a, b] = [await buildAdmin(keeper.token), await buildAdmin(keeper.token)]
+    await waysOut.demoting!(service.call, keeper.id, a.token)
+    const replies = await Promise.all([waysOut[one]!(service.call, b.id, a.token), waysOut[two]!(service.call, a.id, b.token)])
+    // Whoever comes second is refused: as the last one, or as somebody who is no admin any more.
+    for (const { status } of replies) expect([200, 204, 401, 403, 409]).toContain(status)
+    const left = await activeAdmins()
+    expect(left).toHaveLength(1)
+    keeper = left[0] === a.id ? a : b
+    expect(left).toEqual([keeper.id])
+  }
+})
+
+test('of six admins who all suspend one another at once, one stays', async () => {
+  const admins = await Promise.all(Array.from({ length: 6 }, () => buildAdmin()))
+  await Promise.all(
+    admins
+      .flatMap(({ token }) => admins.map(({ id }) => waysOut.suspending!(service.call, id, token)))
+      .concat(admins.map(({ token }) => waysOut.demoting!(service.call, first, token))),
+  )
+  expect((await activeAdmins()).length).toBeGreaterThanOrEqual(1)
+})
+
+test.runIf(testDatabase() === 'postgres')('over two servers too', async () => {
+  const database = await createDatabase('postgres', inject('templates'))
+  onTestFinished(() => database.drop())
+  const settings = {
+    DATABASE_URL: database.url,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  }
+  const servers = await Promise.all([startServer(settings), startServer(settings)])
+  let keeper = { email: ADMIN_EMAIL, token: (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token, id: '' }
+  keeper.id = (await servers[0].call('GET', '/auth/me', { token: keeper.token })).body.user.id
+  for (let round = 0; round < 8; round += 1) {
+    const email = `admin-${round}@example.com`
+    const body = { email, password: PASSWORD, roles: ['system_admin'] }
+    const { id } = (await servers[0].call('POST', '/admin/users', { token: keeper.token, body })).body
+    const rival = { id, email, token: (await servers[1].login(email, 'authctl')).body.access_token }
+    const way = waysOut[['suspending', 'deleting', 'demoting'][round % 3]!]!
+    await Promise.all([way(servers[0].call, rival.id, keeper.token), way(servers[1].call, keeper.id, rival.token)])
+    const alive = await Promise.all(
+      [keeper, rival].map(async (each) => {
+        const { status } = await servers[round % 2]!.call('GET', '/admin/users', { token: each.token })
+        return status === 200
+      }),
+    )
+    expect(alive.filter(Boolean)).toHaveLength(1)
+    keeper = alive[0] ? keeper : rival
+  }
+})
