@@ -9,18 +9,9 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
   (name) => `test/contract/${name}.test.ts`,
 )
 /** What puts many callers against one another. */
-const concurrent = [
-  'concurrency*',
-  '1-conventions-unavailable',
-  '4.{6,9}-*',
-  '5-*',
-  '6-*',
-  '8.3-*',
-  'invitations',
-  'organizations',
-  'two-factor',
-  'users*',
-].map((name) => `test/contract/${name}.test.ts`)
+const concurrent = ['concurrency', '1-conventions-unavailable', '4.6-permissions', '4.9-pools-races', '5-*', '6-revocation-feed']
+  .concat('8.3-limits-{account,lockout}', 'invitations', 'two-factor', 'users-system-admins')
+  .map((name) => `test/contract/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (

@@ -191,7 +191,7 @@ describe('permission codegen', () => {
   test('writes a module that compiles, in which a misspelt permission does not', async () => {
     const here = await signedIn()
     const { authctl, folder } = here
-    const file = fileOf(here, { 'quotes:read': 'Read "quotes"', 'quotes:end': '*/ `${x}` \u202e \\' })
+    const file = fileOf(here, { 'quotes:read': 'Read "quotes"', 'quotes:end': '*/ `x` \u202e \\' })
     await authctl(`permission register --service quotes -f ${file}`)
     mkdirSync(join(folder, 'src'))
     const codegen = 'permission codegen --service quotes --out src/permissions.ts'
@@ -209,7 +209,7 @@ describe('permission codegen', () => {
         "import { definePermissions, type PermissionName } from '@gatehouse/sdk'",
         '',
         'export const permissions = definePermissions("quotes", {',
-        '  "quotes:end": "*/ `${x}` \\u202e \\\\",',
+        '  "quotes:end": "*/ `x` \\u202e \\\\",',
         '  "quotes:read": "Read \\"quotes\\"",',
         '})',
         '',

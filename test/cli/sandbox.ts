@@ -8,13 +8,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { spawn as spawnOnTerminal } from '@lydell/node-pty'
 import { onTestFinished } from 'vitest'
+import { compileCache } from '../support/compile-cache.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const serverProgram = ['--conditions=source', join(root, 'packages/server/src/gatehouse.ts')]
 export const cliProgram = ['--conditions=source', join(root, 'packages/cli/src/authctl.ts')]
-
-// Reading TypeScript anew is most of the time that a short command takes.
-const compileCache = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile') }
 
 export const admin = { email: 'ada@example.com', password: 'correct horse battery' }
 
@@ -272,4 +270,19 @@ export async function register(
   })
   if (!response.ok) throw new Error(`registration failed: ${await response.text()}`)
   return (await response.json()) as { user: { id: string } }
+}
+
+/** Someone whom an admin, signed in on this machine, made directly over HTTP. */
+export async function addUser(
+  { readContexts }: Machine,
+  body: { email: string; password: string; namespace?: string },
+): Promise<{ id: string }> {
+  const { base_url, tokens } = readContexts().contexts.default!
+  const response = await fetch(`${base_url}/api/v1/admin/users`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${tokens!.access_token}` },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`creating the user failed: ${await response.text()}`)
+  return (await response.json()) as { id: string }
 }

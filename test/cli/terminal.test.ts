@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { admin, type Gatehouse, machine, standIn, startGatehouse } from './sandbox.ts'
 
@@ -74,6 +76,43 @@ test('delete asks for the name; another one is exit 9', async () => {
   agreed.type('named\r')
   expect((await agreed.ended()).exit).toBe(0)
   expect((await here.authctl('app show named')).exit).toBe(3)
+})
+
+test('who is to be moved is asked for, and whether; no is exit 9', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const move = here.terminal('pool move --to elsewhere')
+  await move.shows('Who: ')
+  move.type(`${admin.email}\r`)
+  await move.shows(`move ${admin.email} to the pool elsewhere? (yes/no)`)
+  move.type('no\r')
+  expect((await move.ended()).exit).toBe(9)
+  expect(JSON.parse((await here.authctl(`user show ${admin.email} --json`)).stdout).namespace).toBe('default')
+})
+
+test('pruning asks for the name of the service', async () => {
+  const here = machine()
+  await here.login(service.url)
+  const register = 'permission register --service pruned -f'
+  const list = '[{"code": "pruned:a", "name": "A"}]'
+  expect((await here.authctl(`${register} -`, { input: list })).exit).toBe(0)
+  writeFileSync(join(here.folder, 'none.json'), '[]')
+  const declined = here.terminal(`${register} none.json`)
+  await declined.shows('To prune a permission of pruned, type pruned')
+  declined.type('yes\r')
+  expect((await declined.ended()).exit).toBe(9)
+  const agreed = here.terminal(`${register} none.json`)
+  await agreed.shows('type pruned')
+  agreed.type('pruned\r')
+  expect((await agreed.ended()).exit).toBe(0)
+  expect((await here.authctl('permission list --service pruned --json')).stdout).toBe('[]\n')
+})
+
+test('a new secret on a terminal is the secret alone, and the hints beside it', async () => {
+  const { screen, exit } = await machine().terminal('secret new').ended()
+  expect(exit).toBe(0)
+  expect(screen).toMatch(/(^|\n)[A-Za-z0-9+/]{64}\n/)
+  expect(screen).toContain('5. servers')
 })
 
 test('Ctrl-C at a prompt is exit 130, and nothing is done', async () => {

@@ -376,6 +376,14 @@ describe('register_or_return', () => {
     }
   })
 
+  test('with the bearer of a session that has ended is 401', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { access_token, refresh_token } = await buildUser(service, app)
+    await service.call('POST', '/auth/logout', { body: { refresh_token } })
+    const reply = await service.call('POST', '/auth/register', { ...returning(someEmail(), app.code), token: access_token })
+    expect(reply.body).toMatchObject({ status: 401, code: 'token_revoked' })
+  })
+
   test('of an existing user is 200 with the record and no tokens, whatever the password', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)

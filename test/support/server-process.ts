@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { compileCache } from './compile-cache.ts'
 import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
 
 const program = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
-/** Programs start in half the time when what Node made of the sources is kept. */
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/gatehouse-programs', import.meta.url))
 const startTimeoutMs = 20_000
 
 export interface Exit {
@@ -46,7 +45,7 @@ function start(words: readonly string[], settings: Record<string, string>) {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: compileCache,
+      ...compileCache,
       ...testEnvironment,
       LOG_LEVEL: 'info',
       PORT: '0',

@@ -415,6 +415,26 @@ export interface paths {
         patch: operations["patchAdminUsersByUserId"];
         trace?: never;
     };
+    "/api/v1/admin/users/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import users with their password hashes
+         * @description Newline-delimited JSON, one user a line, committed per 500 lines; a bad line stops no other. Users are told by (namespace, e-mail): to one who exists, tags, apps and roles are added, and nothing else is changed. Sends no mail and no webhook.
+         */
+        post: operations["postAdminUsersImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/users/{userId}/unlock": {
         parameters: {
             query?: never;
@@ -1296,6 +1316,21 @@ export interface components {
             /** @enum {string} */
             status?: "active" | "suspended";
         };
+        ImportedUser: {
+            email: string;
+            /** @description bcrypt ($2a, $2b, $2y) of cost 4 to 14; without one, the user resets */
+            password_hash?: string | null;
+            first_name?: string | null;
+            last_name?: string | null;
+            /** @description Home pool; `default` unless told */
+            namespace?: string;
+            tags?: string[];
+            /** @description Apps to grant, by code or UUID */
+            apps?: string[];
+            /** @description Global roles besides `base_user` */
+            roles?: string[];
+            email_verified?: boolean;
+        };
         MoveUser: {
             /** @description The new home pool */
             namespace: string;
@@ -1706,6 +1741,22 @@ export interface components {
                 slug: string;
                 name: string;
                 role_codes: string[];
+            }[];
+        };
+        UserImport: {
+            /** @description Users made */
+            imported: number;
+            /** @description Lines that added tags, apps or roles to a user who was there */
+            updated: number;
+            /** @description Lines that had nothing to add */
+            unchanged: number;
+            failed: number;
+            /** @description Of the failed lines, the first 10,000 */
+            errors: {
+                /** @description Counted from 1 */
+                line: number;
+                code: string;
+                message: string;
             }[];
         };
         Pool: {
@@ -4200,6 +4251,88 @@ export interface operations {
             };
             /** @description `email_exists_in_pool`, `last_system_admin` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAdminUsersImport: {
+        parameters: {
+            query?: {
+                /** @description Answer the same and write nothing */
+                dry_run?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 10 MiB */
+        requestBody?: {
+            content: {
+                "application/x-ndjson": components["schemas"]["ImportedUser"];
+            };
+        };
+        responses: {
+            /** @description Import users with their password hashes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserImport"];
+                };
+            };
+            /** @description `validation_failed` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `token_expired`, `token_invalid`, `token_missing`, `token_revoked` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_app_not_allowed`, `system_admin_required` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -169,7 +169,7 @@ export const globalOptions = {
   context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),
   tokenFile: text('FILE', 'File with an access token, used instead of the context (AUTHCTL_TOKEN holds the token itself)'),
-  yes: flag('Confirm what would otherwise be asked: revoke, deactivate, move'),
+  yes: flag('Confirm what would otherwise be asked: revoke, deactivate, move and the like'),
   confirm: text('NAME', 'Confirm by name what cannot be undone: delete, prune'),
   dryRun: flag('Print what would be sent, and send nothing'),
   reason: text('TEXT', 'Why; kept with a grant'),

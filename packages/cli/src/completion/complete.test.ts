@@ -33,7 +33,7 @@ test.each([
 
 test('a command that has all its words goes on with its own flags', () => {
   expect(words('app list ')).toEqual(['--status', '--q', '--limit'])
-  expect(words('grant add --app shop ')).toEqual(['--user', '--expires'])
+  expect(words('grant add --app shop ')).toEqual(['--user', '--from-file', '--expires'])
 })
 
 test.each([

@@ -105,6 +105,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     ...(route.body
       ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route.body, route.formBody) } }
       : {}),
+    ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
 }

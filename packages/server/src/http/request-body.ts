@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 
 const usualLimitBytes = 64 * 1024
 const maxDepth = 32
+const formType = 'application/x-www-form-urlencoded'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
@@ -19,7 +20,7 @@ function collectorOf(limitBytes: number): Middleware {
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: ['application/json', 'application/x-www-form-urlencoded'],
+    textTypes: ['application/json', formType, 'application/x-ndjson'],
     encoding: 'latin1',
     textLimit: limitBytes,
     onError(error) {
@@ -35,19 +36,29 @@ export async function readBody(
   ctx: Context,
   { form = false, limitBytes = usualLimitBytes } = {},
 ): Promise<Record<string, unknown>> {
+  const types = form ? ['application/json', formType] : ['application/json']
+  const bytes = await collect(ctx, types, limitBytes)
+  if (bytes.length === 0) return {}
+  return ctx.is(formType) ? parseForm(bytes.toString('latin1')) : parseObject(bytes)
+}
+
+/** The bytes of a body of newline-delimited JSON. They are read whole before the first is used: work on them may outlast the time for sending. */
+export async function readLines(ctx: Context, limitBytes = usualLimitBytes): Promise<Buffer> {
+  return collect(ctx, ['application/x-ndjson'], limitBytes)
+}
+
+/** The bytes of a body of one of these types, none for a request without a body. */
+async function collect(ctx: Context, types: string[], limitBytes: number): Promise<Buffer> {
   const { headers } = ctx.req
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (!hasBody) return {}
+  if (!hasBody) return Buffer.alloc(0)
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  const isForm = form && Boolean(ctx.is('application/x-www-form-urlencoded'))
-  const isOurs = isForm || Boolean(ctx.is('application/json'))
-  if (!isOurs || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
-  // Bodies are small: unpacking them would only give work to whoever sends broken or bloated ones.
+  if (!ctx.is(types) || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
+  // Unpacking would only give work to whoever sends broken or bloated bodies.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collectorOf(limitBytes)(ctx, async () => {})
-  const bytes = (ctx.request as { body?: unknown }).body
-  if (typeof bytes !== 'string' || bytes === '') return {}
-  return isForm ? parseForm(bytes) : parseObject(Buffer.from(bytes, 'latin1'))
+  const text = (ctx.request as { body?: unknown }).body
+  return Buffer.from(typeof text === 'string' ? text : '', 'latin1')
 }
 
 /** A field that comes twice is a list, which no field of a form takes. */
@@ -62,7 +73,8 @@ function parseForm(text: string): Record<string, unknown> {
   return form
 }
 
-function parseObject(bytes: Buffer): Record<string, unknown> {
+/** The JSON object that these bytes are, and nothing in it that a database or another program cannot hold. Throws `invalid_json`. */
+export function parseObject(bytes: Buffer): Record<string, unknown> {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
+import type { RequestLine } from './request-lines.ts'
 
 /**
  * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
@@ -21,7 +22,7 @@ interface Callers {
 }
 type CallerOf<A extends RouteAuth> = Callers[A]
 
-export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown> {
+export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unknown> {
   caller: CallerOf<A>
   /** The token of the `Authorization` header, for public routes that may have a use for it. */
   bearer: string | undefined
@@ -29,6 +30,8 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown> {
   query: Q
   body: B
   headers: H
+  /** The lines of a body of newline-delimited JSON, parsed as they are asked for. */
+  lines: Iterable<RequestLine<L>>
   /** The body as it was parsed, unknown members and all. */
   rawBody: Record<string, unknown>
   origin: RequestOrigin
@@ -56,6 +59,8 @@ export interface Route {
   body?: z.ZodType
   /** The body may be `application/x-www-form-urlencoded` too. */
   formBody?: boolean
+  /** Instead of a body, newline-delimited JSON: the schema of one line. */
+  lines?: z.ZodType
   /** The largest body that it takes; 64 KiB unless told. */
   bodyLimitBytes?: number
   /** The headers that it reads. */
@@ -81,13 +86,15 @@ interface RouteDeclaration<
   Q extends z.ZodObject | undefined,
   B extends z.ZodType | undefined,
   H extends z.ZodObject | undefined,
-> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'handle'> {
+  L extends z.ZodType | undefined,
+> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'handle'> {
   auth: A
   params?: P
   query?: Q
   body?: B
   headers?: H
-  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>>): Promise<Reply>
+  lines?: L
+  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
 }
 
 /** Declares a route; the request that `handle` gets is typed by its schemas. */
@@ -97,7 +104,8 @@ export function route<
   Q extends z.ZodObject | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
   H extends z.ZodObject | undefined = undefined,
->(declaration: RouteDeclaration<A, P, Q, B, H>): Route {
+  L extends z.ZodType | undefined = undefined,
+>(declaration: RouteDeclaration<A, P, Q, B, H, L>): Route {
   return declaration as unknown as Route
 }
 

@@ -7,7 +7,8 @@ import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateCaller, type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import { toApiError } from './error-handler.ts'
 import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
-import { isSoundText, readBody } from './request-body.ts'
+import { isSoundText, readBody, readLines } from './request-body.ts'
+import { parseLines } from './request-lines.ts'
 import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
@@ -40,7 +41,9 @@ export function createRouting(deps: Deps, prefix: string, routes: readonly Route
 
   const methodsOf = (path: string): string[] => {
     const layers = isSoundPath(path) ? router.match(path, 'GET').path : []
-    return [...new Set(layers.flatMap((layer) => layer.methods))]
+    // A word that stands where other paths have an id is no id.
+    const literal = layers.filter((layer) => layer.path === path)
+    return [...new Set((literal.length > 0 ? literal : layers).flatMap((layer) => layer.methods))]
   }
   const dispatch = router.routes() as unknown as Middleware
   return {
@@ -74,7 +77,8 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
-    const request = { caller, bearer, params, query, body, headers, rawBody, origin: ctx.state.origin }
+    const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
+    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: ctx.state.origin }
     const reply = await route.handle(deps, request as never)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)

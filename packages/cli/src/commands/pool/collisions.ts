@@ -1,4 +1,4 @@
-import { bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages } from '../../api-client.ts'
 import { command } from '../../command.ts'
 import type { Tools } from '../../factory.ts'
 import { count, type Input, positional } from '../../options.ts'
@@ -26,16 +26,19 @@ export const listCollisions = command({
 })
 
 export async function runListCollisions({ api }: Tools, { pool, other, limit }: Input<typeof options>): Promise<Result> {
-  const path = { namespace: parsePlainName(pool, 'pool') }
-  const both = { with: parsePlainName(other, 'pool') }
-  const all = pages(
-    (page) =>
-      bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params: { path, query: { ...both, ...page } } })),
-    limit,
-  )
+  const one = parsePlainName(pool, 'pool')
+  const two = parsePlainName(other, 'pool')
+  // The service looks whether the first is there. Of a mistyped second it would say that nobody meets.
+  await readCollisions(api, two, { with: one, limit: '1' })
+  const all = pages((page) => readCollisions(api, one, { with: two, ...page }), limit)
   return list(
     all,
     ['email', ['one', ({ users }) => users[0] && userRefOf(users[0])], ['other', ({ users }) => users[1] && userRefOf(users[1])]],
     'no e-mail is in both',
   )
+}
+
+function readCollisions(api: Api, namespace: string, query: { with: string; limit: string; cursor?: string }) {
+  const params = { path: { namespace }, query }
+  return bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
 }

@@ -74,10 +74,19 @@ export interface AuditEvent {
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
 
 /** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
-export async function recordEvent(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent): Promise<void> {
+export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> {
+  await recordEvents(deps, [event])
+}
+
+/** The same for many at once. */
+export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
+  if (events.length > 0) await deps.db('audit_events').insert(events.map((event) => rowOf(deps, event)))
+}
+
+function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent) {
   const now = deps.clock()
   const { caller, origin } = actor
-  await deps.db('audit_events').insert({
+  return {
     id: newId(now),
     event,
     reason: reason ?? null,
@@ -90,5 +99,5 @@ export async function recordEvent(deps: Deps, { event, actor, userId, appId, rea
     request_id: origin.requestId,
     details: details ? JSON.stringify(details) : null,
     at: now,
-  })
+  }
 }

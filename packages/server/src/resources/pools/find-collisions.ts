@@ -47,10 +47,14 @@ async function collisionsAmong(deps: Deps, emails: readonly string[], pools: rea
   const users = await User.query(deps.db)
     .whereIn('email', emails)
     .whereRaw("status <> 'deleted'")
+    .where((any) => {
+      const tagged = deps.db('user_namespaces as t').whereRaw('t.user_id = users.id').whereIn('t.namespace', pools)
+      any.whereIn('namespace', pools).orWhereExists(tagged.select(deps.db.raw('1')) as never)
+    })
     .orderBy('id')
     .withGraphFetched('tags')
   const byEmail = new Map(emails.map((email): [string, PooledUser[]] => [email, []]))
-  for (const user of users.map(pooled)) if (poolsOf(user, pools).length > 0) byEmail.get(user.email)?.push(user)
+  for (const user of users) byEmail.get(user.email)?.push(pooled(user))
   const rank = (user: PooledUser) => pools.indexOf(poolsOf(user, pools)[0]!)
   return [...byEmail]
     .filter(([, users]) => users.length > 1)

@@ -12,10 +12,14 @@ export async function findUserInPools(deps: Deps, email: string, pools: readonly
 
 /** Every user of an e-mail who is not deleted, in whichever pool. */
 export async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
+  return listUsersOfEmails(deps, [email])
+}
+
+export async function listUsersOfEmails(deps: Deps, emails: readonly string[]): Promise<PooledUser[]> {
   const rows: (PooledUser & { tag: string | null })[] = await deps
     .db('users')
     .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
-    .where('users.email', email)
+    .whereIn('users.email', emails)
     .whereRaw("users.status <> 'deleted'")
     .orderBy('users.id')
     .select('users.*', 'user_namespaces.namespace as tag')

@@ -2,7 +2,7 @@ import { type Deps, keptFromDeletion } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
 
 /** The role that every user holds (contract 4.4). */
-const baseRole = 'base_user'
+export const BASE_ROLE = 'base_user'
 
 /**
  * The global roles of a new user, each once: `base_user` and those named. They are kept from being deleted until the transaction ends.
@@ -21,5 +21,5 @@ export async function settleGlobalRoles(deps: Deps, codes: readonly string[]): P
     const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
     throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
   }
-  return [...new Set([baseRole, ...codes])]
+  return [...new Set([BASE_ROLE, ...codes])]
 }

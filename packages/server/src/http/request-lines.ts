@@ -1,0 +1,34 @@
+import type { z } from 'zod'
+import { ApiError } from '../errors.ts'
+import { parseObject } from './request-body.ts'
+import { validate } from './validate.ts'
+
+/** A line of newline-delimited JSON, counted from 1: what it says, or why it says nothing. */
+export type RequestLine<T> = { line: number; value: T } | { line: number; error: ApiError }
+
+const newline = 0x0a
+const longestBytes = 64 * 1024
+const blank = /^[\s\ufeff]*$/
+
+/** Parses the lines one after the other, as they are asked for; a bad one stops nothing, blank ones are passed over. */
+export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Generator<RequestLine<z.output<S>>> {
+  let start = 0
+  for (let line = 1; start < bytes.length; line += 1) {
+    const found = bytes.indexOf(newline, start)
+    const end = found === -1 ? bytes.length : found
+    const text = bytes.subarray(start, end)
+    start = end + 1
+    if (text.length <= longestBytes && blank.test(text.toString())) continue
+    yield parseLine(line, text, schema)
+  }
+}
+
+function parseLine<S extends z.ZodType>(line: number, text: Buffer, schema: S): RequestLine<z.output<S>> {
+  try {
+    if (text.length > longestBytes) throw new ApiError('payload_too_large', { detail: 'The line is longer than 64 KiB' })
+    return { line, value: validate(schema, parseObject(text)) }
+  } catch (error) {
+    if (error instanceof ApiError) return { line, error }
+    throw error
+  }
+}

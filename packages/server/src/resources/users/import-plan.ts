@@ -1,0 +1,140 @@
+import { type Deps, forUpdate, keptFromDeletion, lockUntilCommit } from '../../deps.ts'
+import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { isUuid, newId } from '../../lib/uuid.ts'
+import { listUsersOfEmails } from './find-user-in-pools.ts'
+import type { ImportedUser } from './schema.ts'
+import { BASE_ROLE } from './settle-global-roles.ts'
+
+/** What became of a line. */
+export type ImportOutcome = 'imported' | 'updated' | 'unchanged' | { code: string; message: string }
+
+/** A user as the lines so far leave it. */
+export interface PlannedUser {
+  id: string
+  namespace: string
+  tags: Set<string>
+  roles: Set<string>
+  /** Apps with a grant of any state: a revoked one stays revoked. */
+  appIds: Set<string>
+  /** The line that made it; undefined for a user who was there. */
+  madeFrom?: ImportedUser
+  /** What lines added to a user who was there. */
+  added: { tags: string[]; roles: string[]; appIds: string[] }
+  /** As it was before the first of them. */
+  before: { namespaces: string[]; roles: string[] }
+}
+
+/** The users of some addresses, the roles and the apps that lines name; lines are taken into it one after the other. */
+export class ImportPlan {
+  readonly users = new Map<string, PlannedUser[]>()
+  readonly appIds = new Map<string, string>()
+  readonly roleScopes = new Map<string, string>()
+
+  /** Judges a line by all that came before it, and takes it in. */
+  take(deps: Deps, line: ImportedUser): ImportOutcome {
+    const { email, namespace = DEFAULT_POOL } = line
+    const fault = this.#faultOf(line)
+    if (fault) return fault
+    const sharing = this.users.get(email) ?? []
+    const known = sharing.find((user) => user.namespace === namespace)
+    const tags = [...new Set(line.tags)].filter((tag) => tag !== namespace && !known?.tags.has(tag))
+    const pools = known ? tags : [namespace, ...tags]
+    const met = sharing
+      .filter((user) => user !== known)
+      .find((user) => pools.some((pool) => user.namespace === pool || user.tags.has(pool)))
+    if (met) return { code: 'email_exists_in_pool', message: `One of the pools holds another user of this e-mail: ${met.id}` }
+
+    const appIds = [...new Set(line.apps?.map((ref) => this.appIds.get(ref)!))].filter((id) => !known?.appIds.has(id))
+    const roles = [...new Set(line.roles)].filter((role) => !known?.roles.has(role))
+    if (!known) {
+      const user: PlannedUser = {
+        id: newId(deps.clock()),
+        namespace,
+        tags: new Set(tags),
+        roles: new Set([BASE_ROLE, ...roles]),
+        appIds: new Set(appIds),
+        madeFrom: line,
+        added: { tags: [], roles: [], appIds: [] },
+        before: { namespaces: [], roles: [] },
+      }
+      this.users.set(email, [...sharing, user])
+      return 'imported'
+    }
+    if (tags.length + appIds.length + roles.length === 0) return 'unchanged'
+    for (const tag of tags) known.tags.add(tag)
+    for (const role of roles) known.roles.add(role)
+    for (const id of appIds) known.appIds.add(id)
+    // A user whom an earlier line of this portion made is written as it is in the end.
+    known.added.tags.push(...tags)
+    known.added.roles.push(...roles)
+    known.added.appIds.push(...appIds)
+    return 'updated'
+  }
+
+  #faultOf(line: ImportedUser): { code: string; message: string } | undefined {
+    const faults = [
+      ...(line.apps ?? []).flatMap((ref, index) => (this.appIds.has(ref) ? [] : [`apps.${index}: names no app`])),
+      ...(line.roles ?? []).flatMap((role, index) => {
+        const scope = this.roleScopes.get(role)
+        if (scope === 'global') return []
+        return [`roles.${index}: ${scope ? 'must be a global role' : 'names no role'}`]
+      }),
+    ]
+    return faults.length > 0 ? { code: 'validation_failed', message: faults.join('; ').slice(0, 500) } : undefined
+  }
+}
+
+/**
+ * The plan for some lines: with all that they touch locked until the transaction ends, or, for a rehearsal, on top of what the lines
+ * before have changed in `rehearsed`.
+ */
+export async function loadPlan(deps: Deps, lines: readonly ImportedUser[], rehearsed?: ImportPlan): Promise<ImportPlan> {
+  const plan = rehearsed ?? new ImportPlan()
+  await loadNamed(deps, lines, plan)
+  const emails = [...new Set(lines.map(({ email }) => email))].filter((email) => !plan.users.has(email)).sort()
+  if (!rehearsed) {
+    for (const email of emails) await lockUntilCommit(deps, 'email', email)
+    const rows = deps.db('users').whereIn('email', emails).whereRaw("status <> 'deleted'").orderBy('id')
+    await forUpdate(deps, rows.select('id'))
+  }
+  const found = await listUsersOfEmails(deps, emails)
+  const ids = found.map(({ id }) => id)
+  const roles: { user_id: string; role_code: string }[] = await deps
+    .db('user_roles')
+    .whereIn('user_id', ids)
+    .select('user_id', 'role_code')
+  const grants: { user_id: string; app_id: string }[] = await deps
+    .db('user_apps')
+    .whereIn('user_id', ids)
+    .select('user_id', 'app_id')
+  for (const user of found) {
+    const own = roles.filter(({ user_id }) => user_id === user.id).map(({ role_code }) => role_code)
+    const planned: PlannedUser = {
+      id: user.id,
+      namespace: user.namespace,
+      tags: new Set(user.tags),
+      roles: new Set(own),
+      appIds: new Set(grants.filter(({ user_id }) => user_id === user.id).map(({ app_id }) => app_id)),
+      added: { tags: [], roles: [], appIds: [] },
+      before: { namespaces: [user.namespace, ...[...user.tags].sort()], roles: own.sort() },
+    }
+    plan.users.set(user.email, [...(plan.users.get(user.email) ?? []), planned])
+  }
+  return plan
+}
+
+/** The apps and roles that lines name, kept from being deleted until the transaction ends. */
+async function loadNamed(deps: Deps, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
+  const refs = [...new Set(lines.flatMap(({ apps = [] }) => apps))]
+  const ids = refs.filter(isUuid)
+  const named = deps.db('apps').where((any) => any.whereIn('id', ids).orWhereIn('code', refs))
+  const apps: { id: string; code: string }[] = await keptFromDeletion(deps, named.orderBy('id').select('id', 'code'))
+  for (const { id, code } of apps) plan.appIds.set(id, id).set(code, id)
+  const codes = [BASE_ROLE, ...lines.flatMap(({ roles = [] }) => roles)]
+  const wanted = deps
+    .db('roles')
+    .whereIn('code', [...new Set(codes)])
+    .orderBy('code')
+  const roles: { code: string; scope: string }[] = await keptFromDeletion(deps, wanted.select('code', 'scope'))
+  for (const { code, scope } of roles) plan.roleScopes.set(code, scope)
+}

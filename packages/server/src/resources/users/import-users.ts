@@ -1,0 +1,60 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Deps, transaction } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { ImportPlan, loadPlan } from './import-plan.ts'
+import type { ImportAnswer, ImportedUser } from './schema.ts'
+import { writePlan } from './write-import.ts'
+
+/** A line of an import as it was read. */
+export type ImportLine = { line: number; value: ImportedUser } | { line: number; error: { code: string; message: string } }
+
+/** So many lines are committed at a time. */
+const portion = 500
+/** Faults beyond these are counted alone. */
+const mostErrors = 10_000
+
+/**
+ * Takes users over from elsewhere (decisions 3), by their hashes. A line whose (namespace, e-mail) is a user already only adds tags,
+ * apps and roles to that one. Lines that cannot be taken are told of and stop nothing. With `dryRun` nothing is written; the counts
+ * are those that the same lines would have.
+ */
+export async function importUsers(
+  deps: Deps,
+  lines: Iterable<ImportLine>,
+  { dryRun }: { dryRun: boolean },
+  actor: Actor,
+): Promise<ImportAnswer> {
+  const answer: ImportAnswer = { imported: 0, updated: 0, unchanged: 0, failed: 0, errors: [] }
+  const rehearsed = new ImportPlan()
+  for (const batch of inPortions(lines)) {
+    const values = batch.flatMap((each) => ('value' in each ? [each.value] : []))
+    const plan = await transaction(deps, async (deps) => {
+      const plan = await loadPlan(deps, values, dryRun ? rehearsed : undefined)
+      const outcomes = batch.map((each) => ('value' in each ? plan.take(deps, each.value) : each.error))
+      if (!dryRun) await writePlan(deps, plan, actor)
+      return { outcomes }
+    })
+    plan.outcomes.forEach((outcome, index) => {
+      if (typeof outcome === 'string') answer[outcome] += 1
+      else {
+        answer.failed += 1
+        const { code, message } = outcome
+        if (answer.errors.length < mostErrors) answer.errors.push({ line: batch[index]!.line, code, message })
+      }
+    })
+    // Others get their turn, also when all of these lines were bad.
+    await nextTurn()
+  }
+  return answer
+}
+
+function* inPortions<T>(entries: Iterable<T>): Generator<T[]> {
+  let batch: T[] = []
+  for (const entry of entries) {
+    batch.push(entry)
+    if (batch.length < portion) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,70 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
+import type { ImportPlan, PlannedUser } from './import-plan.ts'
+
+/** So many rows go into one statement: databases bound the values of one. */
+const rowsAtOnce = 100
+
+/** Writes what the lines of a plan came to, in the transaction that loaded it. */
+export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Promise<void> {
+  const now = deps.clock()
+  const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
+  const rows = { users: [] as object[], user_namespaces: [] as object[], user_roles: [] as object[], user_apps: [] as object[] }
+  const events: AuditEvent[] = []
+  const gain = (
+    id: string,
+    { tags, roles, appIds }: { tags: Iterable<string>; roles: Iterable<string>; appIds: Iterable<string> },
+  ) => {
+    for (const namespace of tags) rows.user_namespaces.push({ user_id: id, namespace, created_at: now })
+    for (const role_code of roles) rows.user_roles.push({ user_id: id, role_code, created_at: now })
+    for (const app_id of appIds) {
+      const grant = { status: 'active', granted_via: 'import', granted_at: now }
+      rows.user_apps.push({ id: newId(now), user_id: id, app_id, ...grant })
+    }
+  }
+  for (const [email, users] of plan.users) {
+    for (const user of users) {
+      const { id, added } = user
+      if (user.madeFrom) {
+        rows.users.push(newRow(user, email, now))
+        gain(id, user)
+      } else if (added.tags.length + added.roles.length + added.appIds.length > 0) gain(id, added)
+      else continue
+      events.push({ event: 'user.imported', actor, userId: id, details: detailsOf(user, email, codes) })
+    }
+  }
+  for (const [table, all] of Object.entries(rows)) {
+    for (let start = 0; start < all.length; start += rowsAtOnce) await deps.db(table).insert(all.slice(start, start + rowsAtOnce))
+  }
+  for (let start = 0; start < events.length; start += rowsAtOnce)
+    await recordEvents(deps, events.slice(start, start + rowsAtOnce))
+}
+
+function newRow(user: PlannedUser, email: string, now: number) {
+  const line = user.madeFrom!
+  return {
+    id: user.id,
+    email,
+    email_verified_at: line.email_verified ? now : null,
+    password_hash: line.password_hash ?? null,
+    first_name: line.first_name ?? null,
+    last_name: line.last_name ?? null,
+    namespace: user.namespace,
+    status: 'active',
+    token_version: 0,
+    min_token_version: 0,
+    created_at: now,
+    updated_at: now,
+  }
+}
+
+/** Before and after, without the hash. */
+function detailsOf(user: PlannedUser, email: string, codes: ReadonlyMap<string, string>): Record<string, unknown> {
+  const pools = { namespaces: [user.namespace, ...[...user.tags].sort()], roles: [...user.roles].sort() }
+  const appsOf = (ids: Iterable<string>) => [...ids].map((id) => codes.get(id) ?? id).sort()
+  if (!user.madeFrom) return { before: user.before, after: { ...pools, apps_added: appsOf(user.added.appIds) } }
+  const { first_name = null, last_name = null, email_verified = false } = user.madeFrom
+  return { before: null, after: { email, email_verified, first_name, last_name, ...pools, apps: appsOf(user.appIds) } }
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addUser, admin, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse({ AUTH_LOCKOUT_THRESHOLD: '2' })
+})
+afterAll(() => service.stop())
+
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  return here
+}
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const nobody = '01997c2f-0000-7000-8000-000000000000'
+const password = 'a fine password'
+
+const create = async (here: Machine, email: string, namespace = 'default'): Promise<string> =>
+  (await addUser(here, { email, password, namespace })).id
+
+const login = async (email: string, typed: string, app = 'authctl') => {
+  const { status } = await fetch(`${service.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password: typed, app_code: app }),
+  })
+  return status
+}
+
+test('create sends what was given; the password comes from standard input alone', async () => {
+  const { authctl } = await signedIn()
+  const full = await authctl(
+    'user create --email bob@example.com --pool staff --first-name Bob --last-name Builder --tag partners guests --verified --password-stdin --json',
+    { input: `${password}\n` },
+  )
+  expect(full.exit).toBe(0)
+  expect(parsed(full)).toMatchObject({
+    email: 'bob@example.com',
+    namespace: 'staff',
+    namespaces: ['staff', 'guests', 'partners'],
+    first_name: 'Bob',
+    last_name: 'Builder',
+    email_verified: true,
+    status: 'active',
+    outcome: 'created',
+  })
+  expect(full.stderr).toBe('')
+  const bare = await authctl('user create --email bare@example.com --json')
+  expect(parsed(bare)).toMatchObject({ namespace: 'default', email_verified: false })
+  expect(bare.stderr).toContain('no password yet')
+  const taken = await authctl('user create --email bob@example.com --pool guests --json')
+  expect({ exit: taken.exit, code: JSON.parse(taken.stderr).error.code }).toEqual({ exit: 5, code: 'email_exists_in_pool' })
+  const plan = await authctl('user create --email plan@example.com --password-stdin --dry-run', { input: password })
+  expect(plan.exit).toBe(0)
+  expect(plan.stdout + plan.stderr).not.toContain(password)
+  expect((await authctl('user show plan@example.com')).exit).toBe(3)
+  expect((await authctl('user create --email nonsense')).exit).toBe(6)
+  expect((await authctl('user create --email short@example.com --password-stdin', { input: 'short' })).exit).toBe(6)
+  expect((await authctl('user create --pool staff')).exit).toBe(2)
+  expect((await authctl(`user create --email x@example.com --password ${password}`)).exit).toBe(2)
+})
+
+test('suspend needs --yes, activate opens again; repeating either is unchanged', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  await create(here, 'sue@example.com')
+  await authctl('grant add --app authctl --user sue@example.com')
+  const refused = await authctl('user suspend sue@example.com')
+  expect(refused).toMatchObject({ stdout: '', exit: 2 })
+  expect(refused.stderr).toContain('--yes')
+  expect((await authctl('user suspend sue@example.com --dry-run')).exit).toBe(0)
+  expect(await login('sue@example.com', password)).toBe(200)
+  const suspended = await authctl('user suspend sue@example.com --yes --json')
+  expect(parsed(suspended)).toMatchObject({ status: 'suspended', outcome: 'suspended' })
+  expect(await login('sue@example.com', password)).toBe(403)
+  expect(parsed(await authctl('user suspend sue@example.com --yes --json'))).toMatchObject({ outcome: 'unchanged' })
+  expect(parsed(await authctl('user activate sue@example.com@@default --json'))).toMatchObject({
+    status: 'active',
+    outcome: 'activated',
+  })
+  expect(parsed(await authctl('user activate sue@example.com --json'))).toMatchObject({ outcome: 'unchanged' })
+  expect(await login('sue@example.com', password)).toBe(200)
+  expect((await authctl(`user suspend ${admin.email} --yes`)).exit).toBe(5)
+  for (const verb of ['activate', 'suspend --yes', 'unlock', 'logout']) {
+    expect({ verb, exit: (await authctl(`user ${verb} ${nobody}`)).exit }).toEqual({ verb, exit: 3 })
+    expect((await authctl(`user ${verb} nobody@example.com`)).exit).toBe(3)
+    expect((await authctl(`user ${verb}`)).exit).toBe(2)
+  }
+})
+
+test('unlock lifts a lockout', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  const id = await create(here, 'lou@example.com')
+  await authctl('grant add --app authctl --user lou@example.com')
+  for (const _ of [1, 2]) await login('lou@example.com', 'wrong')
+  expect(await login('lou@example.com', password)).toBe(423)
+  expect((await authctl('user unlock lou@example.com --dry-run')).exit).toBe(0)
+  expect(await login('lou@example.com', password)).toBe(423)
+  expect(parsed(await authctl('user unlock lou@example.com --json'))).toEqual({ user_id: id, outcome: 'unlocked' })
+  expect(await login('lou@example.com', password)).toBe(200)
+})
+
+test('logout ends the sessions of the user, and no other', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  const id = await create(here, 'lea@example.com')
+  await authctl('grant add --app authctl --user lea@example.com')
+  const hers = machine()
+  await hers.login(service.url, { email: 'lea@example.com', password })
+  expect((await authctl('user logout lea@example.com --dry-run')).exit).toBe(0)
+  expect((await hers.authctl('whoami')).exit).toBe(0)
+  expect(parsed(await authctl('user logout lea@example.com --json'))).toEqual({ user_id: id, outcome: 'logged_out' })
+  expect((await hers.authctl('whoami')).exit).toBe(4)
+  expect((await authctl('whoami')).exit).toBe(0)
+})
+
+test('delete needs the e-mail; --erase blanks it, of a deleted user too', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  const id = await create(here, 'del@example.com')
+  for (const flags of ['', '--yes', `--confirm ${id}`, '--confirm del']) {
+    expect((await authctl(`user delete ${id} ${flags}`)).exit).toBe(2)
+  }
+  expect((await authctl('user delete del@example.com --dry-run')).exit).toBe(0)
+  expect(parsed(await authctl(`user show ${id} --json`)).status).toBe('active')
+  expect(parsed(await authctl('user delete del@example.com@@default --confirm del@example.com --json'))).toEqual({
+    user_id: id,
+    erased: false,
+    outcome: 'deleted',
+  })
+  expect((await authctl('user delete del@example.com --confirm del@example.com')).exit).toBe(3)
+  expect((await authctl(`user delete ${id} --confirm del@example.com`)).exit).toBe(3)
+  expect(parsed(await authctl(`user delete ${id} --erase --confirm del@example.com --json`))).toMatchObject({ erased: true })
+  expect(parsed(await authctl(`user show ${id} --json`))).toMatchObject({ email: '', status: 'deleted' })
+  expect((await authctl(`user delete ${admin.email} --confirm ${admin.email}`)).exit).toBe(5)
+})
+
+test('role gives a global role and takes it away; repeating either is unchanged', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  const id = await create(here, 'rob@example.com')
+  await authctl('role create helper --name Helper')
+  const role = 'user role rob@example.com --role helper'
+  expect((await authctl(`${role} --dry-run`)).exit).toBe(0)
+  expect(parsed(await authctl(`${role} --json`))).toEqual({ user_id: id, role: 'helper', outcome: 'added' })
+  expect(parsed(await authctl(`${role} --json`))).toMatchObject({ outcome: 'unchanged' })
+  expect(parsed(await authctl('user show rob@example.com --json')).roles).toContain('helper')
+  expect((await authctl(`${role} --remove`)).exit).toBe(2)
+  expect(parsed(await authctl(`${role} --remove --yes --json`))).toMatchObject({ outcome: 'removed' })
+  expect(parsed(await authctl(`${role} --remove --yes --json`))).toMatchObject({ outcome: 'unchanged' })
+  expect((await authctl('user role rob@example.com --role nowhere --remove --yes')).exit).toBe(3)
+  expect((await authctl('user role rob@example.com --role nowhere')).exit).toBe(6)
+  expect((await authctl('user role rob@example.com --role org_admin')).exit).toBe(6)
+  expect((await authctl('user role rob@example.com')).exit).toBe(2)
+  expect((await authctl(`user role ${admin.email} --role system_admin --remove --yes`)).exit).toBe(5)
+})
+
+test('the commands that explain names for a locked, a suspended and an unknown user work', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  await authctl('app create mended --name M --pool mended')
+  const mend = async (email: string) => {
+    const { stdout } = await authctl(`grant explain --app mended --user ${email} -o table`)
+    const remedy = stdout.match(/^ {2}authctl (.*)$/m)![1]!
+    expect({ remedy, exit: (await authctl(remedy)).exit }).toEqual({ remedy, exit: 0 })
+    return remedy
+  }
+  expect(await mend('mia@example.com')).toBe('user create --email mia@example.com --pool mended')
+  await create(here, 'max@example.com', 'mended')
+  await authctl('user suspend max@example.com --yes')
+  expect(await mend('max@example.com')).toBe('user activate max@example.com@@mended')
+  expect(await mend('max@example.com')).toBe('grant add --app mended --user max@example.com@@mended')
+  for (const _ of [1, 2]) await login('max@example.com', 'wrong', 'mended')
+  expect(await mend('max@example.com')).toBe('user unlock max@example.com@@mended')
+  await create(here, 'moe@example.com')
+  expect(await mend('moe@example.com')).toBe('pool tag --user moe@example.com@@default --pool mended')
+})
