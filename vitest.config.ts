@@ -9,8 +9,8 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
   (name) => `test/contract/${name}.test.ts`,
 )
 /** What puts many callers against one another. */
-const concurrent = ['concurrency', '1-conventions-unavailable', '4.6-permissions', '4.9-pools-races', '5-*', '6-revocation-feed']
-  .concat('8.3-limits-{account,lockout}', 'invitations', 'two-factor', 'users-system-admins')
+const concurrent = ['concurrency', '4.6-permissions', '4.9-pools-races', '6-revocation-feed', '8.3-limits-lockout']
+  .concat('invitations', 'users-system-admins')
   .map((name) => `test/contract/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
@@ -36,7 +36,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     setupFiles: ['test/support/end-with-parent.ts'],
     // Vitest's own default leaves one core idle, which on two cores is half of the machine.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Math.max(2, availableParallelism()),
     // The server is imported once per worker instead of once per file; a test file leaves nothing behind in a module.
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],

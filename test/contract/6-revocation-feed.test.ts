@@ -75,7 +75,7 @@ describe('the assertion', () => {
       'the id of an app': { claims: { sub: app.id } },
       'no iat': { claims: { iat: undefined } },
       'no exp': { claims: { exp: undefined } },
-      'a life of more than a minute': { claims: { exp: now + 61 } },
+      'a life of more than a minute': { claims: { iat: now, exp: now + 61 } },
       'an end before its beginning': { claims: { iat: now + 3, exp: now + 2 } },
       'a beginning in a minute': { claims: { iat: now + 60, exp: now + 90 } },
       'times as text': { claims: { iat: String(now), exp: String(now + 30) } },
