@@ -23,10 +23,10 @@ let folder: string
 let environment: Record<string, string>
 const running = new Set<ChildProcess>()
 
-function start(file: string, args: readonly string[]): Program {
+function start(file: string, args: readonly string[], settings: Record<string, string> = {}): Program {
   const child = spawn(process.execPath, [join(root, file), ...args], {
     cwd: folder,
-    env: environment,
+    env: { ...environment, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
@@ -154,7 +154,26 @@ test('the commands that run the service for real do what README says', async () 
   expect(await run('packages/server/dist/gatehouse.js', ['migrate'])).toEqual({ code: 0, output: 'up to date\n' })
 })
 
-test('README shows no command but those tested here and the three that run the tests', () => {
+test.each([
+  ['npm run -s gatehouse -- serve', 'packages/server/dist/gatehouse.js', ['serve']],
+  ['npm run dev', 'scripts/run.mjs', ['dev']],
+])('%s runs the service until it is told to end', async (_, file, args) => {
+  const settings = {
+    PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'dev.db')}`,
+    JWT_ACCESS_SECRET: 'a secret of the tests, at least 32 characters long',
+    AUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const service = start(file, args, settings)
+  await service.shows('"msg":"listening"')
+  const url = /"url":"([^"]+)"/.exec(service.output())![1]
+  expect((await fetch(`${url}/api/v1/health`)).status).toBe(200)
+  service.signal('SIGTERM')
+  await service.ended
+  await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow()
+})
+
+test('README shows no command but those tested here and the two that run the tests', () => {
   const tested = /^npm (start|test|run (check|dev))$|^npm run -s authctl -- |^npm run -s gatehouse -- (check|migrate|serve)$/
   expect(commands.filter((command) => !tested.test(command))).toEqual([])
 })
