@@ -9,6 +9,9 @@ import { compileCache } from './compile-cache.ts'
 import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
 
 const program = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
+/** A worker of the tests can end before its last hook has run. */
+const endWithParent =
+  'data:text/javascript,const parent = process.ppid; setInterval(() => process.ppid === parent || process.exit(1), 500).unref()'
 const startTimeoutMs = 20_000
 
 export interface Exit {
@@ -41,7 +44,7 @@ process.once('exit', () => {
 function start(words: readonly string[], settings: Record<string, string>) {
   // What is kept beside the database (`.gatehouse/`) goes with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
-  const child = spawn(process.execPath, ['--conditions=source', program, ...words], {
+  const child = spawn(process.execPath, ['--conditions=source', '--import', endWithParent, program, ...words], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
