@@ -6,6 +6,7 @@ import { createKnex, isPostgres } from './db/knex.ts'
 import { type Ears, type Listener, listen } from './db/listen.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
+import { Bell } from './lib/bell.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
 import { commonPasswords } from './lib/password-blocklist.ts'
 import { PasswordHasher } from './lib/password-hasher.ts'
@@ -25,6 +26,8 @@ export interface Deps {
   accessTokens: AccessTokens
   consumerAssertions: ConsumerAssertions
   revocationHub: RevocationHub
+  /** Rung when something was added to the outbox. */
+  outboxBell: Bell
   secretBox: SecretBox
   lifecycle: Lifecycle
   /** Run once the transaction is committed, and never when it is taken back. */
@@ -84,6 +87,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
       [config.accessSecret, config.previousAccessSecret].filter((secret) => secret !== undefined),
     ),
     revocationHub: new RevocationHub(),
+    outboxBell: new Bell(),
     secretBox: new SecretBox(config.encryptionKeys),
     lifecycle: { isStopping: false, pendingMigrations: () => pendingMigrations(db) },
   }

@@ -9,7 +9,10 @@ import { gracefulClose } from './http/graceful-close.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { createSystemAdmin } from './resources/users/create-system-admin.ts'
 import { startCleanup } from './workers/cleanup.ts'
+import { startOutbox } from './workers/outbox.ts'
 import { startRevocationFeed } from './workers/revocation-feed.ts'
+import { mailChannel } from './workers/send-mail.ts'
+import { webhookChannel } from './workers/send-webhook.ts'
 
 const graceMs = 25_000
 
@@ -43,6 +46,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const cleanup = startCleanup(deps)
+  const outbox = startOutbox(deps, { webhook: webhookChannel, mail: mailChannel })
   deps.logger.info({ url }, 'listening')
   return {
     url,
@@ -52,6 +56,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
       deps.revocationHub.close()
       await close()
       await cleanup.stop()
+      await outbox.stop()
       await feed.stop()
       await closeDeps(deps)
       deps.logger.info('stopped')

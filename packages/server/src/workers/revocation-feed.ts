@@ -1,4 +1,5 @@
 import { type Deps, listenFor } from '../deps.ts'
+import { onDemand } from '../lib/on-demand.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
 import { newestCursor, readAllRevocations } from '../resources/revocations/read-revocations.ts'
@@ -15,37 +16,20 @@ const tendMs = 30_000
 export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
   hub.head = await newestCursor(deps)
-  let isStopping = false
-  let isFailing = false
-  let isWanted = false
-  let running: Promise<void> | undefined
-
-  const readOn = async () => {
-    while (isWanted && !isStopping) {
-      isWanted = false
+  const reader = onDemand(
+    async () => {
       const rows = await readAllRevocations(deps, hub.head, batchSize)
-      if (rows.length === batchSize) isWanted = true
+      if (rows.length === batchSize) reader.wake()
       const newest = rows.at(-1)
-      if (!newest) continue
+      if (!newest) return
       const events = rows
         .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
         .map((row) => ({ cursor: row.cursor, appId: row.app_id, frame: frameRevocation(row) }))
       await hub.publish(events, newest.cursor)
-    }
-    isFailing = false
-  }
-  const wake = () => {
-    isWanted = true
-    running ??= readOn()
-      .catch((error) => {
-        if (!isFailing) logger.warn({ err: error }, 'revocations cannot be read; trying each second')
-        isFailing = true
-      })
-      .finally(() => {
-        running = undefined
-        if (isWanted && !isFailing && !isStopping) wake()
-      })
-  }
+    },
+    (error) => logger.warn({ err: error }, 'revocations cannot be read; trying each second'),
+  )
+  const { wake } = reader
   hub.onWake = wake
 
   const listener = listenFor(deps, 'gatehouse_revocations', {
@@ -61,19 +45,18 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
     },
   })
   const poll = setInterval(() => {
-    if (isFailing || !listener?.isHearing) wake()
+    if (reader.isFailing || !listener?.isHearing) wake()
   }, pollMs)
   const tend = setInterval(() => {
     tendStreams(deps).catch((error) => logger.warn({ err: error }, 'the streams of consumers could not be tended'))
   }, tendMs)
   return {
     async stop() {
-      isStopping = true
       hub.onWake = () => {}
       clearInterval(poll)
       clearInterval(tend)
       await listener?.stop()
-      await running
+      await reader.stop()
     },
   }
 }

@@ -133,7 +133,7 @@ async function eraseOutbox(deps: Deps, userId: string, addresses: ReadonlySet<st
     const blanked = row.kind === 'webhook' ? blankWebhook(row, userId) : blankMail(row, addresses, free)
     if (!blanked) continue
     const now = deps.clock()
-    const unsent = { status: 'failed', last_error: 'the user was erased', finished_at: now, leased_until: null }
+    const unsent = { status: 'failed', last_error: 'the user was erased', finished_at: now }
     await deps.db('outbox').where({ id: row.id }).update(blanked)
     await deps.db('outbox').where({ id: row.id, status: 'pending' }).update(unsent)
   }

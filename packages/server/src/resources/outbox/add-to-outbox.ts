@@ -1,0 +1,20 @@
+import type { Deps } from '../../deps.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { OutboxEntry } from './entry.ts'
+
+export type NewEntry = Pick<OutboxEntry, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
+  Partial<Pick<OutboxEntry, 'id'>>
+
+/**
+ * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is taken
+ * back (decisions 7). Answers the ids.
+ */
+export async function addToOutbox(deps: Deps, entries: readonly NewEntry[]): Promise<string[]> {
+  if (!deps.db.isTransaction) throw new Error('the outbox is written in the transaction of what it tells about')
+  if (entries.length === 0) return []
+  const now = deps.clock()
+  const rows = entries.map((entry) => ({ id: newId(now), ...entry, created_at: now, next_attempt_at: now }))
+  await deps.db('outbox').insert(rows)
+  deps.afterCommit?.push(() => deps.outboxBell.ring())
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,40 @@
+import { type Deps, transaction } from '../../deps.ts'
+import type { OutboxEntry } from './entry.ts'
+
+/** How an attempt ended. `status` is what the other side answered, where it did. */
+export type Outcome =
+  | { result: 'delivered'; status?: number }
+  | { result: 'failed'; status?: number; error: string; isFinal?: boolean; retryAfterMs?: number }
+
+export interface Settlement {
+  /** Until the next attempt, in milliseconds; undefined when there is none. */
+  waitMs: number | undefined
+  /** What stays in the row once it is finished; the payload as it is unless told. */
+  remains?: string
+  /** Run in the same transaction when the entry is given up. */
+  onGivenUp?: (deps: Deps) => Promise<void>
+}
+
+/** Writes how an attempt ended. False when the entry is no longer this server's: its lease ended, or the user was erased. */
+export async function settleEntry(deps: Deps, entry: OutboxEntry, outcome: Outcome, settlement: Settlement): Promise<boolean> {
+  const now = deps.clock()
+  const isDelivered = outcome.result === 'delivered'
+  const tally = {
+    attempts: entry.attempts + 1,
+    last_status: outcome.status ?? null,
+    last_error: isDelivered ? null : outcome.error.slice(0, 500),
+  }
+  const { waitMs, remains, onGivenUp } = settlement
+  const isRetried = !isDelivered && waitMs !== undefined
+  const end = isRetried
+    ? { next_attempt_at: now + waitMs }
+    : { status: outcome.result, finished_at: now, ...(remains === undefined ? {} : { payload: remains }) }
+  return transaction(deps, async (deps) => {
+    const settled = await deps
+      .db('outbox')
+      .where({ id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at })
+      .update({ ...tally, ...end })
+    if (settled > 0 && !isDelivered && !isRetried) await onGivenUp?.(deps)
+    return settled > 0
+  })
+}
