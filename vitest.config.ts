@@ -34,7 +34,7 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    setupFiles: ['test/support/end-with-parent.ts'],
+    setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
     // Vitest's own default leaves one core idle, which on two cores is half of the machine.
     maxWorkers: Math.max(2, availableParallelism()),
     // The server is imported once per worker instead of once per file; a test file leaves nothing behind in a module.

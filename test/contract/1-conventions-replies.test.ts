@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 
@@ -7,7 +8,7 @@ let service: TestService
 let app: Json
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
 import type { ErrorCode } from '../../packages/server/src/errors.ts'
@@ -7,6 +7,7 @@ import { impliedErrors, type Route } from '../../packages/server/src/http/route.
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { forgeToken } from '../support/forge-token.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { rawCall } from '../support/raw-http.ts'
 import {
   ADMIN_EMAIL,
@@ -34,7 +35,7 @@ let organization: Json
 let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked', string>
 
 beforeAll(async () => {
-  service = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' }, afterAll)
+  service = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
   const registered = await buildUser(service, app)
   user = registered.user

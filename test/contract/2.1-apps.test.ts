@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 /** Every item of a list, page by page. */

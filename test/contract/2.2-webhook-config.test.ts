@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { whsec } from '../support/app-fixtures.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
 
 const url = 'https://crm.example.com/hook?key=1'
@@ -8,7 +9,7 @@ const other = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 function patch(app: Json, webhooks: unknown): Promise<Reply> {

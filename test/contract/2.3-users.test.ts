@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 let app: Json
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true, read_namespaces: ['partners', 'alumni'] })
 })
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, PASSWORD, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const somePool = () => `pool-${randomUUID().slice(0, 8)}`

@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
   await insertPermissions(service, 'stock', ['items:read', 'items:count'])
   await insertPermissions(service, 'other', ['secrets:read'])

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { buildOrganization, buildRole, productionSettings, whsec } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { ADMIN_EMAIL, buildService, claimsOf, type Reply, type TestService } from '../support/service.ts'
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -11,7 +12,7 @@ let organization: { id: string }
 let next = 0
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   organization = await buildOrganization(service)
   await buildRole(service, 'billing', 'org')
   await buildRole(service, 'auditor', 'global')
@@ -395,7 +396,7 @@ describe('default_role_code', () => {
 describe('in production mode', () => {
   let production: TestService
   beforeAll(async () => {
-    production = await buildService({ ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }, afterAll)
+    production = await buildService({ ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }, onFileEnd)
   })
 
   test.each([[undefined], [[]], [null], ['']])('allowed_redirect_urls %j is refused', async (urls) => {

@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { buildOrganization, buildRole, productionSettings } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
 
 let service: TestService
 let organization: { id: string }
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   organization = await buildOrganization(service)
   await buildRole(service, 'billing', 'org')
   await buildRole(service, 'auditor', 'global')
@@ -284,7 +285,7 @@ describe('the built-in app authctl', () => {
 describe('in production mode', () => {
   let production: TestService
   beforeAll(async () => {
-    production = await buildService(productionSettings, afterAll)
+    production = await buildService(productionSettings, onFileEnd)
   })
 
   test('redirect URLs cannot be emptied, and an app without any must get some before it is changed', async () => {

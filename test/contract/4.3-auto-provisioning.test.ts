@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { assignRole, auditEvents, countWrites, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 let declared: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
-  declared = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared' }, afterAll)
+  service = await buildService({}, onFileEnd)
+  declared = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared' }, onFileEnd)
 })
 
 /** What a user holds: app codes with their status, and organizations with roles by slug. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { closeAccount, countRows, countWrites, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const someEmail = () => `user-${randomUUID()}@example.com`

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import {
   assignRole,
   closeAccount,
@@ -13,7 +14,7 @@ import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type 
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const someEmail = () => `user-${randomUUID()}@example.com`

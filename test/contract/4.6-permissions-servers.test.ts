@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
@@ -19,7 +20,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
       AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
     }
-    servers = await Promise.all([startServer(settings, afterAll), startServer(settings, afterAll)])
+    servers = await Promise.all([startServer(settings, onFileEnd), startServer(settings, onFileEnd)])
     token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
   })
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { assignRole, auditEvents, closeAccount, countRows, insertMembership, insertOrganization } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`

@@ -1,8 +1,9 @@
 // Many who move, tag, re-address and register users of one e-mail at once. What is asserted is the state they leave, not who won.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
 
@@ -67,7 +68,7 @@ describe('on one server', () => {
   let service: TestService
   let world: World
   beforeAll(async () => {
-    service = await buildService({}, afterAll)
+    service = await buildService({}, onFileEnd)
     world = {
       admin: (_, method, path, body) => service.admin(method, path, { body }),
       register: (_, email, app) => service.register(email, app),

@@ -1,5 +1,6 @@
 // decisions 5: changing the own password.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
@@ -7,7 +8,7 @@ let service: TestService
 let app: Json
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

@@ -1,6 +1,7 @@
 // contract 5.4, decisions 5: a user's own sessions, ended one by one or all at once.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -8,7 +9,7 @@ let app: Json
 let other: Json
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
   other = await buildApp(service, { auto_grant_on_signup: true })
 })

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
@@ -7,7 +8,7 @@ let service: TestService
 let user: Json
 let token: string
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   const registered = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   user = registered.user
   token = registered.access_token

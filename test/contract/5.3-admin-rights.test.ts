@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { forgeToken } from '../support/forge-token.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 // decisions 3: rights are read from the database at each admin call; every consumer holds the secret that signs tokens.
@@ -10,7 +11,7 @@ import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type Json, ty
 let service: TestService
 let app: Json
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

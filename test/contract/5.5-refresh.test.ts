@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import {
   assignRole,
   auditEvents,
@@ -14,7 +15,7 @@ import { buildApp, buildService, buildUser, claimsOf, type Json, type TestServic
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const refresh = (refresh_token: string, extra: object = {}, on: TestService = service) =>

@@ -1,9 +1,10 @@
 // Introspection (decisions 6, RFC 7662) for backends without the SDK.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { forgeToken } from '../support/forge-token.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { closeAccount } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
@@ -21,7 +22,7 @@ let service: TestService
 let app: Json
 let other: Json
 beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_IP: '5/60' }, afterAll)
+  service = await buildService({ AUTH_RATE_LIMIT_IP: '5/60' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
   other = await buildApp(service, { auto_grant_on_signup: true })
 })

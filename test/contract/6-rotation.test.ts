@@ -5,6 +5,7 @@ import { startRevocationFeed, tendStreams } from '../../packages/server/src/work
 import { type AssertionOptions, assertionOf, kidOf, openEventStream } from '../support/consumer.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { forgeToken } from '../support/forge-token.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 const previousSecret = 'the secret before that one, at least 32 characters long'
@@ -12,7 +13,7 @@ const [current, previous] = [kidOf(ACCESS_SECRET), kidOf(previousSecret)]
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({ JWT_ACCESS_SECRET_PREVIOUS: previousSecret }, afterAll)
+  service = await buildService({ JWT_ACCESS_SECRET_PREVIOUS: previousSecret }, onFileEnd)
   const feed = await startRevocationFeed(service.deps)
   afterAll(() => feed.stop())
 })

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, closeAccount, insertOrganization } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, PASSWORD, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 const origin = { headers: { 'user-agent': 'a browser of the tests' } }

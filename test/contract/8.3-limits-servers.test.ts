@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
@@ -23,7 +24,7 @@ function pair(settings: Record<string, string>): () => Pair {
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
-    const start = () => startServer({ ...bootstrap, ...settings, DATABASE_URL: database.url }, afterAll)
+    const start = () => startServer({ ...bootstrap, ...settings, DATABASE_URL: database.url }, onFileEnd)
     servers = await Promise.all([start(), start()])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
     const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import {
   ADMIN_EMAIL,
   buildApp,
@@ -15,7 +16,7 @@ import {
 let service: TestService
 let adminId: string
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   adminId = claimsOf((await adminLogin()).body.access_token).uid
 })
 

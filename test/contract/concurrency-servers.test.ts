@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
@@ -21,7 +22,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
-    const start = () => startServer({ ...settings, DATABASE_URL: database.url }, afterAll)
+    const start = () => startServer({ ...settings, DATABASE_URL: database.url }, onFileEnd)
     servers = await Promise.all([start(), start()])
     adminToken = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
   })

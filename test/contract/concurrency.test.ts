@@ -1,8 +1,9 @@
 // Many callers at once on one server, more of them than it has connections. What is asserted is the state they leave, not who won.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, countRows, insertInvitation, insertOrganization, insertRole } from '../support/rows.ts'
 import {
   buildApp,
@@ -18,7 +19,7 @@ import {
 let service: TestService
 beforeAll(async () => {
   // Fifty tries for one address would be the guessing that these two are there to stop.
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, afterAll)
+  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
 })
 
 const someEmail = () => `user-${randomUUID()}@example.com`

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
 
@@ -10,7 +11,7 @@ let service: TestService
 let app: Json
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 
@@ -119,7 +120,7 @@ test('nothing else has CORS, preflights neither', async () => {
 describe('AUTH_CORS_ORIGINS', () => {
   let narrow: TestService
   beforeAll(async () => {
-    narrow = await buildService({ AUTH_CORS_ORIGINS: `${ORIGIN}, http://localhost:5173` }, afterAll)
+    narrow = await buildService({ AUTH_CORS_ORIGINS: `${ORIGIN}, http://localhost:5173` }, onFileEnd)
   })
 
   test.each([ORIGIN, 'http://localhost:5173'])('lets %s in, by name', async (origin) => {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { assignRole, closeAccount, insertMembership, insertOrganization, insertPermissions } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 async function explain(query: Record<string, string>, from: TestService = service): Promise<Json> {

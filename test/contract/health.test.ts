@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import manifest from '../../packages/server/package.json' with { type: 'json' }
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildService, type TestService } from '../support/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 test('/health is 200 with the version while the process serves', async () => {

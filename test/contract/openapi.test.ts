@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildService, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 let document: Json
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   document = (await service.call('GET', '/openapi.json')).body
 })
 

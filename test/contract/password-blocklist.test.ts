@@ -1,12 +1,13 @@
 // decisions 2 and 4: AUTH_PASSWORD_BLOCKLIST.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { commonPasswords } from '../../packages/server/src/lib/password-blocklist.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { countRows } from '../support/rows.ts'
 import { runGatehouse } from '../support/server-process.ts'
 import { ADMIN_EMAIL, buildApp, buildService, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
@@ -17,7 +18,7 @@ describe('on', () => {
   let service: TestService
   let app: Json
   beforeAll(async () => {
-    service = await buildService({ AUTH_PASSWORD_BLOCKLIST: 'on' }, afterAll)
+    service = await buildService({ AUTH_PASSWORD_BLOCKLIST: 'on' }, onFileEnd)
     app = await buildApp(service, { auto_grant_on_signup: true })
   })
 

@@ -1,9 +1,10 @@
 // decisions 4 and 2: how passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
 import { createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
@@ -15,7 +16,7 @@ const bcrypt = createRequire(new URL('../../packages/server/package.json', impor
 let service: TestService
 let app: Json
 beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, afterAll)
+  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

@@ -1,7 +1,8 @@
 // Whatever JSON comes in, no door breaks: generated bodies, with the members that mean something and values of every type.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { normalizeEmail } from '../../packages/server/src/lib/email.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -11,7 +12,7 @@ let refreshToken: string
 let someone = 0
 
 beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, afterAll)
+  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
   const registered = await buildUser(service, app)
   user = registered.user

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import {
   auditEvents,
   closeAccount,
@@ -16,7 +17,7 @@ let service: TestService
 /** Lets everybody in. */
 let app: Json
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
   await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
 })

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinishe
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import {
   ACCESS_SECRET,
@@ -75,7 +76,7 @@ describe('one server', () => {
   let app: Json
   let otherApp: Json
   beforeAll(async () => {
-    service = await buildService({}, afterAll)
+    service = await buildService({}, onFileEnd)
     const feed = await startRevocationFeed(service.deps)
     afterAll(() => feed.stop())
     app = await buildApp(service, { auto_grant_on_signup: true })
@@ -247,7 +248,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
     url = database.url
-    const start = () => startServer({ ...settings, DATABASE_URL: url }, afterAll)
+    const start = () => startServer({ ...settings, DATABASE_URL: url }, onFileEnd)
     servers = await Promise.all([start(), start()])
   })
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../packages/server/src/app.ts'
 import { createLogger } from '../../packages/server/src/deps.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { insertInvitation, insertOrganization } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, callHttp, type Json, type TestService } from '../support/service.ts'
 
@@ -18,7 +19,7 @@ const answers: string[] = []
 const tokens = new Set<string>()
 
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   const logger = createLogger('trace', { write: (line) => void lines.push(line) })
   const server = createServer(createApp({ ...service.deps, logger }).callback())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

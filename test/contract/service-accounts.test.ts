@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { isServiceToken } from '../../packages/server/src/lib/service-token.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents } from '../support/rows.ts'
 import { buildApp, buildService, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
@@ -9,7 +10,7 @@ const returning = { scopes: ['users:register_or_return'] }
 
 let service: TestService
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
 })
 
 /** A service account; its record with the token. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, closeAccount, countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode, totpAt } from '../support/totp.ts'
@@ -9,7 +10,7 @@ import { type Authenticator, enableTwoFactor, loginWithCode, totpAt } from '../s
 let service: TestService
 let app: Json
 beforeAll(async () => {
-  service = freezeClock(await buildService({}, afterAll))
+  service = freezeClock(await buildService({}, onFileEnd))
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

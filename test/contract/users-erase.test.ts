@@ -1,15 +1,16 @@
 // `DELETE /admin/users/{id}?erase=true` blanks e-mail and names everywhere (decisions 3).
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
 let app: Json
 beforeAll(async () => {
-  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3' }, afterAll)
+  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 

@@ -1,8 +1,9 @@
 // `POST /admin/users/import` (decisions 3).
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, countRows, insertRole } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 
@@ -10,7 +11,7 @@ let service: TestService
 /** A hash of PASSWORD. */
 let hash: string
 beforeAll(async () => {
-  service = await buildService({}, afterAll)
+  service = await buildService({}, onFileEnd)
   const hasher = new PasswordHasher({ cost: 5, threads: 1 })
   hash = await hasher.hash(PASSWORD)
   await hasher.close()

@@ -1,7 +1,8 @@
 // Users as admins make, change, suspend, unlock and delete them (decisions 3).
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, countRows, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
@@ -10,7 +11,7 @@ let service: TestService
 /** Lets everybody in. */
 let app: Json
 beforeAll(async () => {
-  service = await buildService({ AUTH_PASSWORD_BLOCKLIST: 'on' }, afterAll)
+  service = await buildService({ AUTH_PASSWORD_BLOCKLIST: 'on' }, onFileEnd)
   app = await buildApp(service, { auto_grant_on_signup: true })
 })
 
