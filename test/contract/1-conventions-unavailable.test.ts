@@ -3,7 +3,9 @@ import { listRoutes } from '../../packages/server/src/app.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
 import { assertionOf } from '../support/consumer.ts'
+import { createDatabase } from '../support/database.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import {
   ADMIN_EMAIL,
   buildApp,
@@ -124,6 +126,17 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     }
     expect([...seen].every((status) => status === 200 || status === 503)).toBe(true)
     expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+  })
+
+  test('a server that freezes is 503, in time, and the service recovers with it', async () => {
+    const proxy = await startPostgresProxy((await createDatabase('postgres')).url)
+    const service = await buildService({ DATABASE_URL: proxy.url })
+    const token = await adminTokenOf(service)
+    proxy.freeze(true)
+    await expectUnavailable(service, token)
+    expect((await service.call('GET', '/ready')).status).toBe(503)
+    proxy.freeze(false)
+    await expect.poll(async () => (await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
   test('connections that are all taken are 503, in time', async () => {

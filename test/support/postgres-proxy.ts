@@ -11,6 +11,8 @@ export interface PostgresProxy {
   url: string
   /** Whether notifications are kept back from now on. */
   mute(isMuted: boolean): void
+  /** From now on connections stand, new ones too, and nothing passes; or what waited passes again. */
+  freeze(isFrozen: boolean): void
   /** Cuts all connections, and takes new ones only when told so. */
   cut(options?: { andRefuse?: boolean }): void
   accept(): void
@@ -23,6 +25,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     folder ? connect(join(folder, `.s.PGSQL.${target.port || 5432}`)) : connect(Number(target.port || 5432), target.hostname)
   let isMuted = false
   let isRefusing = false
+  let isFrozen = false
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     if (isRefusing) return client.destroy()
@@ -32,6 +35,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       [upstream, client],
     ] as const) {
       sockets.add(socket)
+      if (isFrozen) socket.pause()
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
@@ -66,6 +70,10 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     url: url.href,
     mute(muted) {
       isMuted = muted
+    },
+    freeze(frozen) {
+      isFrozen = frozen
+      for (const socket of sockets) frozen ? socket.pause() : socket.resume()
     },
     cut({ andRefuse = false } = {}) {
       isRefusing = andRefuse

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
 import { createKnex, isPostgres } from './db/knex.ts'
 import { type Ears, type Listener, listen } from './db/listen.ts'
-import { pendingMigrations } from './db/migrate.ts'
+import { migrate, pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
 import { Bell } from './lib/bell.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
@@ -95,6 +95,17 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
 
 export async function closeDeps(deps: Deps): Promise<void> {
   await Promise.all([deps.db.destroy(), deps.passwords.close()])
+}
+
+/** Brings the database up to date and says what it applied; on a connection that waits, for other servers too. Throws SchemaTooNewError. */
+export async function migrateDatabase({ config, db, clock }: Deps): Promise<string[]> {
+  if (!isPostgres(db)) return migrate(db, clock())
+  const patient = createKnex({ ...config, dbPoolMax: 1 }, undefined, { isPatient: true })
+  try {
+    return await migrate(patient, clock())
+  } finally {
+    await patient.destroy()
+  }
 }
 
 /** Runs `fn` in one transaction; inside another it joins that one. Nothing over the network and no hash belongs in it. */

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
 import { type Config, ConfigError, loadConfig } from './config.ts'
-import { migrate, pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
-import { closeDeps, createDeps, type Deps } from './deps.ts'
+import { pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
+import { closeDeps, createDeps, type Deps, migrateDatabase } from './deps.ts'
 import { ApiError } from './errors.ts'
 import { keptSecret } from './lib/kept-secret.ts'
 import { systemActor } from './resources/audit/record-event.ts'
@@ -90,7 +90,7 @@ async function runServe(deps: Deps): Promise<void> {
 }
 
 async function runMigrate(deps: Deps): Promise<void> {
-  const applied = await migrate(deps.db, deps.clock())
+  const applied = await migrateDatabase(deps)
   process.stdout.write(applied.length > 0 ? `applied ${applied.join(', ')}\n` : 'up to date\n')
 }
 
@@ -102,7 +102,7 @@ async function runCreateAdmin(
   if (!options['password-stdin'] && !options.promote)
     throw new UsageError('--password-stdin is required: the password is read from standard input')
   const password = options['password-stdin'] ? (await text(process.stdin)).replace(/\r?\n$/, '') : undefined
-  await migrate(deps.db, deps.clock())
+  await migrateDatabase(deps)
   const outcome = await createSystemAdmin(
     deps,
     { email: options.email, password, promote: options.promote, unlessOneExists: false },

@@ -2,8 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
 import { isPostgres } from './db/knex.ts'
-import { migrate } from './db/migrate.ts'
-import { closeDeps, type Deps } from './deps.ts'
+import { closeDeps, type Deps, migrateDatabase } from './deps.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
 import { systemActor } from './resources/audit/record-event.ts'
@@ -69,7 +68,7 @@ async function prepareDatabase(deps: Deps): Promise<void> {
   if (pending.length > 0 && isPostgres(deps.db) && !deps.config.autoMigrate) {
     throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
   }
-  const applied = await migrate(deps.db, deps.clock())
+  const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
 
   const bootstrap = deps.config.bootstrapAdmin

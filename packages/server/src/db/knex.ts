@@ -6,8 +6,9 @@ import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 
 const INT8_OID = 20
-/** A database that gives no connection within this time is answered with 503, in time for the 5 seconds promised. */
-const acquireTimeoutMs = 4_000
+/** A database that gives no connection, or no answer, within these times is told as 503, together in time for the 5 seconds promised. */
+const acquireTimeoutMs = 1_800
+const queryTimeoutMs = 3_000
 const sqliteBusyTimeoutMs = 4_000
 
 interface SqliteQuery {
@@ -31,13 +32,49 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   }
 }
 
+interface PostgresConnection {
+  connection: { stream: { destroy(reason: Error): void } }
+}
+interface PostgresClient {
+  config: Knex.Config & { queryTimeoutMs?: number }
+  _query(connection: PostgresConnection, query: unknown): Promise<unknown>
+}
+const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js') as new (
+  config: Knex.Config,
+) => PostgresClient
+
+/**
+ * A Postgres that froze, or a network that swallows, answers nothing and ends nothing. The connection is cut then, which fails the
+ * statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting.
+ */
+class ImpatientPostgresClient extends PlainPostgresClient {
+  override async _query(connection: PostgresConnection, query: unknown): Promise<unknown> {
+    const { queryTimeoutMs } = this.config
+    if (queryTimeoutMs === undefined) return super._query(connection, query)
+    const giveUp = () => connection.connection.stream.destroy(new Error('Connection terminated: no answer in time'))
+    const timer = setTimeout(giveUp, queryTimeoutMs)
+    try {
+      return await super._query(connection, query)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
 /** Told what the driver would otherwise print. */
 export type Warn = (message: unknown) => void
 
-/** Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. */
-export function createKnex(config: { databaseUrl: string; dbPoolMax: number }, warn: Warn = () => {}): Knex {
+/**
+ * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. A statement may take 3 seconds,
+ * or with `isPatient` as long as it likes: migrations do.
+ */
+export function createKnex(
+  config: { databaseUrl: string; dbPoolMax: number },
+  warn: Warn = () => {},
+  { isPatient = false } = {},
+): Knex {
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
-  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
+  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config, isPatient)
   return createKnexInstance({
     ...settings,
     // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
@@ -49,7 +86,7 @@ export function createKnex(config: { databaseUrl: string; dbPoolMax: number }, w
 }
 
 export function isPostgres(db: Knex): boolean {
-  return db.client.config.client === 'pg'
+  return db.client.driverName === 'pg'
 }
 
 function sqliteSettings(path: string): Knex.Config {
@@ -74,9 +111,10 @@ function sqliteSettings(path: string): Knex.Config {
   }
 }
 
-function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }): Knex.Config {
-  return {
-    client: 'pg',
+function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }, isPatient: boolean): Knex.Config {
+  const settings: Knex.Config & { queryTimeoutMs?: number } = {
+    client: ImpatientPostgresClient as unknown as typeof Knex.Client,
+    ...(isPatient ? {} : { queryTimeoutMs }),
     connection: {
       connectionString: config.databaseUrl,
       connectionTimeoutMillis: acquireTimeoutMs,
@@ -89,4 +127,5 @@ function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }): K
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: config.dbPoolMax },
   }
+  return settings
 }

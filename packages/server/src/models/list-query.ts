@@ -18,7 +18,7 @@ export async function withPageByName<M extends Model, K extends keyof M & string
   request: PageRequest,
   column: K,
 ): Promise<Page<M>> {
-  const ordered = query.knex().client.config.client === 'pg' ? '?? collate "C"' : '??'
+  const ordered = query.knex().client.driverName === 'pg' ? '?? collate "C"' : '??'
   if (request.cursor !== undefined) query.whereRaw(`${ordered} > ?`, [column, request.cursor])
   const rows = await query.orderByRaw(ordered, [column]).limit(rowsToRead(request))
   return pageOf(rows as M[], request, (row) => nameKeyOf(String(row[column])))
@@ -27,7 +27,7 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 /** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
   const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
-  const postgres = query.knex().client.config.client === 'pg'
+  const postgres = query.knex().client.driverName === 'pg'
   // Both fold ASCII alone, so the databases agree; Postgres's lower() would fold by locale.
   const folded = (column: string) =>
     postgres ? `translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')` : `lower(${column})`

@@ -15,7 +15,7 @@ function owner(t: Knex.CreateTableBuilder, column: string, table: string): Knex.
 
 /** A pool's name, in the order of its characters' codes on both databases; Postgres would order it by the language of the server. */
 function poolName(db: Knex, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
-  return t.specificType(column, db.client.config.client === 'pg' ? 'text collate "C"' : 'text')
+  return t.specificType(column, db.client.driverName === 'pg' ? 'text collate "C"' : 'text')
 }
 
 export async function up(db: Knex): Promise<void> {
