@@ -110,9 +110,15 @@ export default {
     ),
     only(
       'flows-import-no-flow-but-login',
-      `${server}(flows/[^/]+)/${useCase}`,
+      `${server}(flows/(?!account-pages/)[^/]+)/${useCase}`,
       [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/login/${useCase}`],
       'A flow uses resources’ use-cases, any presentation, models/, lib/, errors, deps and the flow `login`.',
+    ),
+    only(
+      'account-pages-use-flows',
+      `${server}flows/account-pages/${useCase}`,
+      [...useCasesUse, `${server}flows/account-pages/(?!routes[.]ts$)`, `${server}flows/[^/]+/${useCase}`],
+      'The pages of the service do what a frontend would ask of the other flows; no flow uses them.',
     ),
     never(
       'login-imports-no-flow',

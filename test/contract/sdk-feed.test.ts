@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth } from '@gatehouse/sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { createMailer } from '../../packages/server/src/lib/mailer.ts'
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
+import { startMailbox, startSending } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import {
@@ -111,6 +113,31 @@ describe('one server', () => {
     expect(await consumer.codeOf(token)).toBe('ok')
   })
 
+  test('a password set anew by mail, and an account taken over by a magic link, end every token of before, in every app', async () => {
+    const mailbox = await startMailbox()
+    service.deps.mailer.close()
+    service.deps.mailer = createMailer({ ...service.deps.config, smtpUrl: mailbox.url })
+    startSending(service)
+    const [consumer, other] = await Promise.all([buildConsumer(service.url, app), buildConsumer(service.url, otherApp)])
+    for (const [asked, used, password] of [
+      ['/auth/password/forgot', '/auth/password/reset', 'a new horse battery staple'],
+      ['/auth/magic-link', '/auth/magic-link/consume', undefined],
+    ] as const) {
+      const { user, access_token: token } = await buildUser(service, app)
+      await mailbox.take(user.email)
+      const otherToken = (await service.login(user.email, otherApp.code)).body.access_token
+      await service.call('POST', asked, { body: { email: user.email, app_code: app.code } })
+      const mail = await mailbox.take(user.email)
+      expect([await consumer.codeOf(token), await other.codeOf(otherToken)]).toEqual(['ok', 'ok'])
+      const reply = await service.call('POST', used, { body: { token: mail.token, password } })
+      await Promise.all([consumer.refusal(token), other.refusal(otherToken)])
+      for (const dead of [token, otherToken])
+        expect((await service.call('GET', '/auth/me', { token: dead })).body.code).toBe('token_revoked')
+      const newToken = reply.body.access_token ?? (await service.login(user.email, app.code, { password })).body.access_token
+      expect(await consumer.codeOf(newToken)).toBe('ok')
+    }
+  })
+
   test('a consumer that starts later learns what was revoked before', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await revoke(user)
@@ -178,7 +205,7 @@ describe('one server', () => {
     })
     onTestFinished(() => auth.close())
     await until(() => events.length > 0)
-    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${status}` })
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${status} token_invalid` })
   })
 
   test('the previous secret opens the feed while the current one has not reached the service', async () => {

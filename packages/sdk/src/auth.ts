@@ -1,9 +1,16 @@
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
-import { AuthError } from './errors.ts'
+import { AuthError, configInvalid } from './errors.ts'
 import { nodeBuiltins } from './node-builtins.ts'
 import type { Principal } from './principal.ts'
+import {
+  type Registration,
+  type RegistrationOptions,
+  type RunningRegistration,
+  startRegistration,
+} from './register-permissions.ts'
 import { followRevocations, type RevocationFeed } from './revocation-feed.ts'
+import { createServiceApi, type ServiceApi } from './service-api.ts'
 import { TokenVerifier } from './verify-token.ts'
 
 export type VerifyResult<Name extends string = string> =
@@ -16,7 +23,8 @@ export type RequestHeaders =
   | { get(name: string): string | null }
 
 export interface Health {
-  readonly registration: 'off'
+  /** Of the permissions: `off` before it is begun and when it was ended early, `rejected` when it has failed for good. */
+  readonly registration: 'off' | 'pending' | 'registered' | 'rejected'
   readonly revocation: {
     readonly mode: 'feed' | 'off' | 'custom'
     /** Whether the feed is being followed now. */
@@ -37,6 +45,13 @@ export interface Auth<Name extends string = string> {
   safeVerify(token: string): Promise<VerifyResult<Name>>
   /** Verifies the bearer token of `Authorization`; `TOKEN_MISSING` when there is none. */
   authenticate(headers: RequestHeaders): Promise<Principal<Name>>
+  /**
+   * Tells the service the permissions of the manifest, at every boot: `await auth.registerPermissions().ready`, or fire and forget.
+   * Never throws; needs `permissions` and a `serviceToken`.
+   */
+  registerPermissions(options?: RegistrationOptions): Registration
+  /** What a backend asks the service. */
+  readonly api: ServiceApi
   health(): Health
   /** Ends what runs in the background; tokens can still be verified. */
   close(): Promise<void>
@@ -51,80 +66,78 @@ export function createAuth<Name extends string = string>(options: AuthOptions<Na
   const { revocation } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
   // The names are a matter of types alone.
-  return new LocalAuth(config, new TokenVerifier(config, nodeBuiltins(), feed), feed) as unknown as Auth<Name>
+  return assembleAuth(config, new TokenVerifier(config, nodeBuiltins(), feed), feed) as unknown as Auth<Name>
 }
 
-type IsCurrent = (claims: Claims) => boolean | Promise<boolean>
+/** An object of functions: they can be handed on alone, and printing it shows no secret. */
+export function assembleAuth(config: Config, verifier: TokenVerifier, feed?: RevocationFeed): LocalAuth {
+  const { revocation, closing } = config
+  const isCurrent = revocation.mode === 'custom' ? revocation.isCurrent : undefined
+  let registration: RunningRegistration | undefined
 
-/** Its fields are private, so that logging it prints no secret. */
-export class LocalAuth implements Auth {
-  readonly #mode: Config['revocation']['mode']
-  readonly #isCurrent: IsCurrent | undefined
-  readonly #verifier: TokenVerifier
-  readonly #feed: RevocationFeed | undefined
-
-  constructor({ revocation }: Config, verifier: TokenVerifier, feed?: RevocationFeed) {
-    this.#mode = revocation.mode
-    this.#isCurrent = revocation.mode === 'custom' ? revocation.isCurrent : undefined
-    this.#verifier = verifier
-    this.#feed = feed
-  }
-
-  async verify(token: unknown): Promise<Principal> {
+  const verify = async (token: unknown) => {
     // An await that is not needed would cost a tenth of the verification.
-    const principal = this.#verifier.synchronous ? this.#verifier.verifySync(token) : await this.#verifier.verify(token)
-    if (this.#isCurrent) checkAnswer(await ask(this.#isCurrent, principal.claims))
+    const principal = verifier.synchronous ? verifier.verifySync(token) : await verifier.verify(token)
+    if (isCurrent) judge(await ask(isCurrent, principal.claims))
     return principal
   }
-
-  verifySync(token: unknown): Principal {
-    const principal = this.#verifier.verifySync(token)
-    if (this.#isCurrent) checkAnswer(ask(this.#isCurrent, principal.claims))
-    return principal
-  }
-
-  async safeVerify(token: unknown): Promise<VerifyResult> {
-    try {
-      return { ok: true, principal: await this.verify(token) }
-    } catch (error) {
-      if (!AuthError.is(error)) throw error
-      return { ok: false, error }
-    }
-  }
-
-  async authenticate(headers: RequestHeaders): Promise<Principal> {
-    return this.verify(readBearer(headers))
-  }
-
-  health(): Health {
-    const revocation = this.#feed?.health() ?? { mode: this.#mode, connected: false, ageSec: null }
-    return { registration: 'off', revocation, kids: this.#verifier.kids }
-  }
-
-  async close(): Promise<void> {
-    this.#feed?.close()
+  return {
+    verify,
+    verifySync(token) {
+      const principal = verifier.verifySync(token)
+      if (isCurrent) judge(ask(isCurrent, principal.claims))
+      return principal
+    },
+    async safeVerify(token) {
+      try {
+        return { ok: true, principal: await verify(token) }
+      } catch (error) {
+        if (!AuthError.is(error)) throw error
+        return { ok: false, error }
+      }
+    },
+    authenticate: async (headers) => verify(readBearer(headers)),
+    registerPermissions(options = {}) {
+      registration = startRegistration(config, options)
+      return registration
+    },
+    api: createServiceApi(config),
+    health: () => ({
+      registration: registration?.state ?? 'off',
+      revocation: { mode: revocation.mode, connected: false, ageSec: null, ...feed?.health() },
+      kids: verifier.kids,
+    }),
+    async close() {
+      closing.abort(new AuthError('SERVICE_UNREACHABLE', { hint: 'auth.close() was called' }))
+    },
   }
 }
 
-/** The app's answer, or its promise of one. An error of the app is named, not kept: it was made from claims and may quote them. */
-function ask(isCurrent: IsCurrent, claims: Claims): unknown {
-  const cannotTell = (error: unknown) => {
-    const name = error instanceof Error ? error.name : typeof error
-    throw new AuthError('REVOCATION_UNAVAILABLE', { hint: `revocation.isCurrent threw ${name}` })
+/** Tokens come from outside, and may be anything. */
+export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVerify'> {
+  verify(token: unknown): Promise<Principal>
+  verifySync(token: unknown): Principal
+  safeVerify(token: unknown): Promise<VerifyResult>
+}
+
+/** The app's answer, or its promise of one. An error of the app is not kept: it was made from claims and may quote them. */
+function ask(isCurrent: (claims: Claims) => unknown, claims: Claims): unknown {
+  const cannotTell = () => {
+    throw new AuthError('REVOCATION_UNAVAILABLE', { hint: 'revocation.isCurrent threw' })
   }
   try {
     const answer = isCurrent(claims)
-    return typeof answer === 'boolean' ? answer : Promise.resolve(answer).catch(cannotTell)
-  } catch (error) {
-    return cannotTell(error)
+    return answer instanceof Promise ? answer.catch(cannotTell) : answer
+  } catch {
+    return cannotTell()
   }
 }
 
-function checkAnswer(answer: unknown): void {
+function judge(answer: unknown): void {
   if (answer instanceof Promise) {
     // Nobody will await it; its failure must not end the process.
     answer.catch(() => {})
-    throw new AuthError('CONFIG_INVALID', { message: 'verifySync needs a revocation.isCurrent without a promise' })
+    throw configInvalid('verifySync needs a revocation.isCurrent without a promise')
   }
   if (answer !== true) throw new AuthError('TOKEN_REVOKED')
 }

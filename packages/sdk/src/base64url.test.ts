@@ -1,15 +1,23 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nodeTextReader, webTextReader } from './base64url.ts'
+import { nodeTextReader, type TextReader, webTextReader } from './base64url.ts'
 import { nodeBuiltins } from './node-builtins.ts'
 
-const read = nodeTextReader(nodeBuiltins()!, 8192)
+const readers = [nodeTextReader(nodeBuiltins()!, 8192), webTextReader]
+
+function attempt(reader: TextReader, encoded: string): string | undefined {
+  try {
+    return reader(encoded)
+  } catch {
+    return undefined
+  }
+}
 
 test('both readers give back what was encoded', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const encoded = Buffer.from(text).toString('base64url')
-      expect([read(encoded), webTextReader(encoded)]).toEqual([text, text])
+      expect(readers.map((reader) => reader(encoded))).toEqual([text, text])
     }),
   )
 })
@@ -25,7 +33,7 @@ test('both readers take exactly the canonical spelling of valid UTF-8', () => {
       const canonical = bytes.toString('base64url') === encoded
       const text = bytes.toString('utf8')
       const expected = canonical && Buffer.from(text).equals(bytes) ? text : undefined
-      expect([read(encoded), webTextReader(encoded)]).toEqual([expected, expected])
+      expect(readers.map((reader) => attempt(reader, encoded))).toEqual([expected, expected])
     }),
     { numRuns: 20_000 },
   )

@@ -58,66 +58,59 @@ export class AccessLists {
 
 /** A payload that is a JSON object; what its members hold is not known yet. */
 export interface Payload {
+  /** With or without the two lists. */
   readonly claims: Record<string, unknown>
-  /** Undefined unless they came from the interned lists; `checkClaims` looks for them among the claims then. */
+  /** Undefined when one of them is no list of strings. */
   readonly lists: AccessLists | undefined
+}
+
+/** A payload that holds what it ought to. */
+export interface CheckedPayload extends Payload {
+  readonly claims: Record<string, unknown> & Claims
+  readonly lists: AccessLists
 }
 
 const INTERNED_LISTS = 256
 
 /**
- * Parses payloads. Parsing `permissions` is half of that work and few lists differ, so the service writes the two lists
- * last, and a list that was seen before is taken from memory: one slot for each length, the latest wins.
+ * Parses payloads; throws unless the text is a JSON object. Parsing `permissions` is half of that work and few lists differ, so
+ * the service writes the two lists last, and lists that were seen before are taken from memory: one slot for each length of
+ * their text, the latest wins.
  */
-export class PayloadParser {
-  readonly #interned: ({ text: string; lists: AccessLists } | undefined)[] = new Array(INTERNED_LISTS).fill(undefined)
-
-  /** Undefined unless `text` is a JSON object. */
-  parse(text: string): Payload | undefined {
+export function createPayloadParser(): (text: string) => Payload {
+  const interned: ({ text: string; lists: AccessLists } | undefined)[] = new Array(INTERNED_LISTS).fill(undefined)
+  return (text) => {
     // No string can hold these characters, for its quotes would be escaped: they begin a member of some object.
     const split = text.indexOf(',"roles":[')
-    const lists = split > 1 ? this.#internedLists(text.slice(split)) : undefined
-    if (lists === undefined) {
-      const claims = parseObject(text)
-      return claims && { claims, lists: undefined }
-    }
-    // The tail closes one object, the outermost: without the tail, `text` is JSON exactly if it was with it.
-    const claims = parseObject(`${text.slice(0, split)}}`)
-    if (claims === undefined) return undefined
-    claims.roles = lists.roles
-    claims.permissions = lists.permissions
-    return { claims, lists }
-  }
-
-  #internedLists(tail: string): AccessLists | undefined {
+    const tail = text.slice(split)
     const slot = tail.length % INTERNED_LISTS
-    const known = this.#interned[slot]
-    if (known?.text === tail) return known.lists
+    const known = interned[slot]
+    // The tail closes one object, the outermost: without the tail, `text` is JSON exactly if it was with it.
+    if (split > 1 && known?.text === tail) return { claims: parseObject(`${text.slice(0, split)}}`), lists: known.lists }
 
-    const { roles, permissions } = parseObject(`{${tail.slice(1)}`) ?? {}
-    if (!isListOfStrings(roles) || !isListOfStrings(permissions)) return undefined
+    const claims = parseObject(text)
+    const { roles = [], permissions = [] } = claims
+    // A string would pass for a list wherever `includes` is asked.
+    if (!isListOfStrings(roles) || !isListOfStrings(permissions)) return { claims, lists: undefined }
+    const lists = new AccessLists(roles, permissions)
     // Only the very form the service writes: no other member, none twice. The text made here is kept, since `tail` is a
     // slice that would keep the payload of one user in memory.
-    const text = `,${JSON.stringify({ roles, permissions }).slice(1)}`
-    if (text !== tail) return undefined
-    const lists = new AccessLists(roles, permissions)
-    this.#interned[slot] = { text, lists }
-    return lists
+    const canonical = `,${JSON.stringify({ roles, permissions }).slice(1)}`
+    if (canonical === tail) interned[slot] = { text: canonical, lists }
+    return { claims, lists }
   }
 }
 
-/** What is wrong with the text of a bad payload is not passed on: the message would quote the token. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+/** Throws unless `text` is a JSON object. What is wrong with it is not to be passed on: the message would quote the token. */
+export function parseObject(text: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TypeError()
+  return value as Record<string, unknown>
 }
 
-/** Checks all that a token says, in the order that `docs/tokens.md` gives, and returns it typed. */
-export function checkClaims({ claims, lists }: Payload, expected: ClaimExpectations): { claims: Claims; lists: AccessLists } {
+/** Checks all that a token says, in the order that `docs/tokens.md` gives. */
+export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
+  const { claims, lists } = payload
   const { exp, nbf, iat, iss, aud, uid, tv, app_code, app_id } = claims
   const now = Math.floor(expected.now() / 1000)
   const tolerance = expected.clockToleranceSec
@@ -127,34 +120,23 @@ export function checkClaims({ claims, lists }: Payload, expected: ClaimExpectati
   if (!(now < exp + tolerance)) throw new AuthError('TOKEN_EXPIRED')
   if (nbf !== undefined) checkBegun('nbf', nbf, now + tolerance)
   checkBegun('iat', iat, now + tolerance)
-  if (iss !== expected.issuer) throw new AuthError('TOKEN_ISSUER', { hint: `JWT_ISSUER is "${expected.issuer}" here` })
+  if (iss !== expected.issuer) throw new AuthError('TOKEN_ISSUER', { hint: 'JWT_ISSUER' })
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
-  if (aud !== expected.appCode) throw new AuthError('TOKEN_AUDIENCE', { hint: `SERVICE_APP_CODE is "${expected.appCode}" here` })
+  if (aud !== expected.appCode) throw new AuthError('TOKEN_AUDIENCE', { hint: 'SERVICE_APP_CODE' })
 
   if (typeof uid !== 'string' || uid === '') throw wrongClaim('uid')
   if (!isInteger(tv) || tv < 0) throw wrongClaim('tv')
-  const checkedLists = lists ?? readLists(claims)
+  if (!lists) throw wrongClaim('permissions')
   checkOptionalStrings(claims)
 
   // contract 5.2
   if (app_code !== expected.appCode || typeof app_id !== 'string' || app_id === '' || app_id !== (expected.appId ?? app_id))
-    throw new AuthError('APP_MISMATCH', { hint: 'aud is this app; app_code or app_id (SERVICE_APP_ID) is not' })
-  return { claims: claims as unknown as Claims, lists: checkedLists }
+    throw new AuthError('APP_MISMATCH', { hint: 'SERVICE_APP_ID' })
 }
 
 function checkBegun(name: 'nbf' | 'iat', value: unknown, latest: number): void {
   if (!isInteger(value)) throw wrongClaim(name)
-  if (!(value <= latest)) throw new AuthError('TOKEN_NOT_YET_VALID', { hint: `${name} is in the future: compare the clocks` })
-}
-
-function readLists(claims: Record<string, unknown>): AccessLists {
-  const { roles = [], permissions = [] } = claims
-  // A string would pass for a list wherever `includes` is asked.
-  if (!isListOfStrings(roles)) throw wrongClaim('roles')
-  if (!isListOfStrings(permissions)) throw wrongClaim('permissions')
-  claims.roles = roles
-  claims.permissions = permissions
-  return new AccessLists(roles, permissions)
+  if (!(value <= latest)) throw new AuthError('TOKEN_NOT_YET_VALID', { hint: name })
 }
 
 function checkOptionalStrings(claims: Record<string, unknown>): void {
@@ -170,8 +152,8 @@ function checkOptionalStrings(claims: Record<string, unknown>): void {
   if (!isOptionalString(org_slug) || (org_slug === undefined) !== (org_id === undefined)) throw wrongClaim('org_slug')
 }
 
-function wrongClaim(name: keyof Claims): AuthError {
-  return new AuthError('TOKEN_CLAIMS', { hint: `the claim ${name}` })
+function wrongClaim(name: string): AuthError {
+  return new AuthError('TOKEN_CLAIMS', { hint: name })
 }
 
 function isInteger(value: unknown): value is number {

@@ -1,6 +1,6 @@
 import type { ClaimExpectations, Claims } from './claims.ts'
 import type { PermissionManifest } from './define-permissions.ts'
-import { AuthError } from './errors.ts'
+import { type AuthError, configInvalid } from './errors.ts'
 
 /** Following the revocations of the service; what is left out has the value in brackets. */
 export interface FeedOptions {
@@ -35,13 +35,27 @@ export type AuthEvent =
   | { readonly type: 'revocation.disconnected'; readonly reason: string; readonly retryInMs: number }
   /** It has not been followed for more than `maxStaleSec`; told once. `null` when it never was. */
   | { readonly type: 'revocation.stale'; readonly ageSec: number | null }
+  /** The service has the permissions of the manifest. */
+  | ({ readonly type: 'registration.registered' } & RegistrationCounts)
+  /** It could not be told them now, and will be; once for each reason. */
+  | { readonly type: 'registration.delayed'; readonly reason: string; readonly retryInMs: number }
+  /** It refused them, or `require` ran out of time: nothing more is tried. `error` is what `ready` rejects with. */
+  | { readonly type: 'registration.rejected'; readonly error: AuthError }
+
+/** How many permissions a registration has inserted, given another name, taken away and left as they were. */
+export interface RegistrationCounts {
+  readonly created: number
+  readonly updated: number
+  readonly pruned: number
+  readonly unchanged: number
+}
 
 /** The platform's own `fetch`, in whatever types the app has of it. */
 type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : (url: string, init: object) => Promise<unknown>
 
 /** An option that is left out is read from the environment variable in brackets, where there is one. */
 export interface AuthOptions<Name extends string = string> {
-  /** The address of the service, with or without `/api/v1`; the feed needs it [`SERVICE_AUTH_URL`]. */
+  /** The address of the service, with or without `/api/v1`; whatever calls the service needs it [`SERVICE_AUTH_URL`]. */
   readonly authUrl?: string
   /** The code of this app: tokens of any other app are refused [`SERVICE_APP_CODE`]. */
   readonly appCode?: string
@@ -58,9 +72,16 @@ export interface AuthOptions<Name extends string = string> {
   readonly clockToleranceSec?: number
   /** A longer token is refused unread (default 8192). */
   readonly maxTokenBytes?: number
-  /** From `definePermissions`; it types the names that a principal is asked for. */
+  /**
+   * How many verified tokens are remembered, so that one that comes again is not verified anew (default 0, at most 1,000,000).
+   * Its times and its revocation are checked each time. A token and what it says take about 3 kB.
+   */
+  readonly cacheTokens?: number
+  /** From `definePermissions`; it types the names that a principal is asked for, and is what `registerPermissions` registers. */
   readonly permissions?: PermissionManifest<Name>
   readonly revocation?: RevocationOptions
+  /** The token of a service account (`gsa_…`); `registerPermissions` and `api.registerOrReturn` need it [`SERVICE_ACCOUNT_TOKEN`]. */
+  readonly serviceToken?: string
   /** How the service is called (default the global `fetch`). */
   readonly fetch?: Fetch
   /** Is told what happens in the background; what it throws is ignored. */
@@ -70,90 +91,89 @@ export interface AuthOptions<Name extends string = string> {
 }
 
 export interface Config extends ClaimExpectations {
-  /** With `/api/v1`. */
-  readonly authUrl: string
+  /** With `/api/v1`; undefined when no service is named. */
+  readonly authUrl: string | undefined
   /** One or two, the current one first. */
   readonly secrets: readonly string[]
   readonly maxTokenBytes: number
+  readonly cacheTokens: number
+  readonly permissions: PermissionManifest | undefined
   readonly revocation: RevocationOptions
+  readonly serviceToken: string | undefined
   readonly fetch: Fetch
-  readonly onEvent: ((event: AuthEvent) => void) | undefined
+  /** Tells the app, until it closes. What it throws then, now or later, is not for us. */
+  readonly tell: (event: AuthEvent) => void
+  /** Ends what runs in the background. */
+  readonly closing: AbortController
+}
+
+type Rule = (value: unknown) => boolean
+
+const text =
+  (pattern: RegExp): Rule =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value)
+const number =
+  (least: number, most: number): Rule =>
+  (value) =>
+    typeof value === 'number' && value >= least && value <= most
+const isFunction: Rule = (value) => typeof value === 'function'
+// A blank at either end is the usual slip of an env file, and would refuse every token.
+const word = text(/^\S+$/)
+const isHttpUrl: Rule = (value) => text(/^https?:/)(value) && URL.canParse(value as string)
+const isSecret = text(/^.{32}/s)
+const isRevocation: Rule = (value) => {
+  const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 } = Object(value)
+  if (mode === 'custom') return isFunction(isCurrent)
+  return mode === 'off' || (mode === 'feed' && /^(allow|deny)$/.test(onStale) && number(1, 3600)(maxStaleSec))
 }
 
 /** Reads options and environment; all faults go into one `CONFIG_INVALID`, which names the variables and quotes no value. */
 export function readConfig(options: AuthOptions): Config {
   const faults: string[] = []
-  const read = <Name extends keyof AuthOptions>(
-    name: Name,
-    holds: (value: unknown) => boolean,
-    fallback?: AuthOptions[Name],
-    variable?: string,
-  ): NonNullable<AuthOptions[Name]> => {
-    const value = options[name] ?? fromEnvironment(variable) ?? fallback
-    if (!holds(value)) faults.push(variable ? `${variable} (${name})` : name)
+  // A variable that is set to nothing counts as not set, as env files have it.
+  const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
+  const read = <Name extends keyof AuthOptions>(name: Name, holds: Rule, variable = '', fallback?: AuthOptions[Name]) => {
+    const value = options[name] ?? env(variable) ?? fallback
+    if (value !== undefined && !holds(value)) faults.push(variable || name)
     return value as NonNullable<AuthOptions[Name]>
   }
 
-  // Tokens can be checked without any service; only the feed needs one, and whoever asks for it in words must name it.
-  const knowsService = Boolean(options.authUrl ?? fromEnvironment('SERVICE_AUTH_URL'))
-  const revocation = read('revocation', isRevocation, { mode: knowsService && runsOnNode() ? 'feed' : 'off' })
-  const isAddress = (url: unknown) => (url === undefined ? revocation?.mode !== 'feed' : isHttpUrl(url))
-  const secrets = [options.secret ?? [fromEnvironment('JWT_ACCESS_SECRET'), fromEnvironment('JWT_ACCESS_SECRET_PREVIOUS')]].flat()
+  const appCode = read('appCode', word, 'SERVICE_APP_CODE')
+  if (appCode === undefined) faults.push('SERVICE_APP_CODE')
+  // Tokens can be checked without any service. The feed needs one, and whoever asks for it in words must name it.
+  const authUrl = read('authUrl', isHttpUrl, 'SERVICE_AUTH_URL')
+  const revocation = read('revocation', isRevocation, '', { mode: authUrl && runsOnNode() ? 'feed' : 'off' })
+  if (revocation.mode === 'feed' && authUrl === undefined) faults.push('SERVICE_AUTH_URL')
   // A secret from code is never paired with a previous one that happens to be in the environment.
-  if (secrets[1] === undefined) secrets.length = 1
-  if (!isSecret(secrets[0]) || secrets.length > 2) faults.push('JWT_ACCESS_SECRET (secret, 32 characters or more)')
-  if (secrets.length > 1 && !isSecret(secrets[1])) faults.push('JWT_ACCESS_SECRET_PREVIOUS (secret[1], 32 characters or more)')
+  const given = options.secret ?? [env('JWT_ACCESS_SECRET'), env('JWT_ACCESS_SECRET_PREVIOUS')]
+  const [current, previous, ...more] = [given].flat()
+  if (!isSecret(current) || more.length > 0) faults.push('JWT_ACCESS_SECRET (32 characters or more)')
+  if (previous !== undefined && !isSecret(previous)) faults.push('JWT_ACCESS_SECRET_PREVIOUS')
 
+  const closing = new AbortController()
   const config: Config = {
-    // A blank at either end is the usual slip of an env file, and would refuse every token.
-    appCode: read('appCode', isWord, undefined, 'SERVICE_APP_CODE'),
-    appId: read('appId', (id) => id === undefined || isWord(id), undefined, 'SERVICE_APP_ID'),
-    issuer: read('issuer', isWord, 'gatehouse', 'JWT_ISSUER'),
-    authUrl: String(read('authUrl', isAddress, undefined, 'SERVICE_AUTH_URL')).replace(/(\/api\/v1)?\/*$/, '/api/v1'),
-    secrets: secrets as string[],
-    clockToleranceSec: read('clockToleranceSec', isWithin(0, 60), 5),
-    maxTokenBytes: read('maxTokenBytes', isWithin(256, 65_536), 8192),
+    appCode,
+    appId: read('appId', word, 'SERVICE_APP_ID'),
+    issuer: read('issuer', word, 'JWT_ISSUER', 'gatehouse'),
+    serviceToken: read('serviceToken', word, 'SERVICE_ACCOUNT_TOKEN'),
+    authUrl: authUrl && `${authUrl}`.replace(/(\/api\/v1)?\/*$/, '/api/v1'),
+    secrets: (previous === undefined ? [current] : [current, previous]) as string[],
+    clockToleranceSec: read('clockToleranceSec', number(0, 60), '', 5),
+    maxTokenBytes: read('maxTokenBytes', number(256, 65_536), '', 8192),
+    cacheTokens: read('cacheTokens', number(0, 1_000_000), '', 0),
     revocation,
-    fetch: read('fetch', isFunction, globalThis.fetch),
-    onEvent: options.onEvent,
-    now: read('now', isFunction, Date.now),
+    permissions: options.permissions,
+    fetch: read('fetch', isFunction, '', globalThis.fetch),
+    now: read('now', isFunction, '', Date.now),
+    tell: (event) => void (async () => closing.signal.aborted || options.onEvent?.(event))().catch(() => {}),
+    closing,
   }
-  if (faults.length > 0) throw new AuthError('CONFIG_INVALID', { message: `missing or invalid: ${faults.join(', ')}` })
+  if (faults.length > 0) throw configInvalid(`missing or invalid: ${faults.join(', ')}`)
   return config
-}
-
-/** A variable that is set to nothing counts as not set, as env files have it. */
-function fromEnvironment(name: string | undefined): string | undefined {
-  return (name && globalThis.process?.env?.[name]) || undefined
 }
 
 /** Not where Node is imitated: Bun, Deno, Workers and jsdom say what they are. */
 function runsOnNode(): boolean {
   return /^Node|^$/.test(globalThis.navigator?.userAgent ?? '') && globalThis.process !== undefined
-}
-
-function isWord(value: unknown): boolean {
-  return typeof value === 'string' && /^\S+$/.test(value)
-}
-
-function isSecret(value: unknown): boolean {
-  return typeof value === 'string' && value.length >= 32
-}
-
-function isHttpUrl(value: unknown): boolean {
-  return /^https?:/.test(String(value)) && URL.canParse(String(value))
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function'
-}
-
-function isWithin(least: number, most: number): (value: unknown) => boolean {
-  return (value) => typeof value === 'number' && value >= least && value <= most
-}
-
-function isRevocation(value: unknown): boolean {
-  const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 } = Object(value)
-  if (mode === 'custom') return isFunction(isCurrent)
-  return mode === 'off' || (mode === 'feed' && /^(allow|deny)$/.test(onStale) && isWithin(1, 3600)(maxStaleSec))
 }

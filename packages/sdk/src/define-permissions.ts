@@ -1,4 +1,4 @@
-import { AuthError } from './errors.ts'
+import { configInvalid } from './errors.ts'
 
 /** The permissions that one service declares. Its type carries their names, so that asking for a misspelt one does not compile. */
 export interface PermissionManifest<Name extends string = string> {
@@ -22,8 +22,6 @@ export function definePermissions<Name extends `${string}:${string}`>(
 ): PermissionManifest<Name> {
   const faults = Object.keys(permissions).filter((code) => !permissionCode.test(code))
   if (!service || faults.length > 0)
-    throw new AuthError('CONFIG_INVALID', {
-      message: `definePermissions: not service and resource:action: ${[service, ...faults]}`,
-    })
+    throw configInvalid(`definePermissions: not service and resource:action: ${[service, ...faults]}`)
   return Object.freeze({ service, permissions: Object.freeze({ ...permissions }) })
 }

@@ -25,43 +25,49 @@ const statuses = {
 } as const
 
 // In the registry of symbols, so that two copies of this package (ESM beside CJS, two versions) know each other's errors.
-const brand = Symbol.for('gatehouse.AuthError')
+const brand: unique symbol = Symbol.for('gatehouse.AuthError')
 
 /**
  * The one error of this package. It never holds a token or a part of one, not even as `cause`:
  * what `JSON.parse` says about a bad payload quotes that payload.
  */
 export class AuthError extends Error {
-  override readonly name = 'AuthError'
-  readonly code: AuthErrorCode
+  declare readonly name: 'AuthError'
+  declare readonly code: AuthErrorCode
   /** The HTTP status to answer with. */
-  readonly status: number
+  declare readonly status: number
   /** For the developer who reads the log; not for clients. */
   declare readonly hint?: string
   /** Response headers that belong to `status`: `WWW-Authenticate` by RFC 6750, or `Retry-After`. */
-  readonly headers: Readonly<Record<string, string>>
+  declare readonly headers: Readonly<Record<string, string>>
   /** The service's request id, when the service was asked. */
   declare readonly requestId?: string
   /** Whether the same call may succeed a little later. */
-  readonly retryable: boolean
+  declare readonly retryable: boolean
 
-  constructor(code: AuthErrorCode, { message, ...details }: { message?: string; hint?: string; requestId?: string } = {}) {
+  constructor(
+    code: AuthErrorCode,
     // The words of the code: a table of sentences would weigh as much as all the claim checks.
-    super(message ?? code.toLowerCase().replaceAll('_', ' '))
+    {
+      message = code.toLowerCase().replaceAll('_', ' '),
+      ...details
+    }: { message?: string; hint?: string; headers?: Record<string, string>; requestId?: string } = {},
+  ) {
+    super(message)
     const status = (statuses as Partial<Record<AuthErrorCode, number>>)[code] ?? 401
-    this.code = code
-    this.status = status
-    this.headers = responseHeaders(code, status)
-    this.retryable = status === 503
-    // Only what there is: an error without them prints shorter.
-    Object.assign(this, details)
-    Object.defineProperty(this, brand, { value: true })
+    const headers = responseHeaders(code, status)
+    // Of the details only what there is: an error without them prints shorter.
+    Object.assign(this, { name: 'AuthError', code, status, headers, retryable: status === 503, ...details })
+  }
+
+  /** On the prototype, where it is not printed. */
+  get [brand](): true {
+    return true
   }
 
   /** Like `instanceof`, but it also knows the errors of another copy of this package. */
   static is(error: unknown, code?: AuthErrorCode): error is AuthError {
-    if (typeof error !== 'object' || error === null || !(brand in error)) return false
-    return code === undefined || (error as { code?: unknown }).code === code
+    return brand in Object(error) && (error as AuthError).code === (code ?? (error as AuthError).code)
   }
 
   /** Without `hint`: an error that is sent as a body by mistake tells a client nothing new. */
@@ -71,9 +77,14 @@ export class AuthError extends Error {
   }
 }
 
-function responseHeaders(code: AuthErrorCode, status: number): Readonly<Record<string, string>> {
+function responseHeaders(code: AuthErrorCode, status: number): Record<string, string> {
   if (status === 503) return { 'Retry-After': '1' }
   // RFC 6750 section 3: a challenge has at least one parameter; without credentials it names no error.
   const error = code === 'TOKEN_MISSING' ? '' : `, error="${status === 401 ? 'invalid_token' : 'insufficient_scope'}"`
   return status < 404 ? { 'WWW-Authenticate': `Bearer realm="gatehouse"${error}` } : {}
+}
+
+/** What is wrong with how the app was put together; it stops the program where it stands. */
+export function configInvalid(message: string): AuthError {
+  return new AuthError('CONFIG_INVALID', { message })
 }

@@ -1,3 +1,4 @@
+import type { Auth, RequestHeaders } from './auth.ts'
 import { AuthError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
@@ -22,8 +23,55 @@ const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => b
   org: (value) => value === 'required',
 }
 
+/** What a guard reads of a request. */
+export interface IncomingRequest {
+  readonly headers: RequestHeaders
+  /** Names and values in turn, as they came; only Node has them. */
+  readonly rawHeaders?: readonly string[]
+}
+
+/** For `requireAuth`: gives the principal of a request that may pass, and throws what is wrong with any other. */
+export function admitAuthorized<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<Name>,
+): (request: IncomingRequest) => Promise<Principal<Name>> {
+  checkAuth(auth)
+  checkRequirements(requirements)
+  return async (request) => {
+    const principal = await auth.authenticate(distinctHeaders(request))
+    assertAccess(principal, requirements)
+    return principal
+  }
+}
+
+/** For `optionalAuth`: a request without a bearer token passes as nobody. */
+export function admitAnyone<Name extends string>(
+  auth: Auth<Name>,
+): (request: IncomingRequest) => Promise<Principal<Name> | undefined> {
+  checkAuth(auth)
+  return async (request) => {
+    try {
+      return await auth.authenticate(distinctHeaders(request))
+    } catch (error) {
+      if (AuthError.is(error, 'TOKEN_MISSING')) return undefined
+      throw error
+    }
+  }
+}
+
+/** Node hands on the first `Authorization` and drops the others, and a proxy before it may have believed another: all are shown. */
+function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): RequestHeaders {
+  const values = rawHeaders.filter((_, index) => index % 2 === 1 && /^authorization$/i.test(rawHeaders[index - 1]!))
+  return values.length > 1 ? { authorization: values } : headers
+}
+
+function checkAuth(auth: { authenticate?: unknown } | undefined): void {
+  if (typeof auth?.authenticate !== 'function')
+    throw new AuthError('CONFIG_INVALID', { message: 'a guard needs what createAuth returned' })
+}
+
 /** A requirement that is misspelt or undefined would leave a route open: it stops the program where the guard is made. */
-export function checkRequirements(requirements: Requirements): void {
+function checkRequirements(requirements: Requirements): void {
   for (const [name, value] of Object.entries(requirements)) {
     const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
     if (!holds)
@@ -31,7 +79,7 @@ export function checkRequirements(requirements: Requirements): void {
   }
 }
 
-export function assertAccess(principal: Principal, { permissions, anyOf, role, org }: Requirements): void {
+function assertAccess(principal: Principal, { permissions, anyOf, role, org }: Requirements): void {
   if (permissions) principal.assert(...permissions)
   if (anyOf && !principal.hasAny(...anyOf)) throw denied(`missing any of: ${anyOf.join(', ')}`)
   if (role !== undefined && !principal.hasRole(role)) throw denied(`missing the role ${role}`)
@@ -55,14 +103,18 @@ export interface Refusal {
   }
 }
 
-/** How to answer a request that `error` ends; undefined for errors that are not about the caller. */
-export function refusalFor(error: unknown, requestId: string | undefined): Refusal | undefined {
+/**
+ * How to answer a request that `error` ends; undefined for errors that are not about the caller. The request's id is the one that
+ * the app answers with, or else the one that the caller sent.
+ */
+export function refusalFor(error: unknown, answeredId: unknown, sentId: unknown): Refusal | undefined {
   if (!AuthError.is(error)) return undefined
   const words = wireWords(error)
   if (words === undefined) return undefined
   const [code, title, detail = title] = words
   const { status, headers } = error
-  const shownId = requestId !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
+  const requestId = answeredId || sentId
+  const shownId = typeof requestId === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
   return { status, headers, body: { status, code, title, detail: `${detail}.`, ...shownId } }
 }
 

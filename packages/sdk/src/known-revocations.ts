@@ -13,8 +13,8 @@ export interface Revocation {
 
 interface Floors {
   readonly at: number
-  /** The token versions below which tokens are dead: by app id, null for all apps, `true` for a session, which is no user's id. */
-  readonly byApp: Map<string | null | true, number>
+  /** The token versions below which tokens are dead, by app id; null for all apps, '' for a session, which is no user's id. */
+  readonly byApp: Map<string | null, number>
 }
 
 /** Access tokens live for an hour at most, and clocks may differ by a minute: what was revoked before that has expired. */
@@ -24,10 +24,11 @@ const KEEP_MS = 3_660_000
 export class KnownRevocations {
   readonly #floors = new Map<string, Floors>()
 
+  /** Throws when the event has another shape. */
   add({ user_id, app_id, session_id, min_tv, at }: Revocation, now: number): void {
-    const ofUser = session_id === null
-    const [id, app, floor] = ofUser ? [user_id, app_id, min_tv] : [session_id, true as const, Number.POSITIVE_INFINITY]
-    if (typeof id !== 'string' || typeof floor !== 'number') throw new Error('an event of another shape')
+    // A session has ended whole: no token of it is above its floor.
+    const [id, app, floor] = session_id === null ? [user_id, app_id, min_tv] : [session_id, '', Number.POSITIVE_INFINITY]
+    if (typeof id !== 'string' || typeof floor !== 'number') throw new TypeError()
     const byApp = this.#floors.get(id)?.byApp ?? new Map()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
@@ -45,8 +46,7 @@ export class KnownRevocations {
   /** Events of other apps say nothing about this token. */
   include({ uid, sid, app_id, tv }: Claims): boolean {
     if (this.#floors.size === 0) return false
-    const byApp = this.#floors.get(uid)?.byApp
-    if (byApp && tv < Math.max(byApp.get(null) ?? 0, byApp.get(app_id) ?? 0)) return true
-    return this.#floors.get(sid)?.byApp.has(true) === true
+    const user = this.#floors.get(uid)?.byApp
+    return tv < (user?.get(null) ?? 0) || tv < (user?.get(app_id) ?? 0) || tv < (this.#floors.get(sid)?.byApp.get('') ?? 0)
   }
 }

@@ -1,30 +1,32 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { assertAccess, checkRequirements, type Requirements, refusalFor } from './guard.ts'
+import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 
 export type { Requirements } from './guard.ts'
 
 /** The part of Koa's context that a guard touches; Koa itself is not needed, nor are its types. */
-export interface GuardContext {
+export interface GuardContext<State> {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
+  readonly req?: { readonly rawHeaders?: readonly string[] }
   readonly response: { get(name: string): string | string[] }
-  readonly state: { auth?: unknown }
+  readonly state: State
   status: number
   body: unknown
   set(name: string, value: string): void
 }
 
-export type KoaGuard = (context: GuardContext, next: () => Promise<unknown>) => Promise<void>
+/** A chain of `app.use(…)` infers the type of `ctx.state` from it. */
+export type KoaGuard<State> = (context: GuardContext<State>, next: () => Promise<unknown>) => Promise<void>
 
-/** The type of `ctx.state` behind `requireAuth`: `new Router<AuthState<BillingPermission>>()`. */
+/** The type of `ctx.state` behind `requireAuth`, where it is not inferred: `new Router<AuthState<BillingPermission>>()`. */
 export interface AuthState<Name extends string = string> {
   auth: Principal<Name>
 }
 
 /** The type of `ctx.state` behind `optionalAuth`. */
 export interface OptionalAuthState<Name extends string = string> {
-  auth?: Principal<Name>
+  auth: Principal<Name> | undefined
 }
 
 /**
@@ -32,14 +34,22 @@ export interface OptionalAuthState<Name extends string = string> {
  * `ctx.state.auth`. Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no
  * middleware before it, and believes none.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): KoaGuard {
-  checkAuth(auth)
-  checkRequirements(requirements)
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>> = {},
+): KoaGuard<AuthState<Name>> {
+  return guardWith(admitAuthorized(auth, requirements))
+}
+
+/** Lets a request without a bearer token through, without `ctx.state.auth`; a bad token is answered with 401. */
+export function optionalAuth<Name extends string>(auth: Auth<Name>): KoaGuard<OptionalAuthState<Name>> {
+  return guardWith(admitAnyone(auth))
+}
+
+function guardWith<Found>(admit: (request: IncomingRequest) => Promise<Found>): KoaGuard<{ auth: Found }> {
   return async (context, next) => {
     try {
-      const principal = await auth.authenticate(context.headers)
-      assertAccess(principal, requirements)
-      context.state.auth = principal
+      context.state.auth = await admit({ headers: context.headers, rawHeaders: context.req?.rawHeaders })
     } catch (error) {
       return refuse(context, error)
     }
@@ -53,35 +63,10 @@ export function requireAuth<Name extends string>(auth: Auth<Name>, requirements:
   }
 }
 
-/** Lets a request without a bearer token through, without `ctx.state.auth`; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): KoaGuard {
-  checkAuth(auth)
-  return async (context, next) => {
-    try {
-      context.state.auth = await auth.authenticate(context.headers)
-    } catch (error) {
-      if (!AuthError.is(error, 'TOKEN_MISSING')) return refuse(context, error)
-      context.state.auth = undefined
-    }
-    await next()
-  }
-}
-
-function checkAuth(auth: { authenticate?: unknown } | undefined): void {
-  if (typeof auth?.authenticate !== 'function')
-    throw new AuthError('CONFIG_INVALID', { message: 'a guard needs what createAuth returned' })
-}
-
-function refuse(context: GuardContext, error: unknown): void {
-  const refusal = refusalFor(error, requestIdOf(context))
+function refuse(context: GuardContext<unknown>, error: unknown): void {
+  const refusal = refusalFor(error, context.response.get('X-Request-Id'), context.headers['x-request-id'])
   if (refusal === undefined) throw error
   for (const [name, value] of Object.entries(refusal.headers)) context.set(name, value)
   context.status = refusal.status
   context.body = refusal.body
-}
-
-/** The id that the app answers with, or else the one that the caller sent. */
-function requestIdOf(context: GuardContext): string | undefined {
-  const id = context.response.get('X-Request-Id') || context.headers['x-request-id']
-  return typeof id === 'string' ? id : undefined
 }

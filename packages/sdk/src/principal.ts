@@ -30,8 +30,10 @@ export class TokenPrincipal implements Principal {
   }
 
   get claims(): Claims {
-    // Frozen when first handed out: most requests only ask for permissions.
-    return Object.freeze(this.#claims)
+    // Made whole and frozen when first handed out: most requests only ask for permissions.
+    if (Object.isFrozen(this.#claims)) return this.#claims
+    const { roles, permissions } = this.#lists
+    return Object.freeze(Object.assign(this.#claims, { roles, permissions }))
   }
 
   get userId(): string {

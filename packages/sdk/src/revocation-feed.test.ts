@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth } from './index.ts'
+import { useFakeTimers } from './test-timers.ts'
 import { CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
 // Against servers that speak the protocol, or something like it. The timers stand still unless a test moves them; the network runs.
@@ -10,7 +11,7 @@ import { CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './te
 let nowMs: number
 beforeEach(() => {
   nowMs = NOW * 1000
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  useFakeTimers()
   vi.spyOn(Math, 'random').mockReturnValue(0.5)
 })
 afterEach(() => {
@@ -157,6 +158,14 @@ describe('a token is refused', () => {
     const { auth } = await buildConnected({}, { poll: page([event()]) })
     expect(await codeOf(auth, signToken({ exp: NOW - 60 }))).toBe('TOKEN_EXPIRED')
     expect(await codeOf(auth, signToken({ app_id: '' }))).toBe('APP_MISMATCH')
+  })
+
+  test('also when it was seen before and is remembered', async () => {
+    const { service, auth } = await buildConnected({ cacheTokens: 10 })
+    expect(await codeOf(auth)).toBe('ok')
+    service.send(frame(event()))
+    await until(() => !trySync(auth, token))
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
   })
 
   test('by verifySync as by verify', async () => {

@@ -1,8 +1,8 @@
+import { callService, jitter, type Timer, unreachable, unref } from './call-service.ts'
 import type { Claims } from './claims.ts'
-import type { AuthEvent, Config, FeedOptions } from './config.ts'
+import type { Config, FeedOptions } from './config.ts'
 import { AuthError } from './errors.ts'
 import { KnownRevocations, type Revocation } from './known-revocations.ts'
-import { readService, unref } from './read-service.ts'
 
 /** The mean time between two questions. */
 const POLL_MS = 5_000
@@ -13,13 +13,6 @@ const SILENCE_MS = 40_000
 const BACKOFF_MS = 200
 const BACKOFF_MAX_MS = 30_000
 const EVENT_MAX_CHARACTERS = 65_536
-
-/** What `fetch` and `readService` throw. */
-interface Failure {
-  readonly message: string
-  readonly status?: number
-  readonly cause?: { readonly code?: string }
-}
 
 interface FeedPage {
   readonly items: readonly Revocation[]
@@ -32,8 +25,7 @@ interface FeedPage {
 export interface RevocationFeed {
   /** Throws when the token was revoked, or when nobody can tell and the app wants it refused then. */
   check(claims: Claims): void
-  health(): { readonly mode: 'feed'; readonly connected: boolean; readonly ageSec: number | null }
-  close(): void
+  health(): { readonly connected: boolean; readonly ageSec: number | null }
 }
 
 /**
@@ -41,30 +33,27 @@ export interface RevocationFeed {
  * they do not. It works in the background, where it neither throws nor keeps the process alive.
  */
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
-  const { now, onEvent } = config
+  const { now, tell } = config
+  const { signal } = config.closing
   const known = new KnownRevocations()
-  const closing = new AbortController()
-  const { signal } = closing
   let cursor: string | undefined
   /** When nothing that the service knew was missing here. */
   let completeAt = now()
   let stream: 'opening' | 'alive' | undefined
   let connected = false
-  let toldState: string | undefined
+  /** The transport that was told last, then each reason since why nothing came. */
+  let told = ['']
   let toldStale = false
   let failures = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let timer: Timer | undefined
+  signal.onabort = () => {
+    connected = false
+    clearTimeout(timer)
+  }
 
   const age = () => (now() - completeAt) / 1000
   const ageSec = () => (cursor === undefined ? null : Math.floor(age()))
   const isStale = () => !(age() <= (stream === 'alive' ? Math.max(maxStaleSec, HEARTBEAT_SEC) : maxStaleSec))
-
-  // What the app throws here, now or later, is not for us.
-  const tell = (event: AuthEvent) => void (async () => signal.aborted || onEvent?.(event))().catch(() => {})
-  const tellState = (state: string, event: AuthEvent) => {
-    if (toldState !== state) tell(event)
-    toldState = state
-  }
 
   const schedule = (ms: number) => {
     clearTimeout(timer)
@@ -75,16 +64,18 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     completeAt = now()
     connected = true
     toldStale = false
-    tellState(transport, { type: 'revocation.connected', transport })
+    if (told[1] || told[0] !== transport) tell({ type: 'revocation.connected', transport })
+    told = [transport]
   }
 
-  const lost = ({ status, cause, message }: Failure) => {
+  const lost = ({ code, hint, message }: AuthError) => {
     connected = false
-    const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures++)
-    const refused = [401, 403, 404].includes(status!)
-    const retryInMs = Math.random() * backoff + (refused ? BACKOFF_MAX_MS : 0)
-    const reason = cause?.code ?? message
-    tellState(reason, { type: 'revocation.disconnected', reason, retryInMs })
+    const retryInMs = jitter(failures++, BACKOFF_MS, BACKOFF_MAX_MS) + (code === 'SERVICE_REJECTED' ? BACKOFF_MAX_MS : 0)
+    const reason = hint ?? message
+    if (!told.includes(reason, 1)) {
+      told.push(reason)
+      tell({ type: 'revocation.disconnected', reason, retryInMs })
+    }
     if (!toldStale && isStale()) {
       toldStale = true
       tell({ type: 'revocation.stale', ageSec: ageSec() })
@@ -93,7 +84,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const advance = (to: string | number) => {
-    if (!to && to !== 0) throw new Error('no cursor')
+    if (!to && to !== 0) throw unreachable('no cursor')
     cursor = String(to)
   }
   const take = (event: Revocation) => {
@@ -104,13 +95,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const poll = async () => {
     let page: FeedPage
     do {
-      let body = ''
-      const onText = (text: string) => {
-        body += text
-      }
       const path = `/revocations${cursor === undefined ? '' : `?since=${encodeURIComponent(cursor)}`}`
-      await readService(config, { path, accept: 'application/json', signal, timeoutMs: POLL_TIMEOUT_MS, onText })
-      page = JSON.parse(body)
+      page = await callService(config, { path, signal, timeoutMs: POLL_TIMEOUT_MS, background: true })
       if (page.reset) known.clear()
       page.items.forEach(take)
       advance(page.cursor)
@@ -124,7 +110,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     const onText = (text: string) => {
       const events = (rest + text).split(/\r?\n\r?\n/)
       rest = events.pop()!
-      if (rest.length > EVENT_MAX_CHARACTERS) throw new Error('an event is too large')
+      if (rest.length > EVENT_MAX_CHARACTERS) throw unreachable('an event is too large')
       for (const event of events) {
         const data = event.match(/(?<=^data:).*/gm)
         if (data) take(JSON.parse(data.join('')))
@@ -135,20 +121,10 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     }
     stream = 'opening'
     const headers = { 'last-event-id': cursor! }
-    const request = {
-      path: '/revocations/stream',
-      accept: 'text/event-stream',
-      headers,
-      signal,
-      timeoutMs: SILENCE_MS,
-      onText,
-    } as const
-    const reason = await readService(config, request).then(
-      () => new Error('the stream ended'),
-      (error) => error,
-    )
+    const request = { path: '/revocations/stream', headers, signal, timeoutMs: SILENCE_MS, onText, background: true }
+    const reason = await callService<undefined>(config, request).catch((error: AuthError) => error)
     stream = undefined
-    if (isAlive) lost(reason)
+    if (isAlive) lost(reason ?? unreachable('the stream ended'))
   }
 
   const step = async () => {
@@ -159,7 +135,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       if (!stream) void follow()
       schedule(2 * POLL_MS * Math.random())
     } catch (error) {
-      lost(error as Failure)
+      lost(error as AuthError)
     }
   }
   void step()
@@ -169,11 +145,6 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       if (known.include(claims)) throw new AuthError('TOKEN_REVOKED')
       if (onStale === 'deny' && (cursor === undefined || isStale())) throw new AuthError('REVOCATION_UNAVAILABLE')
     },
-    health: () => ({ mode: 'feed', connected, ageSec: ageSec() }),
-    close() {
-      connected = false
-      clearTimeout(timer)
-      closing.abort()
-    },
+    health: () => ({ connected, ageSec: ageSec() }),
   }
 }

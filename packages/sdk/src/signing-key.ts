@@ -1,17 +1,19 @@
 import { encodeBase64url } from './base64url.ts'
-import type { NodeBuiltins, TokenBuffer } from './node-builtins.ts'
+import type { NodeBuiltins } from './node-builtins.ts'
 
 /** A secret made ready to check HS256 signatures with. */
-export interface SigningKey {
+export interface SigningKey<Answer extends boolean | Promise<boolean>> {
   /** The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret. */
   readonly kid: string
   /** How a token begins that the service signed with this secret: the encoded header and the dot after it. */
   readonly prefix: string
+  /** Whether what follows the dot at `end` signs what stands before it, and all of it is ASCII. */
+  matches(token: string, end: number): Answer
 }
 
 const keyIdText = (secret: string) => `gatehouse-kid:${secret}`
-const KEY_ID_DIGITS = 8
-const prefixOf = (kid: string) => `${encodeBase64url(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid }))}.`
+const encodePart = (part: object) => encodeBase64url(JSON.stringify(part))
+const prefixOf = (kid: string) => `${encodePart({ alg: 'HS256', typ: 'JWT', kid })}.`
 
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
@@ -21,39 +23,34 @@ const SIGNATURE_CHARACTERS = 43
  * HMAC-SHA-256 (RFC 2104) as two one-shot hashes over key blocks that are prepared once, 0.6 times the cost of `createHmac`.
  * Digests travel as strings because Node hands those over faster than buffers.
  */
-export class NodeSigningKey implements SigningKey {
-  readonly kid: string
-  readonly prefix: string
-  readonly #hash: NodeBuiltins['hash']
-  /** The inner key block, and room for a token behind it. */
-  readonly #inner: TokenBuffer
-  /** The outer key block, and room for the inner digest behind it. */
-  readonly #outer: TokenBuffer
-  /** Views of `#inner`, by the length of what is signed: making one costs as much as writing the token. */
-  readonly #signed: Uint8Array[] = []
-
-  constructor({ hash, utf8Bytes, allocate }: NodeBuiltins, secret: string, maxTokenBytes: number) {
-    this.kid = hash('sha256', keyIdText(secret)).slice(0, KEY_ID_DIGITS)
-    this.prefix = prefixOf(this.kid)
-    this.#hash = hash
-
-    const bytes = utf8Bytes(secret)
-    const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
-    // Room for the UTF-8 of any string of that length, so that writing one never ends early.
-    this.#inner = allocate(BLOCK_BYTES + 3 * maxTokenBytes)
-    this.#outer = allocate(BLOCK_BYTES + DIGEST_BYTES)
-    for (let i = 0; i < BLOCK_BYTES; i += 1) {
-      this.#inner[i] = (key[i] ?? 0) ^ 0x36
-      this.#outer[i] = (key[i] ?? 0) ^ 0x5c
-    }
+export function openNodeKey(
+  { hash, utf8Bytes, allocate }: NodeBuiltins,
+  secret: string,
+  maxTokenBytes: number,
+): SigningKey<boolean> {
+  const kid = hash('sha256', keyIdText(secret)).slice(0, 8)
+  const bytes = utf8Bytes(secret)
+  const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
+  // The inner key block, and room behind it for the UTF-8 of any string of that length, so that writing one never ends early.
+  const inner = allocate(BLOCK_BYTES + 3 * maxTokenBytes)
+  // The outer key block, and room for the inner digest behind it.
+  const outer = allocate(BLOCK_BYTES + DIGEST_BYTES)
+  for (let i = 0; i < BLOCK_BYTES; i += 1) {
+    inner[i] = (key[i] ?? 0) ^ 0x36
+    outer[i] = (key[i] ?? 0) ^ 0x5c
   }
+  // Views of `inner`, by the length of what is signed: making one costs as much as writing the token.
+  const signed: Uint8Array[] = new Array(maxTokenBytes)
 
-  /** Whether what follows the dot at `end` signs what stands before it, and all of it is ASCII. */
-  matches(token: string, end: number): boolean {
-    if (this.#inner.utf8Write(token, BLOCK_BYTES) !== token.length) return false
-    this.#signed[end] ??= this.#inner.subarray(0, BLOCK_BYTES + end)
-    this.#outer.latin1Write(this.#hash('sha256', this.#signed[end], 'binary'), BLOCK_BYTES)
-    return isSignature(this.#hash('sha256', this.#outer, 'base64url'), token, end)
+  return {
+    kid,
+    prefix: prefixOf(kid),
+    matches(token, end) {
+      if (inner.utf8Write(token, BLOCK_BYTES) !== token.length) return false
+      signed[end] ??= inner.subarray(0, BLOCK_BYTES + end)
+      outer.latin1Write(hash('sha256', signed[end], 'binary'), BLOCK_BYTES)
+      return isSignature(hash('sha256', outer, 'base64url'), token, end)
+    },
   }
 }
 
@@ -70,31 +67,19 @@ function isSignature(wanted: string, token: string, end: number): boolean {
 type WebHmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 /** The same through WebCrypto, which has no synchronous calls. */
-export class WebSigningKey implements SigningKey {
-  readonly kid: string
-  readonly prefix: string
-  readonly #key: WebHmacKey
-
-  private constructor(kid: string, key: WebHmacKey) {
-    this.kid = kid
-    this.prefix = prefixOf(kid)
-    this.#key = key
-  }
-
-  static async open(secret: string): Promise<WebSigningKey> {
-    return new WebSigningKey(await webKeyId(secret), await webHmacKey(utf8(secret)))
-  }
-
-  async matches(token: string, end: number): Promise<boolean> {
-    return isSignature(encodeBytes(await webHmac(this.#key, token.slice(0, end))), token, end)
+export async function openWebKey(secret: string): Promise<SigningKey<Promise<boolean>>> {
+  const kid = await webKeyId(secret)
+  const key = await webHmacKey(utf8(secret))
+  return {
+    kid,
+    prefix: prefixOf(kid),
+    matches: async (token, end) => isSignature(encodeBytes(await webHmac(key, token.slice(0, end))), token, end),
   }
 }
 
 async function webKeyId(secret: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(keyIdText(secret))))
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0'))
-    .join('')
-    .slice(0, KEY_ID_DIGITS)
+  const digest = await crypto.subtle.digest('SHA-256', utf8(keyIdText(secret)))
+  return new DataView(digest).getUint32(0).toString(16).padStart(8, '0')
 }
 
 function webHmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<WebHmacKey> {
@@ -118,12 +103,11 @@ interface Consumer {
 export async function signAssertion(secret: string, { secrets, appCode, now }: Consumer): Promise<string> {
   const pseudoRandomKey = await webHmac(await webHmacKey(new Uint8Array(DIGEST_BYTES)), secret)
   const key = await webHmac(await webHmacKey(pseudoRandomKey), 'gatehouse-consumer\x01')
-  const encode = (part: object) => encodeBase64url(JSON.stringify(part))
   const header = { alg: 'HS256', typ: 'consumer+jwt', kid: await webKeyId(secret) }
   // Half of its minute lies behind, for the clock of the service may be ahead or behind.
   const iat = Math.floor(now() / 1000) - 30
   const claims = { sub: appCode, iat, exp: iat + 60, kids: await Promise.all(secrets.map(webKeyId)) }
-  const signed = `${encode(header)}.${encode(claims)}`
+  const signed = `${encodePart(header)}.${encodePart(claims)}`
   return `${signed}.${encodeBytes(await webHmac(await webHmacKey(key), signed))}`
 }
 

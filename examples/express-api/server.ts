@@ -1,0 +1,23 @@
+// A backend behind Gatehouse. It reads SERVICE_AUTH_URL, SERVICE_APP_CODE and JWT_ACCESS_SECRET (`authctl app env CODE` prints
+// them) and lets in whoever brings a token of this app, checked here, without a call to the service.
+import type { AddressInfo } from 'node:net'
+import { createAuth } from '@gatehouse/sdk'
+import { authErrorHandler, getAuth, requireAuth } from '@gatehouse/sdk/express'
+import express from 'express'
+
+const auth = createAuth()
+const app = express()
+app.use(requireAuth(auth))
+app.get('/', (req, res) => {
+  const { claims } = getAuth(req)
+  res.json({ hello: claims.email, app: claims.app_code })
+})
+app.delete('/notes', requireAuth(auth, { permissions: ['notes:delete'] }), (_req, res) => {
+  res.sendStatus(204)
+})
+app.use(authErrorHandler)
+
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.close(() => process.exit(0)))

@@ -1,0 +1,493 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createBrowserAuth } from './browser-auth.ts'
+import { BrowserAuthError } from './errors.ts'
+import type { BrowserAuthOptions } from './options.ts'
+import type { AuthState } from './results.ts'
+import {
+  type Answering,
+  buildAuth,
+  buildPlatform,
+  later,
+  type MapStorage,
+  type PeerReply,
+  refusal,
+  startPeer,
+  tokensOf,
+  USER,
+} from './test-platform.ts'
+
+const credentials = { email: 'ada@example.com', password: 'correct horse' }
+
+/** Tokens numbered by the exchanges there were; each refresh token is good once, as at the service, without a leeway. */
+function strictService(): Answering {
+  let issued = 0
+  return ({ path, body }) => {
+    if (path !== '/auth/login' && path !== '/auth/refresh') return { status: 204 }
+    if (path === '/auth/refresh' && body.refresh_token !== `refresh-${issued}`) return refusal(401, 'refresh_token_reused')
+    issued += 1
+    return tokensOf(issued)
+  }
+}
+
+async function buildTab(answer: Answering = strictService(), options: Partial<BrowserAuthOptions> = {}) {
+  const service = await startPeer(answer)
+  const platform = buildPlatform()
+  const all = { authUrl: service.url, appCode: 'notes', ...options }
+  const auth = buildAuth(platform, all)
+  const states: AuthState[] = []
+  auth.subscribe((state) => void states.push(state))
+  const count = (path: string) => service.seen.filter((request) => request.path === path).length
+  return { service, platform, auth, states, count, options: all }
+}
+
+async function signedInTab(options: Partial<BrowserAuthOptions> = {}) {
+  const tab = await buildTab(strictService(), options)
+  await tab.auth.login(credentials)
+  return tab
+}
+
+/** The error that a call ends with. */
+async function errorOf(call: Promise<unknown>): Promise<BrowserAuthError> {
+  const error = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(BrowserAuthError.is(error)).toBe(true)
+  return error as BrowserAuthError
+}
+
+describe('options', () => {
+  test.each([
+    ['authUrl', { authUrl: 'ftp://auth.example', appCode: 'notes' }],
+    ['authUrl', { authUrl: '', appCode: 'notes' }],
+    ['appCode', { authUrl: 'https://auth.example', appCode: ' ' }],
+    ['storage', { authUrl: 'https://auth.example', appCode: 'notes', storage: 'cookie' as never }],
+    ['apiOrigins', { authUrl: 'https://auth.example', appCode: 'notes', apiOrigins: ['api.example'] }],
+  ])('a wrong %s is named at once', (name, options) => {
+    expect(() => createBrowserAuth(options)).toThrow(new RegExp(`createBrowserAuth: ${name} `))
+  })
+
+  test('on a server that renders pages nobody is signed in, and nothing fails', () => {
+    const auth = createBrowserAuth({ authUrl: 'https://auth.example', appCode: 'notes' })
+    onTestFinished(() => auth.dispose())
+    expect(auth.state).toEqual({ status: 'signed_out', reason: null })
+  })
+
+  test('the address of the service may end in /api/v1 or not', async () => {
+    const { service, platform, auth } = await buildTab()
+    await auth.login(credentials)
+    const other = buildAuth(platform, { authUrl: `${service.url}/api/v1/`, appCode: 'notes' })
+    expect(other.state.status).toBe('signed_in')
+  })
+})
+
+describe('login and register', () => {
+  test('a login signs in, and says to the service what it must know', async () => {
+    const { service, auth, states } = await buildTab()
+    const result = await auth.login({ ...credentials, organizationId: 'o-1', extra: { role_code: 'org_member', email: 'x' } })
+    expect(result).toEqual({ status: 'signed_in', user: USER, organization: null })
+    expect(service.seen[0]!.body).toEqual({
+      ...credentials,
+      app_code: 'notes',
+      organization_id: 'o-1',
+      role_code: 'org_member',
+    })
+    expect(states).toEqual([{ status: 'signed_in', user: USER, organization: null, offline: false }])
+    expect(auth.state).toBe(states[0])
+    expect(await auth.getAccessToken()).toBe('access-1')
+  })
+
+  test('two-factor is a state, and a wrong code leaves it one', async () => {
+    const { service, auth } = await buildTab(({ body }) => {
+      if (body.two_factor_code === undefined) return { status: 401, body: { requires_2fa: true } }
+      return body.two_factor_code === '123456' ? tokensOf(1) : refusal(401, 'invalid_two_factor_code')
+    })
+    const result = await auth.login(credentials)
+    if (result.status !== 'two_factor_required') throw new Error(result.status)
+    expect(auth.state.status).toBe('signed_out')
+    expect((await errorOf(result.submitCode('000000'))).code).toBe('invalid_two_factor_code')
+    expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in' })
+    expect(service.seen.at(-1)!.body).toEqual({ ...credentials, app_code: 'notes', two_factor_code: '123456' })
+  })
+
+  test('a refusal carries the words of the service, and neither password nor token', async () => {
+    const fields = [{ path: 'password', code: 'too_short', message: 'At least 8 characters' }]
+    const { auth } = await buildTab(() => ({
+      ...(refusal(400, 'validation_failed', { errors: fields }) as { status: number; body: unknown }),
+      headers: { 'retry-after': '7' },
+    }))
+    const error = await errorOf(auth.register(credentials))
+    expect(error).toMatchObject({ code: 'validation_failed', status: 400, fields, requestId: 'r-1', retryAfterSec: 7 })
+    expect(error.retryable).toBe(false)
+    expect(JSON.stringify(error) + error.stack).not.toContain(credentials.password)
+  })
+
+  test.each([
+    ['429', refusal(429, 'rate_limited'), 'rate_limited'],
+    ['503', refusal(503, 'unavailable'), 'unavailable'],
+    ['a proxy in its place', { status: 403, body: '<h1>Sign in to this network</h1>' }, 'service_unreachable'],
+    ['an answer in another shape', { status: 200, body: { hello: 'world' } }, 'service_unreachable'],
+    ['no answer', 'cut' as const, 'service_unreachable'],
+  ])('%s may pass: the error says so', async (_, reply, code) => {
+    const { auth } = await buildTab(() => reply)
+    expect(await errorOf(auth.login(credentials))).toMatchObject({ code, retryable: true })
+    expect(auth.state.status).toBe('signed_out')
+  })
+
+  test('a password is not carried along by a redirect', async () => {
+    const elsewhere = await startPeer(() => tokensOf(1))
+    const { auth } = await buildTab(() => ({ status: 307, headers: { location: elsewhere.url } }))
+    expect((await errorOf(auth.login(credentials))).code).toBe('service_unreachable')
+    expect(elsewhere.seen).toEqual([])
+  })
+
+  test('a registration signs in, waits for an admin, or asks for a code', async () => {
+    const granted = { created: true, access: 'granted' }
+    const { service, auth } = await buildTab(() => ({ ...(tokensOf(1, granted) as object), status: 201 }))
+    const input = { ...credentials, firstName: 'Ada', inviteToken: 'i', extra: { campaign: 'spring' } }
+    expect(await auth.register(input)).toMatchObject({ status: 'signed_in', created: true, user: USER })
+    expect(service.seen[0]!.body).toEqual({
+      ...credentials,
+      first_name: 'Ada',
+      invite_token: 'i',
+      campaign: 'spring',
+      app_code: 'notes',
+    })
+
+    service.answer = () => ({ status: 201, body: { created: true, access: 'pending', user: USER } })
+    expect(await auth.register(credentials)).toEqual({ status: 'access_pending', user: USER, created: true })
+
+    service.answer = ({ body }) =>
+      body.two_factor_code ? tokensOf(1, { ...granted, created: false }) : { status: 401, body: { requires_2fa: true } }
+    const result = await auth.register({ ...credentials, mode: 'register_or_login' })
+    if (result.status !== 'two_factor_required') throw new Error(result.status)
+    expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in', created: false })
+  })
+
+  test('another login ends the session before it at the service', async () => {
+    const { service, auth } = await signedInTab()
+    await auth.login(credentials)
+    await expect
+      .poll(() => service.seen.at(-1), { interval: 10 })
+      .toMatchObject({
+        path: '/auth/logout',
+        body: { refresh_token: 'refresh-1' },
+      })
+    expect(await auth.getAccessToken()).toBe('access-2')
+  })
+})
+
+describe('refresh', () => {
+  test.each(['local', 'memory'] as const)('many calls at once refresh once, with tokens in %s', async (storage) => {
+    const { auth, platform, count } = await signedInTab({ storage })
+    platform.advance(871)
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => auth.getAccessToken()))
+    expect(new Set(tokens)).toEqual(new Set(['access-2']))
+    expect(count('/auth/refresh')).toBe(1)
+  })
+
+  test.skipIf(!buildPlatform().locks)('tabs of one browser at once refresh once', async () => {
+    const { platform, auth, options, count } = await signedInTab()
+    const tabs = [auth, ...Array.from({ length: 4 }, () => buildAuth(platform, options))]
+    for (let round = 2; round <= 6; round += 1) {
+      platform.advance(900)
+      const tokens = await Promise.all(tabs.map((tab) => tab.getAccessToken()))
+      expect(new Set(tokens)).toEqual(new Set([`access-${round}`]))
+    }
+    expect(count('/auth/refresh')).toBe(5)
+  })
+
+  test('a clock that is an hour off, or jumps, makes no difference', async () => {
+    const { auth, platform, count } = await signedInTab()
+    platform.advance(-3_600)
+    expect(await auth.getAccessToken()).toBe('access-2')
+    expect(await auth.getAccessToken()).toBe('access-2')
+    platform.advance(7_200)
+    expect(await auth.getAccessToken()).toBe('access-3')
+    expect(count('/auth/refresh')).toBe(2)
+  })
+
+  test('an answer that is lost is asked for again, with the same token', async () => {
+    const { auth, platform, service } = await signedInTab()
+    service.answer = (_, count) => (count === 1 ? 'cut' : tokensOf(2))
+    platform.advance(900)
+    expect(await auth.getAccessToken()).toBe('access-2')
+    const sent = service.seen.filter(({ path }) => path === '/auth/refresh').map(({ body }) => body.refresh_token)
+    expect(sent).toEqual(['refresh-1', 'refresh-1'])
+  })
+
+  test('without a network the session stays, is said to be offline, and goes on when the network is back', async () => {
+    const { auth, platform, service, states } = await signedInTab()
+    const { answer } = service
+    service.answer = () => 'cut'
+    platform.setOnline(false)
+    platform.advance(900)
+    expect(await errorOf(auth.getAccessToken())).toMatchObject({ code: 'service_unreachable', retryable: true })
+    expect(auth.state).toMatchObject({ status: 'signed_in', offline: true })
+
+    service.answer = answer
+    platform.setOnline(true)
+    platform.fire('online')
+    await expect.poll(() => service.seen.length, { interval: 10 }).toBe(3)
+    expect(await auth.getAccessToken()).toBe('access-2')
+    expect(auth.state).toMatchObject({ status: 'signed_in', offline: false })
+    expect(states.map((state) => state.status === 'signed_in' && state.offline)).toEqual([false, true, false])
+    platform.fire('offline')
+    expect(auth.state).toMatchObject({ offline: true })
+  })
+
+  test('a token that is good for seconds yet is used when no other can be had', async () => {
+    const { auth, platform, service } = await signedInTab()
+    service.answer = () => refusal(503, 'unavailable')
+    platform.advance(880)
+    expect(await auth.getAccessToken()).toBe('access-1')
+    platform.advance(20)
+    expect((await errorOf(auth.getAccessToken())).code).toBe('unavailable')
+    expect(auth.state.status).toBe('signed_in')
+  })
+
+  test.each([
+    [401, 'invalid_refresh_token'],
+    [401, 'refresh_token_reused'],
+    [403, 'account_suspended'],
+    [403, 'app_access_denied'],
+  ])('%i %s ends the session here', async (status, code) => {
+    const { auth, platform, service, states } = await signedInTab()
+    service.answer = () => refusal(status, code)
+    platform.advance(900)
+    expect((await errorOf(auth.getAccessToken())).code).toBe('signed_out')
+    expect(states.at(-1)).toEqual({ status: 'signed_out', reason: 'session_ended' })
+    expect((platform.localStorage as MapStorage).items.size).toBe(0)
+    expect((await errorOf(auth.getAccessToken())).code).toBe('signed_out')
+    expect(service.seen.length).toBe(2)
+  })
+
+  test.each([
+    ['429', refusal(429, 'rate_limited')],
+    ['a proxy that forbids', { status: 403, body: '<h1>Forbidden</h1>' }],
+  ])('%s ends nothing', async (_, reply) => {
+    const { auth, platform, service } = await signedInTab()
+    service.answer = () => reply
+    platform.advance(900)
+    expect((await errorOf(auth.getAccessToken())).retryable).toBe(true)
+    expect(auth.state.status).toBe('signed_in')
+  })
+
+  test('an answer that comes after logout brings nobody back', async () => {
+    const { auth, platform, service, count } = await signedInTab()
+    const answer = later<PeerReply>()
+    service.answer = ({ path }) => (path === '/auth/refresh' ? answer.promise : { status: 204 })
+    platform.advance(900)
+    const token = errorOf(auth.getAccessToken())
+    await expect.poll(() => count('/auth/refresh'), { interval: 10 }).toBe(1)
+    await auth.logout()
+    answer.resolve(tokensOf(2))
+    expect((await token).code).toBe('signed_out')
+    expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
+    expect((platform.localStorage as MapStorage).items.size).toBe(0)
+  })
+
+  test.each([
+    ['a refusal', refusal(401, 'invalid_refresh_token')],
+    ['an answer', tokensOf(2)],
+  ])('%s that comes after another login does nothing to that one', async (_, late) => {
+    const { auth, platform, service, count, options } = await signedInTab()
+    const answer = later<PeerReply>()
+    service.answer = ({ path }) => {
+      if (path === '/auth/refresh') return answer.promise
+      return path === '/auth/login' ? tokensOf(7) : { status: 204 }
+    }
+    platform.advance(900)
+    const token = auth.getAccessToken()
+    await expect.poll(() => count('/auth/refresh'), { interval: 10 }).toBe(1)
+    // Without the lock it need not wait for its turn, as after the longest wait.
+    await buildAuth({ ...platform, locks: undefined }, options).login(credentials)
+    answer.resolve(late)
+    expect(await token).toBe('access-7')
+    expect(await auth.getAccessToken()).toBe('access-7')
+    expect(auth.state.status).toBe('signed_in')
+  })
+})
+
+describe('fetch', () => {
+  /** A backend that lets in whoever brings this token. */
+  const startApi = (token: () => string) =>
+    startPeer(({ headers, body }) =>
+      headers.authorization === `Bearer ${token()}` ? { status: 200, body: { got: body } } : refusal(401, 'token_expired'),
+    )
+
+  test('the token goes along, and is refreshed once when it is refused, with the same body', async () => {
+    let good = 'access-1'
+    const api = await startApi(() => good)
+    const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
+    expect((await auth.fetch(`${api.url}/notes`)).status).toBe(200)
+    good = 'access-2'
+    const response = await auth.fetch(`${api.url}/notes`, { method: 'POST', body: 'a note', headers: { 'x-mine': '1' } })
+    expect(await response.json()).toEqual({ got: 'a note' })
+    expect(api.seen.slice(1).map(({ body, headers }) => [body, headers['x-mine'], headers.authorization])).toEqual([
+      ['a note', '1', 'Bearer access-1'],
+      ['a note', '1', 'Bearer access-2'],
+    ])
+    expect(count('/auth/refresh')).toBe(1)
+  })
+
+  test('an API that refuses every token is asked twice, and its answer handed on', async () => {
+    const api = await startApi(() => 'another')
+    const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
+    const response = await auth.fetch(api.url)
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ code: 'token_expired' })
+    expect([api.seen.length, count('/auth/refresh')]).toEqual([2, 1])
+  })
+
+  test('an API that refuses every token does not make each call ask for another', async () => {
+    const api = await startApi(() => 'another')
+    const { auth, platform, count } = await signedInTab({ apiOrigins: [api.url] })
+    for (let call = 1; call <= 5; call += 1) expect((await auth.fetch(api.url)).status).toBe(401)
+    expect(count('/auth/refresh')).toBe(1)
+    platform.advance(10)
+    await auth.fetch(api.url)
+    expect(count('/auth/refresh')).toBe(2)
+  })
+
+  test('calls that are refused at once refresh once', async () => {
+    const api = await startApi(() => 'access-2')
+    const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
+    const responses = await Promise.all(Array.from({ length: 10 }, () => auth.fetch(api.url)))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(count('/auth/refresh')).toBe(1)
+  })
+
+  test('when the session has ended the refusal is handed on, and the page signed out', async () => {
+    const api = await startApi(() => 'none')
+    const { auth, service } = await signedInTab({ apiOrigins: [api.url] })
+    service.answer = () => refusal(401, 'invalid_refresh_token')
+    expect((await auth.fetch(api.url)).status).toBe(401)
+    expect(auth.state).toEqual({ status: 'signed_out', reason: 'session_ended' })
+    expect((await errorOf(auth.fetch(api.url))).code).toBe('signed_out')
+    expect(api.seen.length).toBe(1)
+  })
+
+  test('no other origin ever sees the token, nor hears of the call', async () => {
+    const elsewhere = await startPeer(() => ({ status: 200, body: {} }))
+    const { auth } = await signedInTab({ apiOrigins: ['https://api.example'] })
+    for (const url of [
+      elsewhere.url,
+      new URL(elsewhere.url),
+      new Request(elsewhere.url),
+      'https://api.example.evil/',
+      'http://api.example/',
+    ])
+      expect((await errorOf(auth.fetch(url))).code).toBe('origin_not_allowed')
+    expect(elsewhere.seen).toEqual([])
+  })
+})
+
+describe('logout', () => {
+  test('signs out every tab of the browser and tells the service', async () => {
+    const { auth, platform, service, options } = await signedInTab()
+    const other = buildAuth(platform, options)
+    expect(other.state.status).toBe('signed_in')
+    await auth.logout()
+    expect(service.seen.at(-1)).toMatchObject({ path: '/auth/logout', body: { refresh_token: 'refresh-1' } })
+    await expect.poll(() => other.state, { interval: 10 }).toEqual({ status: 'signed_out', reason: 'logout' })
+    expect((await errorOf(other.getAccessToken())).code).toBe('signed_out')
+    await auth.logout()
+    expect(service.seen.length).toBe(2)
+  })
+
+  test('holds here when the service cannot be told, which is said', async () => {
+    const { auth, service } = await signedInTab()
+    service.answer = () => 'cut'
+    expect((await errorOf(auth.logout())).code).toBe('service_unreachable')
+    expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
+  })
+
+  test('everywhere is asked for with a token, refreshed if need be', async () => {
+    const { auth, platform, service } = await signedInTab()
+    platform.advance(900)
+    await auth.logout({ everywhere: true })
+    expect(service.seen.at(-1)).toMatchObject({ path: '/auth/logout-all', headers: { authorization: 'Bearer access-2' } })
+    expect(auth.state.status).toBe('signed_out')
+  })
+
+  test.each([
+    ['is out of reach', 'cut' as const, 'service_unreachable'],
+    ['refuses', refusal(503, 'unavailable'), 'unavailable'],
+  ])('everywhere is never taken for done when the service %s', async (_, reply, code) => {
+    const { auth, service } = await signedInTab()
+    service.answer = () => reply
+    expect((await errorOf(auth.logout({ everywhere: true }))).code).toBe(code)
+    expect(auth.state.status).toBe('signed_out')
+  })
+})
+
+describe('tabs', () => {
+  test('with memory each has its own session, and logout in one ends both, at the service too', async () => {
+    const { auth, platform, service, options } = await signedInTab({ storage: 'memory' })
+    expect((platform.localStorage as MapStorage).items.size).toBe(0)
+    const other = buildAuth(platform, options)
+    expect(other.state.status).toBe('signed_out')
+    await other.login(credentials)
+    await auth.logout()
+    await expect.poll(() => other.state.status, { interval: 10 }).toBe('signed_out')
+    const ended = () => service.seen.filter(({ path }) => path === '/auth/logout').map(({ body }) => body.refresh_token)
+    await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1', 'refresh-2'])
+  })
+
+  test('a login in one is seen in the other', async () => {
+    const { auth, platform, options } = await buildTab()
+    const other = buildAuth(platform, options)
+    await auth.login(credentials)
+    await expect.poll(() => other.state.status, { interval: 10 }).toBe('signed_in')
+    expect(await other.getAccessToken()).toBe('access-1')
+  })
+
+  test('a tab that slept through a logout sees it when it wakes', async () => {
+    const { auth, platform, options } = await signedInTab()
+    const deaf = buildAuth(platform, { ...options, crossTab: false })
+    await auth.logout()
+    expect(deaf.state.status).toBe('signed_in')
+    platform.fire('pageshow')
+    expect(deaf.state.status).toBe('signed_out')
+  })
+
+  test('apps and services beside each other share nothing', async () => {
+    const { auth, platform, options } = await signedInTab()
+    expect(buildAuth(platform, { ...options, appCode: 'shop' }).state.status).toBe('signed_out')
+    expect(buildAuth(platform, { ...options, authUrl: 'https://auth.example' }).state.status).toBe('signed_out')
+    expect(auth.state.status).toBe('signed_in')
+  })
+})
+
+describe('subscribe', () => {
+  test('a listener that throws harms neither the login nor the others, and is heard of', async () => {
+    const thrown = vi.fn()
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').once('uncaughtException', thrown)
+    onTestFinished(() => {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
+    })
+    const { auth } = await buildTab()
+    auth.subscribe(() => {
+      throw new Error('the page failed')
+    })
+    const last = vi.fn()
+    auth.subscribe(last)
+    expect(await auth.login(credentials)).toMatchObject({ status: 'signed_in' })
+    expect(last).toHaveBeenCalledTimes(1)
+    await expect.poll(() => thrown.mock.calls.length, { interval: 10 }).toBe(1)
+  })
+
+  test('who has left, and whoever listened before dispose, is not called', async () => {
+    const { auth } = await buildTab()
+    const [left, stayed] = [vi.fn(), vi.fn()]
+    auth.subscribe(left)()
+    auth.subscribe(stayed)
+    await auth.login(credentials)
+    auth.dispose()
+    await auth.logout()
+    expect([left.mock.calls.length, stayed.mock.calls.length]).toEqual([0, 1])
+  })
+})

@@ -1,0 +1,369 @@
+import { BrowserAuthError } from './errors.ts'
+import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
+import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
+import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
+import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
+import { type BrowserUser, isFresh, isUnexpired, readTokens, type Session } from './session.ts'
+import { type BrowserSso, Sso } from './sso.ts'
+import { withTabLock } from './tab-lock.ts'
+
+/** All but `sso` may be called without their object: `subscribe` and `state` fit `useSyncExternalStore`, `fetch` any API client. */
+export interface BrowserAuth {
+  /** Throws `BrowserAuthError` with the service's code: `invalid_credentials`, `account_locked`, … */
+  login(input: LoginInput): Promise<LoginResult>
+  /** Throws `BrowserAuthError` with the service's code: `user_exists`, `validation_failed`, … */
+  register(input: RegisterInput): Promise<RegisterResult>
+  /**
+   * Signs this browser out, in every tab, whatever the service says; with `everywhere` the user's other devices too. Throws
+   * `service_unreachable` when the service could not be told: sessions there then live on.
+   */
+  logout(options?: { readonly everywhere?: boolean }): Promise<void>
+  /** A token that is good for some time yet, refreshed when it is not. Throws `signed_out`, or `service_unreachable`: still signed in. */
+  getAccessToken(): Promise<string>
+  /**
+   * The platform's `fetch` with the token, which is refreshed once when the answer is 401. Only for this page's origin, the
+   * service's and `apiOrigins`: throws `origin_not_allowed` for any other, and what `getAccessToken` throws.
+   */
+  readonly fetch: Fetch
+  readonly sso: BrowserSso
+  readonly state: AuthState
+  /** Calls back after each change of `state`, wherever it came from; returns what ends that. */
+  subscribe(listener: (state: AuthState) => void): () => void
+  /** Stops listening to the other tabs and the network. The session stays. */
+  dispose(): void
+}
+
+/** Throws `config_invalid` at once, naming the option. */
+export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
+  const platform = browserPlatform()
+  return new TabAuth(readOptions(options, platform), platform)
+}
+
+/** Refreshing is tried so often when no answer comes, before the leeway of the service ends. */
+const REFRESH_TRIES = 3
+const REFRESH_PAUSE_MS = 250
+const FUTILE_PAUSE_MS = 10_000
+/** The service knows the session and will give it nothing more; other statuses pass. */
+const endingStatuses = [400, 401, 403]
+
+const signedOut = () => new BrowserAuthError('signed_out', 'Nobody is signed in')
+
+type Reason = (AuthState & { status: 'signed_out' })['reason']
+
+export class TabAuth implements BrowserAuth {
+  readonly sso: BrowserSso
+  readonly #config: BrowserConfig
+  readonly #platform: Platform
+  readonly #service: ServiceClient
+  readonly #listeners = new Set<(state: AuthState) => void>()
+  readonly #stops: (() => void)[] = []
+  #channel: Channel | undefined
+  #state: AuthState = { status: 'signed_out', reason: null }
+  #offline = false
+  #renewing: Promise<Session> | undefined
+  #futileAt = Number.NEGATIVE_INFINITY
+
+  constructor(config: BrowserConfig, platform: Platform) {
+    this.#config = config
+    this.#platform = platform
+    this.#service = new ServiceClient(platform.fetch, config.baseUrl)
+    this.sso = new Sso(platform, config, (path, body) => this.#open(path, body))
+    this.#listen()
+    this.#sync(null)
+  }
+
+  get state(): AuthState {
+    return this.#state
+  }
+
+  readonly subscribe = (listener: (state: AuthState) => void): (() => void) => {
+    // Wrapped, so that a function that subscribes twice is called twice and can leave once.
+    const entry = (state: AuthState) => listener(state)
+    this.#listeners.add(entry)
+    return () => void this.#listeners.delete(entry)
+  }
+
+  readonly dispose = (): void => {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.#listeners.clear()
+  }
+
+  readonly login = (input: LoginInput): Promise<LoginResult> => {
+    const { email, password, twoFactorCode, organizationId, extra } = input
+    const body = { ...extra, email, password, app_code: this.#config.appCode, organization_id: organizationId }
+    return this.#open('/auth/login', body, twoFactorCode)
+  }
+
+  readonly register = (input: RegisterInput): Promise<RegisterResult> => {
+    const { email, password, firstName, lastName, organizationName, inviteToken, mode, twoFactorCode, extra } = input
+    const names = { first_name: firstName, last_name: lastName, organization_name: organizationName }
+    const body = { ...extra, email, password, ...names, invite_token: inviteToken, mode, app_code: this.#config.appCode }
+    return this.#register(body, twoFactorCode)
+  }
+
+  readonly logout = async ({ everywhere = false }: { readonly everywhere?: boolean } = {}): Promise<void> => {
+    const session = this.#config.store.read()
+    try {
+      if (everywhere) await this.#endAllSessions()
+    } finally {
+      this.#end('logout')
+    }
+    if (session && !everywhere) await this.#endSession(session)
+  }
+
+  readonly getAccessToken = async (): Promise<string> => {
+    const session = this.#current()
+    if (isFresh(session, this.#platform.now())) return session.accessToken
+    try {
+      return (await this.#renew(session)).accessToken
+    } catch (error) {
+      // It was only ahead of time: what is good for seconds yet is better than nothing.
+      if (isRetryable(error) && isUnexpired(session, this.#platform.now())) return session.accessToken
+      throw error
+    }
+  }
+
+  readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init)
+    if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
+      throw new BrowserAuthError('origin_not_allowed', 'fetch sends the token to this origin, the service and apiOrigins alone')
+    // A body can be read once.
+    const second = request.clone()
+    const token = await this.getAccessToken()
+    const response = await this.#send(request, token)
+    if (response.status !== 401 || this.#isRenewalFutile()) return response
+    const renewed = await this.#renewRefused(token)
+    if (renewed === undefined) return response
+    await response.body?.cancel()
+    const last = await this.#send(second, renewed)
+    if (last.status === 401) this.#futileAt = this.#platform.now()
+    return last
+  }) as Fetch
+
+  /** An API that has just refused a new token refuses every one: asking for more would use up the limit of the user's address. */
+  #isRenewalFutile(): boolean {
+    const elapsed = this.#platform.now() - this.#futileAt
+    return elapsed >= 0 && elapsed < FUTILE_PAUSE_MS
+  }
+
+  #send(request: Request, token: string): Promise<Response> {
+    request.headers.set('authorization', `Bearer ${token}`)
+    return this.#platform.fetch(request)
+  }
+
+  /** Another token than the one that was refused; undefined when the session has ended. */
+  async #renewRefused(token: string): Promise<string | undefined> {
+    try {
+      const session = this.#current()
+      return session.accessToken === token ? (await this.#renew(session)).accessToken : await this.getAccessToken()
+    } catch (error) {
+      if (BrowserAuthError.is(error, 'signed_out')) return undefined
+      throw error
+    }
+  }
+
+  /** Any door to a session; what the service asks a code for becomes a state. */
+  async #open(path: string, body: object, code?: string): Promise<LoginResult> {
+    const sentAt = this.#platform.now()
+    try {
+      const answer = await this.#service.post(path, { ...body, two_factor_code: code })
+      return await this.#begin(answer, sentAt)
+    } catch (error) {
+      if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
+      return { status: 'two_factor_required', submitCode: (code) => this.#open(path, body, code) }
+    }
+  }
+
+  async #register(body: object, code?: string): Promise<RegisterResult> {
+    const sentAt = this.#platform.now()
+    try {
+      const answer = await this.#service.post('/auth/register', { ...body, two_factor_code: code })
+      const { created, access, user } = answer as { created: boolean; access: string; user: BrowserUser }
+      if (access === 'pending') return { status: 'access_pending', user, created }
+      return { ...(await this.#begin(answer, sentAt)), created }
+    } catch (error) {
+      if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
+      return { status: 'two_factor_required', submitCode: (code) => this.#register(body, code) }
+    }
+  }
+
+  /** Takes the session of an answer for all tabs, in place of one that there was. */
+  async #begin(answer: unknown, sentAt: number): Promise<SignedIn> {
+    const session = readTokens(answer, sentAt)
+    if (!session) throw unreachable()
+    // In turn with refreshes: one of the session before could still write over this one.
+    const previous = await this.#inTurn(async () => {
+      const previous = this.#config.store.read()
+      this.#write(session)
+      return previous
+    })
+    if (previous) this.#endSession(previous).catch(() => {})
+    return { status: 'signed_in', user: session.user, organization: session.organization }
+  }
+
+  /** One refresh at a time, in this tab and across tabs. */
+  #renew(stale: Session): Promise<Session> {
+    this.#renewing ??= this.#inTurn(() => this.#refresh(stale)).finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #refresh(stale: Session): Promise<Session> {
+    for (let tries = 1; ; tries += 1) {
+      const session = this.#current()
+      // Another tab was first.
+      if (session.accessToken !== stale.accessToken && isFresh(session, this.#platform.now())) return session
+      const sentAt = this.#platform.now()
+      try {
+        const answer = await this.#service.post('/auth/refresh', { refresh_token: session.refreshToken }, { isUrgent: true })
+        return this.#replace(session, readTokens(answer, sentAt))
+      } catch (error) {
+        const isLast = tries === REFRESH_TRIES
+        // Another tab, or a login, has put something else in its place: what came back says nothing about that.
+        const isOvertaken = this.#config.store.read()?.refreshToken !== session.refreshToken
+        if (isOvertaken && !isLast) continue
+        if (!isOvertaken && this.#endsSession(error)) throw signedOut()
+        if (!BrowserAuthError.is(error, 'service_unreachable')) throw error
+        // The answer alone may have been lost: then the same token gets the same successor, but not for long.
+        if (isLast || !this.#platform.isOnline()) {
+          this.#setOffline(true)
+          throw error
+        }
+        await new Promise((resolve) => setTimeout(resolve, REFRESH_PAUSE_MS * tries))
+      }
+    }
+  }
+
+  /** The session after a refresh, unless it has been ended or exchanged for another meanwhile. */
+  #replace(session: Session, renewed: Session | undefined): Session {
+    if (!renewed) throw unreachable()
+    const current = this.#current()
+    const isOurs = [session.refreshToken, renewed.refreshToken].includes(current.refreshToken)
+    if (!isOurs) return current
+    this.#write(renewed)
+    return renewed
+  }
+
+  #endsSession(error: unknown): boolean {
+    const ends = BrowserAuthError.is(error) && endingStatuses.includes(error.status ?? 0) && error.code !== 'service_unreachable'
+    if (ends) this.#end('session_ended')
+    return ends
+  }
+
+  async #endSession({ refreshToken }: Session): Promise<void> {
+    await this.#service.post('/auth/logout', { refresh_token: refreshToken }, { keepalive: true })
+  }
+
+  async #endAllSessions(): Promise<void> {
+    const response = await this.fetch(`${this.#config.baseUrl}/auth/logout-all`, { method: 'POST' }).catch((error) => {
+      throw BrowserAuthError.is(error) ? error : unreachable()
+    })
+    if (!response.ok) throw await refusalOf(response)
+  }
+
+  #write(session: Session): void {
+    this.#config.store.write(session)
+    this.#offline = false
+    this.#tell(null)
+    this.#sync(null)
+  }
+
+  #end(reason: Reason): void {
+    if (!this.#config.store.read()) return
+    this.#config.store.clear()
+    this.#tell(reason)
+    this.#sync(reason)
+  }
+
+  /** The session of this moment, whichever tab it came from. Throws `signed_out`. */
+  #current(): Session {
+    const session = this.#sync(null)
+    if (!session) throw signedOut()
+    return session
+  }
+
+  /** Makes `state` say what the store holds. */
+  #sync(reason: Reason): Session | undefined {
+    const session = this.#config.store.read()
+    this.#show(
+      session
+        ? { status: 'signed_in', user: session.user, organization: session.organization, offline: this.#offline }
+        : { status: 'signed_out', reason: this.#state.status === 'signed_out' ? this.#state.reason : reason },
+    )
+    return session
+  }
+
+  #show(state: AuthState): void {
+    if (JSON.stringify(state) === JSON.stringify(this.#state)) return
+    this.#state = state
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(state)
+      } catch (error) {
+        // It is the page's, and must not turn a login that succeeded into a failed one.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
+
+  #setOffline(offline: boolean): void {
+    this.#offline = offline
+    this.#sync(null)
+  }
+
+  /** Tabs with a session each have nothing to take turns for. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { crossTab, store, name } = this.#config
+    return crossTab && store.isShared ? withTabLock(this.#platform, name, work) : work()
+  }
+
+  #listen(): void {
+    const { listen, openChannel } = this.#platform
+    this.#stops.push(
+      listen('online', () => this.#goOnline()),
+      listen('offline', () => this.#setOffline(true)),
+      // A page that was put to sleep has heard nothing.
+      listen('pageshow', () => void this.#sync(null)),
+    )
+    if (!this.#config.crossTab || !openChannel) return
+    this.#channel = openChannel(this.#config.name)
+    this.#channel.onmessage = ({ data }) => this.#hear(Object(data).reason)
+    this.#stops.push(() => {
+      this.#channel?.close()
+      this.#channel = undefined
+    })
+  }
+
+  /** An answer that was lost with the network can still be had again, for some seconds. */
+  #goOnline(): void {
+    const wasLost = this.#offline
+    this.#setOffline(false)
+    const session = this.#config.store.read()
+    if (wasLost && session && !isFresh(session, this.#platform.now())) this.#renew(session).catch(() => {})
+  }
+
+  /** `null` for what is neither logout nor the end of a session. */
+  #tell(reason: Reason): void {
+    this.#channel?.postMessage({ reason })
+  }
+
+  #hear(reason: Reason): void {
+    const { store } = this.#config
+    // That tab has reached the service.
+    if (reason === null) this.#offline = false
+    if (reason !== 'logout' || store.isShared) return void this.#sync(reason)
+    // A session of this tab alone.
+    const session = store.read()
+    if (!session) return
+    store.clear()
+    this.#sync('logout')
+    this.#endSession(session).catch(() => {})
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  return BrowserAuthError.is(error) && error.retryable
+}

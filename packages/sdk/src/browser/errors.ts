@@ -1,0 +1,79 @@
+/** What this package says by itself; every other code is the service's own word (docs/errors.md). */
+type OwnCode =
+  /** The service gave no answer of its own: offline, cut off, or something else answered in its place. */
+  | 'service_unreachable'
+  /** Nobody is signed in here, or no longer. */
+  | 'signed_out'
+  /** `fetch` was asked to send the token to an origin that is not this page's, the service's or one of `apiOrigins`. */
+  | 'origin_not_allowed'
+  /** What came back is not the answer to what this tab began: a foreign link, or one that was opened a second time. */
+  | 'sso_state_mismatch'
+  /** The provider did not log the user in, who may have cancelled. */
+  | 'sso_denied'
+  /** A third-party login ended with another error: the provider cannot be reached, or its answer is not valid. */
+  | 'sso_failed'
+  /** An option is missing or wrong. */
+  | 'config_invalid'
+
+/** `(string & {})` keeps the known codes in the editor's suggestions. */
+export type BrowserAuthErrorCode =
+  | OwnCode
+  | 'invalid_credentials'
+  | 'invalid_two_factor_code'
+  | 'account_locked'
+  | 'account_suspended'
+  | 'app_access_denied'
+  | 'rate_limited'
+  | 'user_exists'
+  | 'validation_failed'
+  | (string & {})
+
+export interface FieldError {
+  /** Where in the body, such as `password`. */
+  readonly path: string
+  readonly code: string
+  readonly message: string
+}
+
+interface Details {
+  readonly status?: number | undefined
+  readonly fields?: readonly FieldError[]
+  readonly requestId?: string
+  readonly retryAfterSec?: number
+}
+
+// In the registry of symbols, so that two copies of this package know each other's errors.
+const brand = Symbol.for('gatehouse.BrowserAuthError')
+
+/** The one error of this entry point. It never holds a token, a password or a code of a third-party login. */
+export class BrowserAuthError extends Error {
+  override readonly name = 'BrowserAuthError'
+  readonly code: BrowserAuthErrorCode
+  /** The HTTP status of the service's answer; undefined when it gave none. */
+  readonly status: number | undefined
+  /** What is wrong with which field; only with `validation_failed`. */
+  readonly fields: readonly FieldError[]
+  /** The service's id of the request, for its operators. */
+  readonly requestId: string | undefined
+  /** How long to wait before trying again, in seconds, when the service said so. */
+  readonly retryAfterSec: number | undefined
+  /** Whether the same call may succeed a little later. */
+  readonly retryable: boolean
+
+  constructor(code: BrowserAuthErrorCode, message: string, { status, fields = [], requestId, retryAfterSec }: Details = {}) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.fields = fields
+    this.requestId = requestId
+    this.retryAfterSec = retryAfterSec
+    this.retryable = code === 'service_unreachable' || status === 429 || (status ?? 0) >= 500
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  /** Like `instanceof`, but it also knows the errors of another copy of this package. */
+  static is(error: unknown, code?: BrowserAuthErrorCode): error is BrowserAuthError {
+    if (typeof error !== 'object' || error === null || !(brand in error)) return false
+    return code === undefined || (error as { code?: unknown }).code === code
+  }
+}

@@ -1,0 +1,7 @@
+export { type BrowserAuth, createBrowserAuth } from './browser-auth.ts'
+export { BrowserAuthError, type BrowserAuthErrorCode, type FieldError } from './errors.ts'
+export type { BrowserAuthOptions } from './options.ts'
+export type { TokenStorage } from './platform.ts'
+export type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn, TwoFactorRequired } from './results.ts'
+export type { BrowserOrganization, BrowserUser } from './session.ts'
+export type { BrowserSso, SsoResult, SsoStartOptions } from './sso.ts'

@@ -1,0 +1,62 @@
+import { BrowserAuthError } from './errors.ts'
+import type { Platform, TokenStorage } from './platform.ts'
+import { MemoryStore, type SessionStore, SharedStore } from './session-store.ts'
+
+export interface BrowserAuthOptions {
+  /** The address of the service, with or without `/api/v1`. */
+  readonly authUrl: string
+  readonly appCode: string
+  /**
+   * Where the tokens lie: `local` (default) in localStorage, for all tabs and until logout; `memory` in this tab until it is
+   * reloaded; or a storage of the app's own, which all tabs that use it must see alike. docs/browser.md weighs them.
+   */
+  readonly storage?: 'local' | 'memory' | TokenStorage
+  /** Whether tabs take turns in refreshing and tell each other of login and logout (default true). */
+  readonly crossTab?: boolean
+  /** Origins that `fetch` may send the token to, besides this page's and the service's. */
+  readonly apiOrigins?: readonly string[]
+}
+
+export interface BrowserConfig {
+  /** With `/api/v1`. */
+  readonly baseUrl: string
+  readonly appCode: string
+  /** Of the stored session, of the lock and of the channel between tabs. */
+  readonly name: string
+  readonly store: SessionStore
+  readonly crossTab: boolean
+  readonly tokenOrigins: ReadonlySet<string>
+}
+
+/** Throws `config_invalid`, naming the option. */
+export function readOptions(options: BrowserAuthOptions, { localStorage, location }: Platform): BrowserConfig {
+  const { authUrl, appCode, storage = 'local', crossTab = true, apiOrigins = [] } = options
+  const baseUrl = `${httpUrl('authUrl', authUrl).href.replace(/(\/api\/v1)?\/*$/, '')}/api/v1`
+  if (typeof appCode !== 'string' || !/^\S+$/.test(appCode)) throw invalid('appCode')
+  const name = `gatehouse:${appCode}@${baseUrl}`
+  const origins = [authUrl, ...apiOrigins].map((url) => httpUrl('apiOrigins', url).origin)
+  return {
+    baseUrl,
+    appCode,
+    name,
+    store: chooseStore(storage, localStorage, name),
+    crossTab,
+    tokenOrigins: new Set(location ? [...origins, location.origin] : origins),
+  }
+}
+
+function chooseStore(storage: BrowserAuthOptions['storage'], localStorage: TokenStorage | undefined, name: string): SessionStore {
+  if (typeof storage === 'object' && typeof storage?.getItem === 'function') return new SharedStore(storage, name)
+  if (storage !== 'local' && storage !== 'memory') throw invalid('storage')
+  // Where the user forbids storage, and on a server that renders pages, there is nothing but memory.
+  return storage === 'local' && localStorage ? new SharedStore(localStorage, name) : new MemoryStore()
+}
+
+function httpUrl(name: string, value: string): URL {
+  if (!/^https?:/.test(value) || !URL.canParse(value)) throw invalid(name)
+  return new URL(value)
+}
+
+function invalid(name: string): BrowserAuthError {
+  return new BrowserAuthError('config_invalid', `createBrowserAuth: ${name} is missing or invalid`)
+}

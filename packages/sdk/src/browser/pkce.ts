@@ -1,0 +1,17 @@
+import { encodeBase64url } from '../base64url.ts'
+import { BrowserAuthError } from './errors.ts'
+
+const toBase64url = (bytes: Uint8Array) => encodeBase64url(String.fromCharCode(...bytes))
+
+/** 256 random bits; as a PKCE verifier 43 characters (RFC 7636 section 4.1). */
+export function randomWord(): string {
+  return toBase64url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+/** The S256 challenge of a verifier (RFC 7636 section 4.2). */
+export async function challengeOf(verifier: string): Promise<string> {
+  // Browsers have it on https and on localhost only.
+  const { subtle } = crypto
+  if (!subtle) throw new BrowserAuthError('config_invalid', 'Third-party login needs https')
+  return toBase64url(new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
+}

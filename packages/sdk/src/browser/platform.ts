@@ -1,0 +1,78 @@
+/** The platform's own `fetch`, in whatever types the app has of it. */
+export type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : never
+
+/** The part of `Storage` that is used. */
+export interface TokenStorage {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+  removeItem(key: string): void
+}
+
+export interface Channel {
+  postMessage(message: unknown): void
+  close(): void
+  onmessage: ((event: { data: unknown }) => void) | null
+}
+
+interface Locks {
+  request<Result>(name: string, options: { signal: AbortSignal }, work: () => Promise<Result>): Promise<Result>
+}
+
+/**
+ * What is used of the browser, each part as far as there is one: a server that renders pages has none of them. In types of our
+ * own, since those of the DOM would reach every file of the package.
+ */
+export interface Platform {
+  readonly fetch: Fetch
+  readonly now: () => number
+  readonly localStorage: TokenStorage | undefined
+  readonly sessionStorage: TokenStorage | undefined
+  readonly location: { readonly href: string; readonly origin: string; assign(url: string): void } | undefined
+  readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void } | undefined
+  readonly locks: Locks | undefined
+  readonly openChannel: ((name: string) => Channel) | undefined
+  /** False when the device has no network at all. */
+  readonly isOnline: () => boolean
+  readonly listen: (name: string, listener: () => void) => () => void
+}
+
+type Globals = Partial<Pick<Platform, 'localStorage' | 'sessionStorage' | 'location' | 'history'>> & {
+  navigator?: { locks?: Locks; onLine?: boolean }
+  addEventListener?(name: string, listener: () => void): void
+  removeEventListener?(name: string, listener: () => void): void
+}
+
+export function browserPlatform(): Platform {
+  const globals = globalThis as unknown as Globals
+  // Node has some of the parts too, and must not share them between those whom it renders pages for.
+  const isBrowser = globals.location !== undefined
+  return {
+    // Not as a method of this object, which browsers refuse.
+    fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
+    // Looked up at each call, so that a test that puts another clock in its place moves this one too.
+    now: () => Date.now(),
+    localStorage: isBrowser ? allowed(() => globals.localStorage) : undefined,
+    sessionStorage: isBrowser ? allowed(() => globals.sessionStorage) : undefined,
+    location: globals.location,
+    history: globals.history,
+    locks: isBrowser ? globals.navigator?.locks : undefined,
+    openChannel:
+      isBrowser && typeof BroadcastChannel === 'function'
+        ? (name) => new BroadcastChannel(name) as unknown as Channel
+        : undefined,
+    isOnline: () => globals.navigator?.onLine !== false,
+    listen(name, listener) {
+      globals.addEventListener?.(name, listener)
+      return () => globals.removeEventListener?.(name, listener)
+    },
+  }
+}
+
+/** Reading the property alone throws where the user has forbidden storage. */
+function allowed<Value>(read: () => Value): Value | undefined {
+  try {
+    return read() ?? undefined
+  } catch {
+    return undefined
+  }
+}

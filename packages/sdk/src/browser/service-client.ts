@@ -1,0 +1,88 @@
+import { BrowserAuthError } from './errors.ts'
+import type { Fetch } from './platform.ts'
+
+/** A refresh that is given up must be tried again within the leeway of the service, which is ten seconds. */
+const TIMEOUT_MS = 4_000
+/** Of a login: it waits for a hash, and nothing is lost by it. */
+const LONG_TIMEOUT_MS = 15_000
+
+export interface PostOptions {
+  readonly token?: string
+  /** The answer has to come before a leeway ends. */
+  readonly isUrgent?: boolean
+  /** The page may be left at once. */
+  readonly keepalive?: boolean
+}
+
+/** Speaks to the service and tells its refusals from whatever else may answer on the way there. */
+export class ServiceClient {
+  readonly #fetch: Fetch
+  readonly #baseUrl: string
+
+  /** `baseUrl`: with `/api/v1`. */
+  constructor(fetch: Fetch, baseUrl: string) {
+    this.#fetch = fetch
+    this.#baseUrl = baseUrl
+  }
+
+  /** The body of the answer. Throws `BrowserAuthError`: the service's refusal by its code, or `service_unreachable`. */
+  async post(path: string, body: object, { token, isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
+    let response: Response
+    let text: string
+    try {
+      // Called without an object: browsers refuse their fetch as a method of another.
+      const fetch = this.#fetch
+      response = await fetch(this.#baseUrl + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+        body: JSON.stringify(body),
+        // No cookie belongs to any of this, and a redirect would carry passwords and tokens elsewhere.
+        credentials: 'omit',
+        redirect: 'error',
+        cache: 'no-store',
+        keepalive: keepalive ?? false,
+        signal: AbortSignal.timeout(isUrgent ? TIMEOUT_MS : LONG_TIMEOUT_MS),
+      })
+      text = await response.text()
+    } catch {
+      throw unreachable()
+    }
+    if (response.status === 204) return undefined
+    const answer = parseObject(text)
+    if (response.ok && answer) return answer
+    throw readRefusal(response, answer)
+  }
+}
+
+export function unreachable(status?: number): BrowserAuthError {
+  return new BrowserAuthError('service_unreachable', 'The login service cannot be reached', { status })
+}
+
+/** The error that an answer of the service stands for. */
+export async function refusalOf(response: Response): Promise<BrowserAuthError> {
+  return readRefusal(response, parseObject(await response.text().catch(() => '')))
+}
+
+function readRefusal({ status, headers }: Response, answer: Record<string, unknown> | undefined): BrowserAuthError {
+  // Contract 4.5 step 6; thrown as far as to the caller, who makes a state of it.
+  if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A second factor is required', { status })
+  const { code, title, detail, errors, request_id } = answer ?? {}
+  // A proxy or the login page of a network answers with a status too.
+  if (typeof code !== 'string') return unreachable(status)
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
+  return new BrowserAuthError(code, String(detail ?? title ?? code), {
+    status,
+    ...(Array.isArray(errors) && { fields: errors }),
+    ...(typeof request_id === 'string' && { requestId: request_id }),
+    ...(Number.isFinite(retryAfter) && { retryAfterSec: retryAfter }),
+  })
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

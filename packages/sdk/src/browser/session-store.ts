@@ -1,0 +1,68 @@
+import type { TokenStorage } from './platform.ts'
+import { parseSession, type Session } from './session.ts'
+
+/** Where the session lies. What is read is the truth of this moment: another tab may have written it. */
+export interface SessionStore {
+  /** Whether other tabs read and write the same one. */
+  readonly isShared: boolean
+  read(): Session | undefined
+  write(session: Session): void
+  clear(): void
+}
+
+/** In this tab alone, until it is closed or reloaded. */
+export class MemoryStore implements SessionStore {
+  readonly isShared = false
+  #session: Session | undefined
+
+  read(): Session | undefined {
+    return this.#session
+  }
+
+  write(session: Session): void {
+    this.#session = session
+  }
+
+  clear(): void {
+    this.#session = undefined
+  }
+}
+
+/** In a storage that all tabs of the origin see. */
+export class SharedStore implements SessionStore {
+  readonly isShared = true
+  readonly #storage: TokenStorage
+  readonly #key: string
+  /** What the storage would not take (it is full): a rotated refresh token that is lost would end the session. */
+  #unsaved: Session | undefined
+  /** Parsing the same text again would give another object, and with it another state to those who subscribe. */
+  #last: { text: string; session: Session | undefined } | undefined
+
+  constructor(storage: TokenStorage, key: string) {
+    this.#storage = storage
+    this.#key = key
+  }
+
+  read(): Session | undefined {
+    if (this.#unsaved) return this.#unsaved
+    const text = this.#storage.getItem(this.#key)
+    if (text === null) return undefined
+    if (this.#last?.text !== text) this.#last = { text, session: parseSession(text) }
+    return this.#last.session
+  }
+
+  write(session: Session): void {
+    try {
+      this.#storage.setItem(this.#key, JSON.stringify(session))
+      this.#unsaved = undefined
+    } catch {
+      this.#storage.removeItem(this.#key)
+      this.#unsaved = session
+    }
+  }
+
+  clear(): void {
+    this.#unsaved = undefined
+    this.#storage.removeItem(this.#key)
+  }
+}

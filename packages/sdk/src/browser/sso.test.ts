@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { BrowserAuthError } from './errors.ts'
+import { challengeOf } from './pkce.ts'
+import { type Answering, buildAuth, buildPlatform, refusal, startPeer, tokensOf } from './test-platform.ts'
+
+const errorCodeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'none',
+    (error: unknown) => (BrowserAuthError.is(error) ? error.code : String(error)),
+  )
+
+/** A tab that is at the provider's; `back` is where the provider sends it. */
+async function begin(
+  answer: Answering = () => tokensOf(1),
+  options: Parameters<ReturnType<typeof buildAuth>['sso']['start']>[1] = {},
+) {
+  const service = await startPeer(answer)
+  const platform = buildPlatform()
+  const auth = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
+  await auth.sso.start('google', options)
+  const started = new URL(platform.assigned[0]!)
+  const back = (query: string) =>
+    `${started.searchParams.get('redirect_url')}?${query}&state=${started.searchParams.get('state')}`
+  return { service, platform, auth, started, back }
+}
+
+test('the challenge is that of RFC 7636, appendix B', async () => {
+  expect(await challengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')).toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
+})
+
+test('the user is sent to the service with app, way back, challenge and state, all of this tab', async () => {
+  const { service, started, platform } = await begin()
+  expect(started.href.split('?')[0]).toBe(`${service.url}/api/v1/auth/sso/google/start`)
+  expect(Object.fromEntries(started.searchParams)).toEqual({
+    app_code: 'notes',
+    redirect_url: 'https://app.example/start',
+    code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    state: expect.stringMatching(/^[\w-]{43}$/),
+  })
+  const again = await begin()
+  expect(again.started.searchParams.get('state')).not.toBe(started.searchParams.get('state'))
+  expect(platform.localStorage).toMatchObject({ items: new Map() })
+})
+
+test('the way back ends in a session; the verifier fits the challenge, and the address is clean', async () => {
+  const { service, auth, platform, started, back } = await begin(undefined, { redirectUrl: '/cb?keep=1', returnTo: '/notes/7' })
+  expect(started.searchParams.get('redirect_url')).toBe('https://app.example/cb?keep=1')
+  platform.visit(back('').replace('?&', `&code=c-1&`))
+  expect(await auth.sso.finish()).toMatchObject({ status: 'signed_in', returnTo: 'https://app.example/notes/7' })
+  const { code, code_verifier } = service.seen[0]!.body
+  expect(code).toBe('c-1')
+  expect(createHash('sha256').update(code_verifier).digest('base64url')).toBe(started.searchParams.get('code_challenge'))
+  expect(platform.location!.href).toBe('https://app.example/cb?keep=1')
+  expect(auth.state.status).toBe('signed_in')
+})
+
+test('a page that is no way back is none', async () => {
+  const { auth } = await begin()
+  expect(await auth.sso.finish()).toBeUndefined()
+  expect(await auth.sso.finish('https://app.example/?code=c-1')).toBeUndefined()
+  expect(await auth.sso.finish('nowhere')).toBeUndefined()
+})
+
+test('a state that this tab did not give is refused before anything is sent', async () => {
+  const { service, auth, back } = await begin()
+  const forged = 'https://app.example/start?code=c-1&state=forged'
+  expect(await errorCodeOf(auth.sso.finish(forged))).toBe('sso_state_mismatch')
+  expect(service.seen).toEqual([])
+  expect(await auth.sso.finish(back('code=c-1'))).toMatchObject({ status: 'signed_in' })
+})
+
+test('a code is exchanged once: asked twice at once it is the same login, after a reload it is refused', async () => {
+  const { service, auth, platform, back } = await begin()
+  const [first, second] = await Promise.all([auth.sso.finish(back('code=c-1')), auth.sso.finish(back('code=c-1'))])
+  expect(first).toBe(second)
+  expect(await auth.sso.finish(back('code=c-1'))).toBe(first)
+  expect(service.seen.length).toBe(1)
+  const reloaded = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
+  expect(await errorCodeOf(reloaded.sso.finish(back('code=c-1')))).toBe('sso_state_mismatch')
+  expect(service.seen.length).toBe(1)
+})
+
+test('an exchange that found no service can be made again; one that was refused cannot', async () => {
+  const { service, auth, back } = await begin((_, count) => (count === 1 ? 'cut' : refusal(400, 'invalid_token')))
+  expect(await errorCodeOf(auth.sso.finish(back('code=c-1')))).toBe('service_unreachable')
+  expect(await errorCodeOf(auth.sso.finish(back('code=c-1')))).toBe('invalid_token')
+  expect(await errorCodeOf(auth.sso.finish(back('code=c-1')))).toBe('invalid_token')
+  expect(service.seen.length).toBe(2)
+})
+
+test('two-factor is a state here too', async () => {
+  const { service, auth, back } = await begin(({ body }) =>
+    body.two_factor_code ? tokensOf(1) : { status: 401, body: { requires_2fa: true } },
+  )
+  const result = await auth.sso.finish(back('code=c-1'))
+  if (result?.status !== 'two_factor_required') throw new Error(result?.status)
+  expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in' })
+  expect(service.seen[1]!.body).toEqual({ ...service.seen[0]!.body, two_factor_code: '123456' })
+})
+
+test.each([
+  ['access_denied', 'sso_denied'],
+  ['temporarily_unavailable', 'sso_failed'],
+])('a provider that answers %s ends the login with %s, and nothing is exchanged', async (error, code) => {
+  const { service, auth, platform, back } = await begin()
+  platform.visit(back(`error=${error}&error_description=no&code=c-1`))
+  expect(await errorCodeOf(auth.sso.finish())).toBe(code)
+  expect(service.seen).toEqual([])
+  expect(platform.location!.href).toBe('https://app.example/start')
+})
+
+test.each([
+  ['redirectUrl', 'https://evil.example/'],
+  ['redirectUrl', '//evil.example/'],
+  ['returnTo', 'https://app.example.evil/'],
+  ['returnTo', 'javascript:alert(1)'],
+  ['returnTo', '\\\\evil.example'],
+])('%s %s leads away and is refused', async (name, url) => {
+  const { auth, platform } = await begin()
+  expect(await errorCodeOf(auth.sso.start('google', { [name]: url }))).toBe('config_invalid')
+  expect(platform.assigned.length).toBe(1)
+})
+
+test('a provider of any name stays one segment of the path', async () => {
+  const { auth, platform, service } = await begin()
+  await auth.sso.start('../admin?x=', {})
+  expect(platform.assigned[1]).toMatch(`${service.url}/api/v1/auth/sso/..%2Fadmin%3Fx%3D/start?`)
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { Platform } from './platform.ts'
+import { withTabLock } from './tab-lock.ts'
+import { later } from './test-platform.ts'
+
+const { locks } = (globalThis.navigator ?? {}) as unknown as Partial<Platform>
+const hasLocks = locks !== undefined
+
+test('without locks in the browser the work is done all the same', async () => {
+  expect(await withTabLock({ locks: undefined }, 'none', async () => 'done')).toBe('done')
+})
+
+test.skipIf(!hasLocks)('two of one name take turns', async () => {
+  const order: string[] = []
+  const work = (name: string) => async () => {
+    order.push(`${name} begins`)
+    await new Promise((resolve) => setImmediate(resolve))
+    order.push(`${name} ends`)
+  }
+  await Promise.all([withTabLock({ locks }, 'turns', work('a')), withTabLock({ locks }, 'turns', work('b'))])
+  expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+})
+
+test.skipIf(!hasLocks)('a tab that holds on stops nobody', async () => {
+  const work = later()
+  const held = withTabLock({ locks }, 'held', () => work.promise)
+  expect(await withTabLock({ locks }, 'held', async () => 'done', 1)).toBe('done')
+  work.resolve()
+  await held
+})
+
+test.skipIf(!hasLocks)('work that fails is not done a second time', async () => {
+  let runs = 0
+  const work = async () => {
+    runs += 1
+    throw new Error('no')
+  }
+  await expect(withTabLock({ locks }, 'fails', work)).rejects.toThrow('no')
+  expect(runs).toBe(1)
+})
+
+test('a browser that refuses locks altogether stops nobody', async () => {
+  const refusing = { request: () => Promise.reject(new Error('SecurityError')) } as never
+  expect(await withTabLock({ locks: refusing }, 'refused', async () => 'done')).toBe('done')
+})

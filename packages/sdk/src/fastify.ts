@@ -1,0 +1,69 @@
+import type { Auth } from './auth.ts'
+import { AuthError } from './errors.ts'
+import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import type { Principal } from './principal.ts'
+import { setAuth } from './request-auth.ts'
+
+export type { Requirements } from './guard.ts'
+export { getAuth } from './request-auth.ts'
+
+/** The part of Fastify's request that a guard reads; Fastify itself is not needed, nor are its types. */
+export interface GuardRequest {
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  readonly raw: { readonly rawHeaders?: readonly string[] }
+}
+
+/** The part of Fastify's reply that a guard answers with. */
+export interface GuardReply {
+  getHeader(name: string): unknown
+  code(status: number): unknown
+  headers(values: Record<string, string>): unknown
+  send(payload: string): unknown
+}
+
+export type FastifyGuard = (request: GuardRequest, reply: GuardReply) => Promise<unknown>
+
+/**
+ * A hook, for all routes (`app.addHook('onRequest', requireAuth(auth))`) or for one (its option `onRequest`): as `onRequest` it
+ * refuses before the body is read, and it works as `preHandler` too. Lets a request through when its bearer token is good and the
+ * user may do what is asked; `getAuth(request)` gives the principal. Answers 401 or 403 otherwise, in the service's error
+ * shape. It verifies by itself, so it needs no hook before it, and believes none.
+ */
+export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): FastifyGuard {
+  return guardWith(admitAuthorized(auth, requirements))
+}
+
+/** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
+export function optionalAuth<Name extends string>(auth: Auth<Name>): FastifyGuard {
+  return guardWith(admitAnyone(auth))
+}
+
+/**
+ * Answers `getAuth(request).assert(…)` that failed in a handler with 403 in the service's error shape, and hands every other error
+ * on: `app.setErrorHandler(authErrorHandler)`. Without it Fastify answers 403 as well, in its own shape.
+ */
+export function authErrorHandler(error: unknown, request: GuardRequest, reply: GuardReply): void {
+  if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
+  refuse(error, request, reply)
+}
+
+function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): FastifyGuard {
+  return async (request, reply) => {
+    try {
+      setAuth(request, await admit({ headers: request.headers, rawHeaders: request.raw.rawHeaders }))
+      return undefined
+    } catch (error) {
+      return refuse(error, request, reply)
+    }
+  }
+}
+
+function refuse(error: unknown, request: GuardRequest, reply: GuardReply): GuardReply {
+  const refusal = refusalFor(error, reply.getHeader('X-Request-Id'), request.headers['x-request-id'])
+  if (refusal === undefined) throw error
+  reply.code(refusal.status)
+  reply.headers({ ...refusal.headers, 'content-type': 'application/json; charset=utf-8' })
+  // As text: a response schema of the route, made for other bodies, would leave members out.
+  reply.send(JSON.stringify(refusal.body))
+  return reply
+}

@@ -1,0 +1,236 @@
+import { request as sendRequest } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AuthErrorCode, createAuth, type Principal } from './index.ts'
+import type { Requirements } from './koa.ts'
+import { type Route, stands } from './test-servers.ts'
+import { CLAIMS, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
+
+// What every guard guarantees, asked of each framework over a socket.
+
+const auth = createAuth({
+  appCode: 'billing',
+  secret: SECRET,
+  issuer: 'gatehouse',
+  now: () => NOW * 1000,
+  revocation: {
+    mode: 'custom',
+    isCurrent: ({ tv, uid }) => {
+      if (uid === 'unknown') throw new Error('no database')
+      return tv >= 3
+    },
+  },
+})
+
+let reached: string[] = []
+const show = (principal: Principal | undefined) => {
+  reached.push(principal?.userId ?? 'nobody')
+  return { user: principal?.userId ?? null }
+}
+const requirements: [Requirements, 200 | 403][] = [
+  [{ permissions: ['invoices:read'] }, 200],
+  [{ permissions: ['invoices:read', 'invoices:void'] }, 403],
+  [{ permissions: [] }, 200],
+  [{ anyOf: ['invoices:read', 'invoices:void'] }, 200],
+  [{ anyOf: ['invoices:void'] }, 403],
+  [{ anyOf: [] }, 403],
+  [{ role: 'base_user' }, 200],
+  [{ role: 'base' }, 403],
+  [{ org: 'required' }, 403],
+  [{ permissions: ['invoices:read'], role: 'clerk' }, 403],
+]
+const broken = new Error('the handler broke')
+const routes: Route[] = [
+  { path: '/required', guard: 'required', handle: show },
+  { path: '/optional', guard: 'optional', handle: show },
+  { path: '/forgotten', handle: (principal) => show({ ...principal, userId: principal.userId }) },
+  { path: '/org', guard: 'required', requirements: { org: 'required' }, handle: show },
+  { path: '/answers-with-id', guard: 'required', requestId: 'ours', handle: show },
+  { path: '/asserts', guard: 'required', handle: (principal) => principal.assert('invoices:void') },
+  {
+    path: '/breaks',
+    guard: 'required',
+    handle: () => {
+      throw broken
+    },
+  },
+  { path: '/other-token', guard: 'required', handle: () => auth.verify(signToken({ exp: 1 })) },
+  ...requirements.map(([asked], index): Route => ({ path: `/r${index}`, guard: 'required', requirements: asked, handle: show })),
+]
+
+const good = signToken()
+const forbidden = {
+  status: 403,
+  code: 'permission_denied',
+  title: 'Permission denied',
+  detail: 'The user may not do this.',
+}
+
+describe.each(Object.entries(stands))('%s', (_, { serve }) => {
+  let port: number
+  let failures: unknown[]
+  beforeAll(async () => {
+    failures = []
+    const server = await serve(auth, routes, failures)
+    port = server.port
+    return server.close
+  })
+
+  async function ask(path: string, token?: string, headers: Record<string, string> = {}, method = 'GET') {
+    reached = []
+    failures.length = 0
+    const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { ...authorization, ...headers } })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: text.startsWith('{') ? JSON.parse(text) : text }
+  }
+
+  /** With headers that `fetch` would join or refuse; gives the status. */
+  function askWith(path: string, headers: readonly string[]): Promise<number | undefined> {
+    reached = []
+    return new Promise((resolve, reject) => {
+      const sent = sendRequest(
+        { port, path, headers: ['Host', 'x', 'Connection', 'close', ...headers], agent: false },
+        (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        },
+      )
+      sent.on('error', reject).end()
+    })
+  }
+
+  test('a good token reaches the handler with its principal', async () => {
+    expect(await ask('/required', good)).toMatchObject({ status: 200, body: { user: CLAIMS.uid } })
+    expect(reached).toEqual([CLAIMS.uid])
+  })
+
+  test('the scheme is read in any case', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'Bearer  '])
+      expect((await ask('/required', undefined, { authorization: `${scheme} ${good}` })).status).toBe(200)
+  })
+
+  test('without a token the answer is 401 in the error shape of the service, with a challenge that names no error', async () => {
+    const answer = await ask('/required', undefined, { 'x-request-id': 'r-1' })
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse"')
+    expect(answer.body).toEqual({
+      status: 401,
+      code: 'token_missing',
+      title: 'Access token is missing',
+      detail: 'No access token was sent.',
+      request_id: 'r-1',
+    })
+    expect([reached, failures]).toEqual([[], []])
+  })
+
+  test.each([
+    ['another scheme', 'Basic YTpi'],
+    ['a token without a scheme', good],
+    ['a scheme without a token', 'Bearer'],
+  ])('%s counts as no token', async (_, authorization) => {
+    expect(await ask('/required', undefined, { authorization })).toMatchObject({ status: 401, body: { code: 'token_missing' } })
+    expect(await ask('/optional', undefined, { authorization })).toMatchObject({ status: 200, body: { user: null } })
+  })
+
+  test.each([
+    ['an expired token', signToken({ exp: NOW - 5 }), 'token_expired'],
+    ['a revoked token', signToken({ tv: 2 }), 'token_revoked'],
+    ['a forged token', signToken({}, {}, PREVIOUS_SECRET), 'token_invalid'],
+    ['the token of another app', signToken({ aud: 'shop', app_code: 'shop' }), 'token_invalid'],
+    ['a token that is none', 'x', 'token_invalid'],
+    ['a token that is too long', 'x'.repeat(8193), 'token_invalid'],
+    ['two tokens', `${good}, Bearer ${good}`, 'token_invalid'],
+  ])(
+    '%s is answered with 401, where a token is optional too, and with nothing meant for the developer',
+    async (_, token, code) => {
+      for (const path of ['/required', '/optional']) {
+        const answer = await ask(path, token)
+        expect(answer.status).toBe(401)
+        expect(answer.body).toEqual({ status: 401, code, title: expect.any(String), detail: expect.any(String) })
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="invalid_token"')
+        expect(answer.text).not.toMatch(/JWT_|SERVICE_APP|billing|hint/)
+        expect([reached, failures]).toEqual([[], []])
+      }
+    },
+  )
+
+  test.each([
+    ['a good token first', ['Authorization', `Bearer ${good}`, 'Authorization', `Bearer ${signToken({ uid: 'other' })}`]],
+    ['a good token last', ['Authorization', 'Basic YTpi', 'authorization', `Bearer ${good}`]],
+    ['one token twice', ['Authorization', `Bearer ${good}`, 'AUTHORIZATION', `Bearer ${good}`]],
+  ])('two Authorization headers are refused: %s', async (_, headers) => {
+    expect(await askWith('/required', headers)).toBe(401)
+    expect(reached).toEqual([])
+  })
+
+  test.each(requirements.map(([asked, status], index) => ({ asked, status, path: `/r${index}` })))(
+    'asking for $asked answers $status',
+    async ({ status, path }) => {
+      const answer = await ask(path, good)
+      expect(answer.status).toBe(status)
+      if (status === 200) return
+      expect(answer.body).toEqual(forbidden)
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="insufficient_scope"')
+      expect([reached, failures]).toEqual([[], []])
+    },
+  )
+
+  test('a token that speaks for an organization passes where one is required', async () => {
+    expect((await ask('/org', signToken({ org_id: 'o-1', org_slug: 'acme' }))).status).toBe(200)
+  })
+
+  test('an optional token gives the principal when there is one', async () => {
+    expect((await ask('/optional', good)).body).toEqual({ user: CLAIMS.uid })
+    expect((await ask('/optional')).body).toEqual({ user: null })
+  })
+
+  test('while the app cannot tell what was revoked, the answer is 503 with Retry-After', async () => {
+    const answer = await ask('/required', signToken({ uid: 'unknown' }))
+    expect(answer).toMatchObject({ status: 503, body: { status: 503, code: 'unavailable' } })
+    expect(answer.headers.get('retry-after')).toBe('1')
+  })
+
+  test('a handler without a guard before it fails, and answers nobody', async () => {
+    const answer = await ask('/forgotten', good)
+    expect(answer.status).toBe(500)
+    expect(reached).toEqual([])
+    expect(failures).toHaveLength(1)
+  })
+
+  test('an assertion that fails in the handler is answered with 403 in the same shape', async () => {
+    const answer = await ask('/asserts', good)
+    expect(answer).toMatchObject({ status: 403, body: forbidden })
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="insufficient_scope"')
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  })
+
+  test('an error of the handler reaches the app as it was thrown', async () => {
+    expect((await ask('/breaks', good)).status).toBe(500)
+    expect(failures).toEqual([broken])
+  })
+
+  test('an error about another token is left to the app', async () => {
+    const answer = await ask('/other-token', good)
+    expect(answer.text).not.toContain('token_expired')
+    expect(failures).toEqual([expect.objectContaining({ code: 'TOKEN_EXPIRED' satisfies AuthErrorCode })])
+  })
+
+  test('HEAD is guarded like GET, and answered without a body', async () => {
+    expect(await ask('/required', undefined, {}, 'HEAD')).toMatchObject({ status: 401, text: '' })
+    expect(reached).toEqual([])
+    expect(await ask('/required', good, {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
+  })
+
+  test('the request id that the app answers with wins over the one that was sent', async () => {
+    const answer = await ask('/answers-with-id', undefined, { 'x-request-id': 'theirs' })
+    expect(answer.body).toMatchObject({ request_id: 'ours' })
+    expect(answer.headers.get('x-request-id')).toBe('ours')
+  })
+
+  test('a request id that is not one is not given back', async () => {
+    expect((await ask('/required', undefined, { 'x-request-id': '<script>' })).body).not.toHaveProperty('request_id')
+  })
+})
+
+afterAll(() => auth.close())

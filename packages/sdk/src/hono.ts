@@ -1,0 +1,58 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Auth } from './auth.ts'
+import { AuthError } from './errors.ts'
+import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import type { Principal } from './principal.ts'
+
+export type { Requirements } from './guard.ts'
+
+/** The environment behind `requireAuth`, where Hono does not infer it: `new Hono<AuthEnv<BillingPermission>>()`. */
+export interface AuthEnv<Name extends string = string> {
+  Variables: { auth: Principal<Name> }
+}
+
+/** The environment behind `optionalAuth`. */
+export interface OptionalAuthEnv<Name extends string = string> {
+  Variables: { auth: Principal<Name> | undefined }
+}
+
+/**
+ * Lets a request through when its bearer token is good and the user may do what is asked, with the principal in `c.var.auth`.
+ * Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no middleware before it,
+ * and believes none.
+ */
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>> = {},
+): MiddlewareHandler<AuthEnv<Name>> {
+  return guardWith(admitAuthorized(auth, requirements))
+}
+
+/** Lets a request without a bearer token through, without `c.var.auth`; a bad token is answered with 401. */
+export function optionalAuth<Name extends string>(auth: Auth<Name>): MiddlewareHandler<OptionalAuthEnv<Name>> {
+  return guardWith(admitAnyone(auth))
+}
+
+type Admit<Found> = (request: IncomingRequest) => Promise<Found>
+
+function guardWith<Found>(admit: Admit<Found>): MiddlewareHandler<{ Variables: { auth: Found } }> {
+  return async (context, next) => {
+    try {
+      context.set('auth', await admit(context.req.raw))
+    } catch (error) {
+      return refuse(context, error)
+    }
+    await next()
+    // From `c.var.auth.assert(…)` in a handler, unless the app's own `onError` has answered it.
+    if (AuthError.is(context.error, 'PERMISSION_DENIED') && context.res.status === 500)
+      context.res = refuse(context, context.error)
+  }
+}
+
+function refuse(context: Context, error: unknown): Response {
+  const refusal = refusalFor(error, context.res.headers.get('X-Request-Id'), context.req.header('X-Request-Id'))
+  if (refusal === undefined) throw error
+  const { status, headers, body } = refusal
+  const type = { 'content-type': 'application/json; charset=utf-8' }
+  return new Response(JSON.stringify(body), { status, headers: { ...headers, ...type } })
+}

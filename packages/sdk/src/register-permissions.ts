@@ -1,0 +1,96 @@
+import { callPatiently, type Timer, unref } from './call-service.ts'
+import type { Config, RegistrationCounts } from './config.ts'
+import { type AuthError, configInvalid } from './errors.ts'
+
+/** The platform's own `AbortSignal`, in whatever types the app has of it. */
+type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } } ? Known : { readonly aborted: boolean }
+
+/** How the permissions of the manifest are registered at the service; contract 4.6 and docs/permissions.md say what it does. */
+export interface RegistrationOptions {
+  /**
+   * `background` (default): goes on trying while the service is away, 1 to 60 s apart, and neither throws nor keeps the process alive.
+   * `require`: `ready` rejects within 5 s when the service does not take them.
+   */
+  readonly mode?: 'background' | 'require'
+  /** When more permissions would be pruned, nothing is done and `ready` rejects with `PRUNE_LIMIT`. */
+  readonly maxPrune?: number
+  /** Grows with each release: a list with a lower one than the newest seen prunes nothing. */
+  readonly revision?: number
+  /** Ends the registration; `ready` then rejects with its reason. */
+  readonly signal?: Signal
+}
+
+export interface Registration {
+  /**
+   * Resolves when the service has taken the permissions. Rejects with an `AuthError` when it refuses them; in `background` nobody
+   * need listen. While it is waited for, it keeps the process alive.
+   */
+  readonly ready: Promise<RegistrationCounts>
+}
+
+/** The whole time of `require`, in milliseconds: a little less than the 5 s that it promises. */
+const REQUIRE_MS = 4_500
+
+export interface RunningRegistration extends Registration {
+  readonly state: 'off' | 'pending' | 'registered' | 'rejected'
+}
+
+/** Begins at once, and goes on until the service has answered or `signal` or `auth.close()` ends it. */
+export function startRegistration(config: Config, options: RegistrationOptions): RunningRegistration {
+  const { mode, signal } = options
+  const { tell, closing } = config
+  const ended = AbortSignal.any([closing.signal, signal ?? closing.signal])
+  let state: RunningRegistration['state'] = 'pending'
+  let isAwaited = false
+  let wait: Timer | undefined
+  let toldReason: string | undefined
+
+  const onWait = (error: AuthError, retryInMs: number, timer: Timer) => {
+    wait = isAwaited ? timer : unref(timer)
+    const reason = error.hint!
+    if (reason !== toldReason) tell({ type: 'registration.delayed', reason, retryInMs })
+    toldReason = reason
+  }
+  const register = async () => {
+    try {
+      const request = { path: '/admin/permissions/register', ...requestOf(config, options), signal: ended }
+      const withinMs = mode === 'require' ? REQUIRE_MS : undefined
+      const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(config, request, {
+        withinMs,
+        onWait,
+      })
+      const counts = { created, updated, pruned, unchanged }
+      state = 'registered'
+      tell({ type: 'registration.registered', ...counts })
+      return counts
+    } catch (error) {
+      state = ended.aborted ? 'off' : 'rejected'
+      if (!ended.aborted) tell({ type: 'registration.rejected', error: error as AuthError })
+      throw error
+    }
+  }
+  const ready = register()
+  // Nobody need listen; whoever requires it hears of it in any case.
+  if (mode !== 'require') ready.catch(() => {})
+
+  return {
+    get state() {
+      return state
+    },
+    get ready() {
+      isAwaited = true
+      wait?.ref?.()
+      return ready
+    },
+  }
+}
+
+function requestOf({ permissions: manifest, serviceToken }: Config, { maxPrune, revision }: RegistrationOptions) {
+  if (!manifest || !serviceToken)
+    throw configInvalid('registerPermissions needs permissions and SERVICE_ACCOUNT_TOKEN (serviceToken)')
+  const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
+    const [resource, action] = code.split(':')
+    return { code, name, resource, action }
+  })
+  return { token: serviceToken, body: { service: manifest.service, permissions, revision, max_prune: maxPrune } }
+}

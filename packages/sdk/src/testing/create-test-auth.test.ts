@@ -1,0 +1,295 @@
+import { networkInterfaces } from 'node:os'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Auth, createAuth, definePermissions } from '../index.ts'
+import { requireAuth } from '../koa.ts'
+import { createTestAuth, type TestAuth, type TestAuthOptions } from './index.ts'
+
+const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })
+
+function buildTestAuth<Name extends string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
+  const testAuth = createTestAuth(options)
+  onTestFinished(() => testAuth.close())
+  return testAuth
+}
+
+/** What an app under test makes in another process: all from the environment, with the clock of the machine. */
+function buildFromEnvironment(env: object): Auth {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  const auth = createAuth()
+  onTestFinished(() => auth.close())
+  return auth
+}
+
+async function codeOf(auth: Auth, token: string): Promise<string> {
+  const result = await auth.safeVerify(token)
+  return result.ok ? 'ok' : result.error.code
+}
+
+async function until(holds: () => unknown): Promise<void> {
+  for (const end = performance.now() + 10_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 2))) {
+    if (performance.now() > end) throw new Error(`never: ${holds}`)
+  }
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe('tokens', () => {
+  test('a token is good for the app, and says what it was told to say', async () => {
+    const { auth, token, userId, env } = buildTestAuth({ appCode: 'billing', permissions })
+    const principal = await auth.verify(token())
+    expect(principal.claims).toMatchObject({
+      uid: userId,
+      app_code: 'billing',
+      aud: 'billing',
+      roles: ['base_user'],
+      permissions: [],
+    })
+    expect(principal.claims.app_id).toBe(env.SERVICE_APP_ID)
+    const other = await auth.verify(
+      token({
+        uid: 'u-2',
+        roles: ['clerk'],
+        org_id: 'o-1',
+        org_slug: 'acme',
+        namespace: 'staff',
+        permissions: ['invoices:read'],
+      }),
+    )
+    expect([other.userId, other.pool, other.org, other.hasRole('clerk')]).toEqual([
+      'u-2',
+      'staff',
+      { id: 'o-1', slug: 'acme' },
+      true,
+    ])
+    expect([other.has('invoices:read'), other.has('invoices:void')]).toEqual([true, false])
+  })
+
+  test('a claim can be left out, and a misspelt permission does not compile', async () => {
+    const { auth, token, bearer } = buildTestAuth({ permissions })
+    expect(await codeOf(auth, token({ exp: undefined }))).toBe('TOKEN_CLAIMS')
+    // @ts-expect-error misspelt permission
+    bearer('invoices:raed')
+    // @ts-expect-error misspelt permission
+    token({ permissions: ['invoices:raed'] })
+    // @ts-expect-error misspelt claim
+    token({ user: 'u-2' })
+  })
+
+  test('bearer is the header of a user with these permissions and no others', async () => {
+    const { auth, bearer } = buildTestAuth({ permissions })
+    const principal = await auth.authenticate(bearer('invoices:read'))
+    expect([principal.has('invoices:read'), principal.has('invoices:void')]).toEqual([true, false])
+    expect((await auth.authenticate(bearer())).claims.permissions).toEqual([])
+  })
+
+  test('the tokens of one are refused by another', async () => {
+    const [one, other] = [buildTestAuth(), buildTestAuth()]
+    expect(await codeOf(one.auth, other.token())).toBe('TOKEN_SIGNATURE')
+  })
+
+  test('time stands still but for advance, and a token ends after 900 seconds and the tolerance', async () => {
+    const { auth, token, advance, now } = buildTestAuth()
+    const issued = token()
+    const start = now()
+    advance(904)
+    expect(now() - start).toBe(904_000)
+    expect(await codeOf(auth, issued)).toBe('ok')
+    advance(1)
+    expect(await codeOf(auth, issued)).toBe('TOKEN_EXPIRED')
+    expect(await codeOf(auth, token())).toBe('ok')
+  })
+
+  test('every bad token is refused with its code, here and by an app that reads env, whatever the time', async () => {
+    const { auth, env, badTokens, advance } = buildTestAuth({ appCode: 'billing' })
+    const tokens = badTokens()
+    const app = buildFromEnvironment(env)
+    expect(tokens.length).toBeGreaterThanOrEqual(12)
+    expect(new Set(tokens.map(({ name }) => name)).size).toBe(tokens.length)
+    for (const { name, token, code } of tokens)
+      expect([name, await codeOf(auth, token), await codeOf(app, token)]).toEqual([name, code, code])
+    advance(100 * 86_400)
+    for (const { name, token, code } of tokens) expect([name, await codeOf(auth, token)]).toEqual([name, code])
+    const codes = new Set(tokens.map(({ code }) => code))
+    for (const code of ['MALFORMED', 'TOO_LARGE', 'ALG', 'SIGNATURE', 'EXPIRED', 'NOT_YET_VALID', 'ISSUER', 'AUDIENCE', 'CLAIMS'])
+      expect(codes).toContain(`TOKEN_${code}`)
+    expect(codes).toContain('APP_MISMATCH')
+  })
+})
+
+describe('revoke', () => {
+  test('ends the tokens that the user has; later ones and those of others are good', async () => {
+    const { auth, token, revoke, userId } = buildTestAuth()
+    const [mine, another] = [token(), token({ uid: 'u-2' })]
+    await revoke(userId)
+    expect(await codeOf(auth, mine)).toBe('TOKEN_REVOKED')
+    expect(await codeOf(auth, another)).toBe('ok')
+    expect(await codeOf(auth, token())).toBe('ok')
+    await revoke('u-2')
+    await revoke('u-2')
+    expect(await codeOf(auth, another)).toBe('TOKEN_REVOKED')
+    expect(await codeOf(auth, token({ uid: 'u-2' }))).toBe('ok')
+  })
+
+  test('of one app ends the tokens of that app alone', async () => {
+    const { auth, token, revoke, userId, env } = buildTestAuth()
+    const issued = token()
+    await revoke(userId, 'another-app-id')
+    expect(await codeOf(auth, issued)).toBe('ok')
+    await revoke(userId, env.SERVICE_APP_ID)
+    expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
+  })
+
+  test('reaches an app that reads env, over the network', async () => {
+    const { env, token, revoke, userId } = buildTestAuth()
+    const app = buildFromEnvironment(env)
+    const issued = token()
+    expect(await codeOf(app, issued)).toBe('ok')
+    await until(() => app.health().revocation.connected)
+    await revoke(userId)
+    await until(async () => (await codeOf(app, issued)) === 'TOKEN_REVOKED')
+  })
+
+  test('works while a test has replaced the timers', async () => {
+    const { auth, token, revoke, userId } = buildTestAuth()
+    await revoke('u-2')
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const issued = token()
+    await revoke(userId)
+    expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
+  })
+
+  test('says so when auth is closed and cannot hear of it', async () => {
+    const { auth, revoke, userId } = buildTestAuth()
+    await auth.close()
+    await expect(revoke(userId)).rejects.toThrow(/closed/)
+  })
+})
+
+describe('the service', () => {
+  test('while it is down tokens are verified by what is known; what was revoked meanwhile is learned when it is up', async () => {
+    const { auth, token, revoke, userId, advance, service } = buildTestAuth()
+    const early = token({ uid: 'u-2' })
+    await revoke('u-2')
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
+    const issued = token()
+    await service.down()
+    advance(60)
+    expect(auth.health().revocation).toEqual({ mode: 'feed', connected: false, ageSec: 60 })
+    await revoke(userId)
+    expect(await codeOf(auth, issued)).toBe('ok')
+    expect(await codeOf(auth, early)).toBe('TOKEN_REVOKED')
+    await service.up()
+    expect(auth.health().revocation.connected).toBe(true)
+    expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
+  })
+
+  test('can be down from the first moment, and go up and down again', async () => {
+    const { auth, service } = buildTestAuth()
+    for (let round = 0; round < 3; round += 1) {
+      await service.down()
+      expect(auth.health().revocation.connected).toBe(false)
+      await service.up()
+      expect(auth.health().revocation.connected).toBe(true)
+    }
+  })
+
+  const call = (env: TestAuth['env'], path: string, body?: object, bearer = env.SERVICE_ACCOUNT_TOKEN) =>
+    fetch(`${env.SERVICE_AUTH_URL}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+
+  test('registers permissions as the real one counts them', async () => {
+    const { env } = buildTestAuth()
+    const declare = async (names: Record<string, string>) => {
+      const list = Object.entries(names).map(([code, name]) => ({
+        code,
+        name,
+        resource: code.split(':')[0],
+        action: code.split(':')[1],
+      }))
+      return (await call(env, '/admin/permissions/register', { service: 'billing', permissions: list })).json()
+    }
+    expect(await declare({ 'a:read': 'A', 'b:read': 'B' })).toMatchObject({
+      service: 'billing',
+      created: 2,
+      updated: 0,
+      pruned: 0,
+      unchanged: 0,
+    })
+    expect(await declare({ 'a:read': 'A', 'b:read': 'other', 'c:read': 'C' })).toMatchObject({
+      created: 1,
+      updated: 1,
+      pruned: 0,
+      unchanged: 1,
+    })
+    expect(await declare({ 'c:read': 'C' })).toMatchObject({ created: 0, updated: 0, pruned: 2, unchanged: 1 })
+  })
+
+  test('takes the registration of auth, and of an app that reads env', async () => {
+    const { auth, env } = buildTestAuth({ appCode: 'billing', permissions })
+    expect(await auth.registerPermissions().ready).toMatchObject({ created: 2, pruned: 0 })
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    const app = createAuth({ permissions })
+    onTestFinished(() => app.close())
+    expect(await app.registerPermissions({ mode: 'require' }).ready).toMatchObject({ created: 0, unchanged: 2 })
+  })
+
+  test('tells whether a token is active', async () => {
+    const { auth, env, token, userId, revoke } = buildTestAuth()
+    const issued = token()
+    const introspect = async () => (await call(env, '/auth/introspect', { token: issued })).json()
+    expect(await introspect()).toMatchObject({ active: true, uid: userId })
+    expect(await auth.api.introspect(issued)).toMatchObject({ active: true })
+    await revoke(userId)
+    expect(await introspect()).toEqual({ active: false })
+  })
+
+  test('answers nobody who shows neither an assertion nor the service account, and knows no other route', async () => {
+    const { env, token } = buildTestAuth()
+    for (const path of ['/revocations', '/revocations/stream'])
+      expect((await call(env, path, undefined, token())).status).toBe(401)
+    expect((await call(env, '/admin/users')).status).toBe(404)
+    expect((await call(env, '/health', undefined, 'x')).status).toBe(200)
+    expect((await call(env, '/admin/permissions/register')).status).toBe(404)
+  })
+
+  test('cuts off while it is down whoever does not follow revocations', async () => {
+    const { env, service } = buildTestAuth()
+    await service.down()
+    await expect(call(env, '/health')).rejects.toThrow()
+  })
+
+  test('lets nobody in from another machine', async () => {
+    const { env } = buildTestAuth()
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((address) => address?.family === 'IPv4' && !address.internal)
+    if (outside === undefined) return
+    const { port } = new URL(env.SERVICE_AUTH_URL)
+    await expect(fetch(`http://${outside.address}:${port}/api/v1/health`)).rejects.toThrow()
+  })
+})
+
+test('production is refused, with the reason', () => {
+  vi.stubEnv('NODE_ENV', 'production')
+  expect(() => createTestAuth()).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('NODE_ENV=production') }),
+  )
+})
+
+test('a guard made with it guards', async () => {
+  const { auth, bearer } = buildTestAuth({ permissions })
+  const guard = requireAuth(auth, { permissions: ['invoices:void'] })
+  const statusFor = async (headers: Record<string, string>) => {
+    const context = { headers, response: { get: () => '' }, state: {} as never, status: 200, body: '' as unknown, set() {} }
+    await guard(context, async () => {})
+    return context.status
+  }
+  expect([await statusFor(bearer('invoices:void')), await statusFor(bearer('invoices:read')), await statusFor({})]).toEqual([
+    200, 403, 401,
+  ])
+})

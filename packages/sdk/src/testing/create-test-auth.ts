@@ -1,0 +1,195 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Auth, createAuth } from '../auth.ts'
+import type { Claims } from '../claims.ts'
+import type { PermissionManifest } from '../define-permissions.ts'
+import { AuthError } from '../errors.ts'
+import { type BadToken, createBadTokens } from './bad-tokens.ts'
+import { startFakeService } from './fake-service.ts'
+import { encode, headerFor, signParts } from './sign-token.ts'
+
+export interface TestAuthOptions<Name extends string = string> {
+  /** The code of the app under test (default `test-app`). */
+  readonly appCode?: string
+  /** From `definePermissions`; it types the names that tokens are made with. */
+  readonly permissions?: PermissionManifest<Name>
+}
+
+/** The claims of a token that differ from the usual; `undefined` leaves one out. */
+export type TokenOverrides<Name extends string = string> = {
+  readonly [Claim in keyof Claims]?: (Claim extends 'permissions' ? readonly Name[] : Claims[Claim]) | undefined
+}
+
+/** What the environment of the app under test needs, for `Object.assign(process.env, env)`. */
+export interface TestEnvironment {
+  readonly SERVICE_AUTH_URL: string
+  readonly SERVICE_APP_CODE: string
+  readonly SERVICE_APP_ID: string
+  readonly SERVICE_ACCOUNT_TOKEN: string
+  readonly JWT_ACCESS_SECRET: string
+  readonly JWT_ACCESS_SECRET_PREVIOUS: string
+  readonly JWT_ISSUER: string
+}
+
+/** All its functions can be taken out of it. */
+export interface TestAuth<Name extends string = string> {
+  /** As `createAuth` makes it, with the clock of the test, following the revocations of `service`. */
+  readonly auth: Auth<Name>
+  readonly env: TestEnvironment
+  /** The user that tokens are of, unless `uid` says otherwise. */
+  readonly userId: string
+  /** A token that lives for 900 seconds of the clock of the test, with the role `base_user` and no permission. */
+  token(overrides?: TokenOverrides<Name>): string
+  /** The header of a request by a user with these permissions. */
+  bearer(...permissions: Name[]): { authorization: string }
+  /** Tokens that must be refused, each with the code that `auth.verify` gives. */
+  badTokens(): BadToken[]
+  /** The clock of the test, in milliseconds since 1970: the time of `createTestAuth` until `advance` moves it. */
+  now(): number
+  advance(seconds: number): void
+  /**
+   * Revokes all tokens that the user has, in one app or in all; those made afterwards are good. Resolves when `auth` has heard of
+   * it, or at once while the service is down.
+   */
+  revoke(userId: string, appId?: string): Promise<void>
+  readonly service: {
+    /** Resolves when `auth` has lost its connection. */
+    down(): Promise<void>
+    /** Resolves when `auth` has heard of all that was revoked meanwhile. */
+    up(): Promise<void>
+  }
+  /** Ends the service and `auth`. A program that has done its work ends without it. */
+  close(): Promise<void>
+}
+
+const TOKEN_LIFE_SEC = 900
+const LOOK_EVERY_MS = 2
+const LOOKS = 1_000
+/** Of the time of import: a test may replace the timers. */
+const { setTimeout } = globalThis
+
+/**
+ * Real tokens signed with a secret that nobody else has, and a service on this machine that they come from. Throws
+ * `CONFIG_INVALID` when `NODE_ENV` is `production`: there, whoever reaches this could sign tokens.
+ */
+export function createTestAuth<Name extends string = string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
+  if (process.env.NODE_ENV === 'production')
+    throw new AuthError('CONFIG_INVALID', { message: 'createTestAuth signs tokens for tests, and refuses NODE_ENV=production' })
+  const { appCode = 'test-app', permissions } = options
+  const appId = randomUUID()
+  const userId = randomUUID()
+  const secret = randomBytes(32).toString('base64url')
+  const serviceToken = `gsa_${randomBytes(32).toString('hex')}`
+  let nowMs = Date.now()
+  const now = () => nowMs
+
+  const versions = new Map<string, number>()
+  const versionOf = (user: string) => versions.get(user) ?? 0
+  const claimsOf = (overrides: object): Claims => {
+    const iat = Math.floor(nowMs / 1000)
+    const { uid = userId } = overrides as TokenOverrides
+    const app = { app_id: appId, app_code: appCode }
+    const user = {
+      uid,
+      email: 'test.user@example.com',
+      first_name: 'Test',
+      last_name: 'User',
+      tv: versionOf(uid),
+      sid: randomUUID(),
+    }
+    const standard = { iss: 'gatehouse', aud: appCode, exp: iat + TOKEN_LIFE_SEC, nbf: iat, iat, jti: randomUUID() }
+    return { ...app, ...user, ...standard, roles: ['base_user'], permissions: [], ...overrides }
+  }
+  const token = (overrides: TokenOverrides<Name> = {}) =>
+    signParts(encode(headerFor(secret)), encode(claimsOf(overrides)), secret)
+
+  const introspect = async (presented: string) => {
+    const result = await auth.safeVerify(presented)
+    return result.ok ? { active: true, ...result.principal.claims } : { active: false }
+  }
+  let isStreaming = false
+  const service = startFakeService({ secret, serviceToken, introspect })
+  const auth = createAuth<Name>({
+    authUrl: service.url,
+    appCode,
+    appId,
+    secret,
+    issuer: 'gatehouse',
+    serviceToken,
+    ...(permissions && { permissions }),
+    revocation: { mode: 'feed' },
+    now,
+    onEvent(event) {
+      if (event.type === 'revocation.connected') isStreaming = event.transport === 'stream'
+      if (event.type === 'revocation.disconnected') isStreaming = false
+    },
+  })
+
+  let isDown = false
+  /** Users, with their last revoked version, of whom `auth` has not heard yet. */
+  const unlearned = new Map<string, number>()
+  const learn = () =>
+    until('heard what the service tells', async () => {
+      if (!isStreaming) return false
+      for (const [uid, tv] of unlearned) {
+        const result = await auth.safeVerify(token({ uid, tv }))
+        if (result.ok) return false
+        unlearned.delete(uid)
+      }
+      return true
+    })
+
+  return {
+    auth,
+    env: {
+      SERVICE_AUTH_URL: service.url,
+      SERVICE_APP_CODE: appCode,
+      SERVICE_APP_ID: appId,
+      SERVICE_ACCOUNT_TOKEN: serviceToken,
+      JWT_ACCESS_SECRET: secret,
+      JWT_ACCESS_SECRET_PREVIOUS: '',
+      JWT_ISSUER: 'gatehouse',
+    },
+    userId,
+    token,
+    bearer: (...names) => ({ authorization: `Bearer ${token({ permissions: names })}` }),
+    badTokens: () => createBadTokens(claimsOf({}), secret),
+    now,
+    advance(seconds) {
+      nowMs += seconds * 1000
+    },
+    async revoke(user, revokedAppId) {
+      // A consumer is told what concerns its own app, or all.
+      const isOurs = revokedAppId === undefined || revokedAppId === appId
+      if (isOurs) unlearned.set(user, versionOf(user))
+      versions.set(user, versionOf(user) + 1)
+      const event = { user_id: user, app_id: revokedAppId ?? null, session_id: null, min_tv: versionOf(user) }
+      if (isOurs) service.revoke({ ...event, at: new Date(nowMs).toISOString() })
+      if (!isDown) await learn()
+    },
+    service: {
+      async down() {
+        // A stream that is cut before it has begun is no loss yet.
+        if (!isDown) await learn()
+        isDown = true
+        service.down()
+        await until('lost its connection', () => !auth.health().revocation.connected)
+      },
+      async up() {
+        isDown = false
+        service.up()
+        await learn()
+      },
+    },
+    async close() {
+      await auth.close()
+      service.close()
+    },
+  }
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; !(await holds()); looks += 1) {
+    if (looks === LOOKS) throw new Error(`createTestAuth: auth has not ${what}; is it closed, or do fake timers hold it?`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}

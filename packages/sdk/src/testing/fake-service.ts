@@ -1,0 +1,154 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Revocation } from '../known-revocations.ts'
+import { isAssertion } from './sign-token.ts'
+
+/** Shorter than the silence after which a stream counts as dead. */
+const HEARTBEAT_MS = 15_000
+
+export interface FakeService {
+  /** Where it listens, without `/api/v1`. */
+  readonly url: string
+  /** Tells the consumers, or will once it is up again. */
+  revoke(event: Omit<Revocation, 'cursor'>): void
+  /** Cuts all connections. From then on nobody is answered: those who follow revocations wait, all others are cut off. */
+  down(): void
+  up(): void
+  close(): void
+}
+
+export interface FakeServiceOptions {
+  readonly secret: string
+  readonly serviceToken: string
+  /** What `POST /auth/introspect` tells of a token. */
+  readonly introspect: (token: string) => Promise<object>
+}
+
+interface DeclaredPermission {
+  readonly code: string
+  readonly name: string
+}
+
+/** The part of the service that a backend speaks to, on loopback: revocations, permission registration, introspection, health. */
+export function startFakeService({ secret, serviceToken, introspect }: FakeServiceOptions): FakeService {
+  const events: (Revocation & { readonly cursor: number })[] = []
+  const streams = new Set<ServerResponse>()
+  const declared = new Map<string, Map<string, string>>()
+  /** Set while the service is down: what is asked meanwhile. */
+  let held: Set<() => void> | undefined
+
+  const since = (cursor: unknown) => events.filter((event) => event.cursor > Number(cursor ?? 0))
+  const frame = (event: Revocation) => `id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`
+
+  const answer: Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => unknown> = {
+    'GET /health': (_, response) => send(response, 200, { status: 'ok', version: 'test' }),
+
+    'GET /revocations'(_, response, { searchParams }) {
+      const page = { items: since(searchParams.get('since')), cursor: events.length, has_more: false, reset: false }
+      send(response, 200, page)
+    },
+
+    'GET /revocations/stream'(request, response) {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+      response.write(`: open\n\n${since(request.headers['last-event-id']).map(frame).join('')}`)
+      streams.add(response)
+      response.on('close', () => streams.delete(response))
+    },
+
+    async 'POST /admin/permissions/register'(request, response) {
+      const { service, permissions } = JSON.parse(await readText(request))
+      send(response, 200, registerPermissions(declared, service, permissions))
+    },
+
+    async 'POST /auth/introspect'(request, response) {
+      const text = await readText(request)
+      const token = text.startsWith('{') ? JSON.parse(text).token : new URLSearchParams(text).get('token')
+      send(response, 200, await introspect(String(token)))
+    },
+  }
+
+  const isCaller = (request: IncomingMessage) => {
+    const bearer = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
+    return bearer === serviceToken || isAssertion(bearer, secret)
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    const path = url.pathname.replace(/^\/api\/v1/, '')
+    const route = answer[`${request.method} ${path}`]
+    if (route === undefined) return send(response, 404, { status: 404, code: 'not_found', title: 'Not found' })
+    if (path !== '/health' && !isCaller(request))
+      return send(response, 401, { status: 401, code: 'token_invalid', title: 'Access token is not valid' })
+    await route(request, response, url)
+  }
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const go = () =>
+      void serve(request, response).catch(() =>
+        send(response, 400, { status: 400, code: 'invalid_json', title: 'Body is not JSON' }),
+      )
+    if (held === undefined) return go()
+    if (!request.url?.includes('/revocations')) return void response.destroy()
+    held.add(go)
+    response.on('close', () => held?.delete(go))
+  }
+
+  // Without an address to look up, the port is known at once; only this machine is let in.
+  const server = createServer(onRequest).listen(0).unref()
+  server.on('connection', (socket) => {
+    if (/^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')) socket.unref()
+    else socket.destroy()
+  })
+  const heartbeat = setInterval(() => {
+    for (const stream of streams) stream.write(':\n\n')
+  }, HEARTBEAT_MS).unref()
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    revoke(revocation) {
+      const event = { ...revocation, cursor: events.length + 1 }
+      events.push(event)
+      for (const stream of streams) stream.write(frame(event))
+    },
+    down() {
+      held ??= new Set()
+      server.closeAllConnections()
+    },
+    up() {
+      const waiting = held ?? []
+      held = undefined
+      for (const go of waiting) go()
+    },
+    close() {
+      clearInterval(heartbeat)
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) text += chunk
+  return text
+}
+
+/** Contract 4.6: what is new comes, what is left out goes. */
+function registerPermissions(
+  declared: Map<string, Map<string, string>>,
+  service: string,
+  permissions: readonly DeclaredPermission[],
+): object {
+  const before = declared.get(service) ?? new Map<string, string>()
+  const now = new Map(permissions.map(({ code, name }) => [code, name]))
+  declared.set(service, now)
+  const codes = [...now.keys()]
+  const created = codes.filter((code) => !before.has(code)).length
+  const unchanged = codes.filter((code) => before.get(code) === now.get(code)).length
+  const pruned = [...before.keys()].filter((code) => !now.has(code)).length
+  return { service, created, updated: codes.length - created - unchanged, pruned, unchanged, permissions }
+}

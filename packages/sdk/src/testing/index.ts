@@ -1,0 +1,8 @@
+export type { BadToken } from './bad-tokens.ts'
+export {
+  createTestAuth,
+  type TestAuth,
+  type TestAuthOptions,
+  type TestEnvironment,
+  type TokenOverrides,
+} from './create-test-auth.ts'

@@ -1,0 +1,231 @@
+// Register, login, refresh, "who am I" and the list of users, beside better-auth at the same bcrypt cost and oidc-provider, in turns.
+// Processor time is the server process's own, all threads; SQLite lies in memory for all of them.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Children } from '../../scripts/children.ts'
+import { createDatabase, type DatabaseKind, prepareTemplates } from '../support/database.ts'
+import {
+  call,
+  cpuMs,
+  type Load,
+  load,
+  median,
+  rssMb,
+  type ServerUnderTest,
+  startGatehouse,
+  startPeer,
+} from './support/server-under-test.ts'
+
+const COST = 10
+const ROUNDS = 3
+const PASSWORD = 'correct horse battery staple'
+const ADMIN = 'admin@example.com'
+const LISTED_USERS = 100_000
+
+const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
+const fromPeers = createRequire(fileURLToPath(new URL('./peers/package.json', import.meta.url)))
+const settings = {
+  PORT: '0',
+  AUTH_BCRYPT_COST: String(COST),
+  AUTH_HASH_THREADS: '2',
+  AUTH_RATE_LIMIT_IP: 'off',
+  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
+  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+}
+
+/** One product, by what its users do. Each lane is a user of its own. */
+interface Subject {
+  server: ServerUnderTest
+  register?(index: number): Promise<unknown>
+  login?(lane: number): Promise<unknown>
+  refresh?(lane: number): Promise<unknown>
+  me?(lane: number): Promise<unknown>
+  list?(): Promise<unknown>
+}
+type Deed = Exclude<keyof Subject, 'server'>
+
+const children = new Children()
+const { templates, stop } = await prepareTemplates(['sqlite', 'postgres'])
+try {
+  for (const kind of ['sqlite', 'postgres'] as const) {
+    console.log(`\n${kind}, bcrypt at cost ${COST}`)
+    const { url } = await createDatabase(kind, templates)
+    const ours = await gatehouseOn(url)
+    const peers = [await betterAuthOn(await emptyDatabase(kind), 'bcryptjs'), await betterAuthOn(await emptyDatabase(kind), 'native')]
+    if (kind === 'sqlite') peers.push(await oidcProviderOn(await emptyDatabase(kind)))
+    await compare('register', [ours, ...peers], { inFlight: 16, count: 96 }, 'perSecond')
+    await compare('login', [ours, ...peers], { inFlight: 16, count: 96 }, 'perSecond')
+    await compare('refresh', [ours, ...peers], { inFlight: 8, count: 1_600 }, 'cpuMsPerCall')
+    await compare('me', [ours, ...peers], { inFlight: 8, count: 2_400 }, 'cpuMsPerCall')
+    if (kind === 'sqlite') {
+      await seedUsers(url, LISTED_USERS)
+      await compare('list', [ours, ...peers], { inFlight: 4, count: 200 }, 'cpuMsPerCall', `, 50 of ${LISTED_USERS} users`)
+    }
+    await children.stopAll()
+    console.log(`  login but for the hash: ${await loginWithoutHash(kind)}`)
+    await children.stopAll()
+  }
+} finally {
+  await children.stopAll()
+  await stop()
+}
+
+async function emptyDatabase(kind: DatabaseKind): Promise<string> {
+  const { url } = await createDatabase(kind, templates)
+  if (kind === 'sqlite') return url.replace(/\.db$/, `-${randomBytes(4).toString('hex')}-peer.db`)
+  const client = new (fromServer('pg').Client)({ connectionString: url })
+  await client.connect()
+  await client.query('drop schema public cascade; create schema public')
+  await client.end()
+  return url
+}
+
+async function gatehouseOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Subject> {
+  const server = await startGatehouse(children, { ...settings, DATABASE_URL: databaseUrl, ...env })
+  const api = `${server.url}/api/v1`
+  const signedIn = await call(`${api}/auth/login`, { body: { email: ADMIN, password: PASSWORD, app_code: 'authctl' } })
+  const admin = { authorization: `Bearer ${signedIn.body.access_token}` }
+  await call(`${api}/admin/apps`, { body: { code: 'bench', name: 'Bench', auto_grant_on_signup: true }, headers: admin })
+  const register = (email: string) => call(`${api}/auth/register`, { body: { email, password: PASSWORD, app_code: 'bench' } })
+  const lanes = await Promise.all(laneMails().map(async (email) => ({ email, ...(await register(email)).body })))
+  return {
+    server,
+    register: () => register(someMail()),
+    login: (lane) => call(`${api}/auth/login`, { body: { email: lanes[lane].email, password: PASSWORD, app_code: 'bench' } }),
+    async refresh(lane) {
+      const { body } = await call(`${api}/auth/refresh`, { body: { refresh_token: lanes[lane].refresh_token } })
+      Object.assign(lanes[lane], body)
+    },
+    me: (lane) => call(`${api}/auth/me`, { headers: { authorization: `Bearer ${lanes[lane].access_token}` } }),
+    list: () => call(`${api}/admin/users?limit=50`, { headers: admin }),
+  }
+}
+
+async function betterAuthOn(databaseUrl: string, bcrypt: 'bcryptjs' | 'native'): Promise<Subject> {
+  const env = { DATABASE_URL: databaseUrl, BCRYPT: bcrypt, COST: String(COST) }
+  const server = await startPeer(children, 'better-auth', `better-auth, ${bcrypt}`, env)
+  // Its sessions are renewed by being read; this one renews at each read.
+  const renewing = await startPeer(children, 'better-auth', server.name, { ...env, UPDATE_AGE: '0' })
+  const at = (base: ServerUnderTest, path: string, options: { body?: unknown; cookie?: string } = {}) =>
+    call(`${base.url}/api/auth${path}`, {
+      body: options.body,
+      headers: { origin: base.url, ...(options.cookie ? { cookie: options.cookie } : {}) },
+    })
+  const register = (email: string) => at(server, '/sign-up/email', { body: { email, password: PASSWORD, name: 'A User' } })
+  const lanes = await Promise.all(
+    laneMails().map(async (email) => {
+      const { headers } = await register(email)
+      return { email, cookie: headers.getSetCookie().map((cookie) => cookie.split(';')[0])[0]! }
+    }),
+  )
+  if (databaseUrl.startsWith('sqlite:')) seedBetterAuth(databaseUrl, lanes[0]!.email)
+  return {
+    server,
+    register: () => register(someMail()),
+    login: (lane) => at(server, '/sign-in/email', { body: { email: lanes[lane]!.email, password: PASSWORD } }),
+    refresh: Object.assign((lane: number) => at(renewing, '/get-session', { cookie: lanes[lane]!.cookie }), { server: renewing }),
+    me: (lane) => at(server, '/get-session', { cookie: lanes[lane]!.cookie }),
+    list: () => at(server, '/admin/list-users?limit=50&sortBy=createdAt&sortDirection=desc', { cookie: lanes[0]!.cookie }),
+  }
+}
+
+async function oidcProviderOn(databaseUrl: string): Promise<Subject> {
+  const server = await startPeer(children, 'oidc-provider', 'oidc-provider', { DATABASE_URL: databaseUrl })
+  const refresh = async (token: string) =>
+    (
+      await call(`${server.url}/token`, {
+        body: new URLSearchParams({
+          grant_type: 'refresh_token',
+          client_id: 'bench',
+          client_secret: 'bench-secret',
+          refresh_token: token,
+        }),
+      })
+    ).body
+  const seeds = await Promise.all(laneMails().map(async () => (await call(`${server.url}/seed`)).body.refresh_token))
+  const lanes = await Promise.all(seeds.map(refresh))
+  return {
+    server,
+    async refresh(lane) {
+      lanes[lane] = await refresh(lanes[lane].refresh_token)
+    },
+    me: (lane) => call(`${server.url}/me`, { headers: { authorization: `Bearer ${lanes[lane].access_token}` } }),
+  }
+}
+
+/** In turns, so that a noisy neighbour hits all alike; the median of the rounds counts. */
+async function compare(
+  deed: Deed,
+  subjects: Subject[],
+  amount: { inFlight: number; count: number },
+  figure: keyof Load,
+  more = '',
+): Promise<void> {
+  const able = subjects.filter((subject) => subject[deed] !== undefined)
+  const figures = new Map<Subject, number[]>(able.map((subject) => [subject, []]))
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const subject of able) {
+      const act = subject[deed] as ((lane: number) => Promise<unknown>) & { server?: ServerUnderTest }
+      const measured = await load(act.server ?? subject.server, amount, (lane) => act(lane))
+      if (round > 0) figures.get(subject)!.push(measured[figure])
+    }
+  }
+  const own = median(figures.get(able[0]!)!)
+  const unit = figure === 'perSecond' ? 'a second' : 'ms CPU'
+  console.log(`  ${deed}${more}: ${own.toFixed(figure === 'perSecond' ? 1 : 2)} ${unit}`)
+  for (const peer of able.slice(1)) {
+    const theirs = median(figures.get(peer)!)
+    console.log(`    ${(own / theirs).toFixed(2)}x ${peer.server.name} (${theirs.toFixed(2)} ${unit})`)
+  }
+}
+
+/** What a login costs beside its hash, which is measured here and taken off; and the memory after 10,000 of them. */
+async function loginWithoutHash(kind: DatabaseKind): Promise<string> {
+  const bcrypt = fromServer('bcryptjs')
+  const hashCpu = (cost: number, times: number) => {
+    const hash = bcrypt.hashSync(PASSWORD, cost)
+    const started = process.cpuUsage()
+    for (let index = 0; index < times; index += 1) bcrypt.compareSync(PASSWORD, hash)
+    const { user, system } = process.cpuUsage(started)
+    return (user + system) / 1_000 / times
+  }
+  hashCpu(4, 200)
+  const [cheap, full] = [hashCpu(4, 1_000), hashCpu(COST, 20)]
+  const { url } = await createDatabase(kind, templates)
+  const ours = await gatehouseOn(url, { NODE_ENV: 'test', AUTH_BCRYPT_COST: '4' })
+  await load(ours.server, { inFlight: 8, count: 2_000 }, (lane) => ours.login!(lane))
+  const { cpuMsPerCall } = await load(ours.server, { inFlight: 8, count: 8_000 }, (lane) => ours.login!(lane))
+  const rest = cpuMsPerCall - cheap
+  const share = ((100 * rest) / full).toFixed(1)
+  return `${rest.toFixed(2)} ms CPU, ${share} % of a hash (${full.toFixed(1)} ms); ${rssMb(ours.server)} MB after 10,000 logins, ${Math.round(cpuMs(ours.server) / 1_000)} s`
+}
+
+function someMail(): string {
+  return `${randomUUID()}@example.com`
+}
+
+function laneMails(): string[] {
+  return Array.from({ length: 16 }, someMail)
+}
+
+/** Rows as a registration leaves them, as far as the list reads them. */
+async function seedUsers(databaseUrl: string, count: number): Promise<void> {
+  const db = new (fromServer('better-sqlite3'))(databaseUrl.slice('sqlite:'.length))
+  db.exec(`insert into users (id, email, namespace, status, token_version, min_token_version, created_at, updated_at)
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+    select printf('01900000-0000-7000-8000-%012x', i), 'u' || i || '@example.com', 'default', 'active', 0, 0, i, i from n`)
+  db.close()
+}
+
+/** The same number of users for the peer, and its first user made an admin. */
+function seedBetterAuth(databaseUrl: string, admin: string): void {
+  const db = new (fromPeers('better-sqlite3'))(databaseUrl.slice('sqlite:'.length))
+  db.exec(`insert into user (id, name, email, emailVerified, createdAt, updatedAt, role)
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LISTED_USERS})
+    select 'u' || i, 'A User', 'u' || i || '@example.com', 0, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', 'user' from n`)
+  db.prepare("update user set role = 'admin' where email = ?").run(admin)
+  db.close()
+}

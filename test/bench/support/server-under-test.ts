@@ -1,0 +1,102 @@
+// What the benches start and measure from outside: a server of ours or a peer's, its processor time and its memory.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Children } from '../../../scripts/children.ts'
+
+const clockTickMs = 10
+const gatehouse = fileURLToPath(new URL('../../../packages/server/dist/gatehouse.js', import.meta.url))
+const peers = fileURLToPath(new URL('../peers', import.meta.url))
+
+export interface ServerUnderTest {
+  name: string
+  url: string
+  pid: number
+}
+
+export async function startGatehouse(children: Children, env: Record<string, string>): Promise<ServerUnderTest> {
+  return start(children, 'gatehouse', [gatehouse, 'serve'], env)
+}
+
+/** A server that is a program of our own, run from its source. */
+export async function startProgram(children: Children, file: string, env: Record<string, string>): Promise<ServerUnderTest> {
+  return start(children, 'program', [file], env)
+}
+
+/** A server of `test/bench/peers`, which installs its packages when they are not there yet. */
+export async function startPeer(
+  children: Children,
+  file: string,
+  name: string,
+  env: Record<string, string>,
+): Promise<ServerUnderTest> {
+  if (!existsSync(`${peers}/node_modules`)) {
+    const { status } = spawnSync('pnpm', ['install', '--frozen-lockfile'], { cwd: peers, stdio: ['ignore', 2, 2] })
+    if (status !== 0) throw new Error('the peers could not be installed')
+  }
+  return start(children, name, [`${peers}/${file}.mjs`], env)
+}
+
+async function start(children: Children, name: string, args: string[], env: Record<string, string>): Promise<ServerUnderTest> {
+  const child = children.start('node', args, env)
+  const url = await children.waitForLine(child, urlIn)
+  return { name, url, pid: child.pid! }
+}
+
+function urlIn(line: string): string | undefined {
+  return line.startsWith('{') ? (JSON.parse(line) as { url?: string }).url : undefined
+}
+
+/** Processor time that a process and its threads have used, in milliseconds (Linux). */
+export function cpuMs({ pid }: { pid: number }): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * clockTickMs
+}
+
+/** Resident memory in MiB (Linux). */
+export function rssMb({ pid }: { pid: number }): number {
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024)
+}
+
+export interface Load {
+  perSecond: number
+  cpuMsPerCall: number
+}
+
+/** `count` calls, `inFlight` at a time, and what each of them cost the server. */
+export async function load(
+  server: ServerUnderTest,
+  { inFlight, count }: { inFlight: number; count: number },
+  call: (lane: number, index: number) => Promise<unknown>,
+): Promise<Load> {
+  const cpu = cpuMs(server)
+  const started = performance.now()
+  let next = 0
+  const lane = async (_: unknown, number: number) => {
+    while (next < count) await call(number, next++)
+  }
+  await Promise.all(Array.from({ length: inFlight }, lane))
+  const seconds = (performance.now() - started) / 1_000
+  return { perSecond: count / seconds, cpuMsPerCall: (cpuMs(server) - cpu) / count }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the peers' answers have shapes of their own.
+export type Answer = { body: any; headers: Headers }
+
+export async function call(url: string, init: { body?: unknown; headers?: Record<string, string> } = {}): Promise<Answer> {
+  const json = init.body !== undefined && !(init.body instanceof URLSearchParams)
+  const reply = await fetch(url, {
+    method: init.body === undefined ? 'GET' : 'POST',
+    headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...init.headers },
+    ...(init.body === undefined ? {} : { body: json ? JSON.stringify(init.body) : (init.body as URLSearchParams) }),
+  })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(`${url} answered ${reply.status} ${text.slice(0, 300)}`)
+  return { body: text === '' ? undefined : JSON.parse(text), headers: reply.headers }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

@@ -1,0 +1,47 @@
+// Permissions registered while the service, a program of its own, comes and goes.
+import { type AuthEvent, createAuth, definePermissions } from '@gatehouse/sdk'
+import { afterEach, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { startServer } from '../support/server-process.ts'
+import { ACCESS_SECRET, ADMIN_EMAIL, PASSWORD, testDatabase } from '../support/service.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+test('a backend that boots before the service registers as soon as that is there', async () => {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onTestFinished(() => database.drop())
+  const settings = {
+    DATABASE_URL: database.url,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  }
+  const first = await startServer(settings)
+  const token = (await first.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const account = await first.call('POST', '/admin/service-accounts', { body: { name: 'boot', service: 'notes' }, token })
+  await first.stop()
+
+  // The shortest waits between tries.
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  const events: AuthEvent[] = []
+  const auth = createAuth({
+    authUrl: first.url,
+    appCode: 'notes',
+    secret: ACCESS_SECRET,
+    serviceToken: account.body.token,
+    permissions: definePermissions('notes', { 'notes:read': 'Read notes' }),
+    revocation: { mode: 'off' },
+    onEvent: (event) => events.push(event),
+  })
+  onTestFinished(() => auth.close())
+  const { ready } = auth.registerPermissions()
+  await vi.waitUntil(() => events.length > 0)
+  expect(auth.health().registration).toBe('pending')
+  const second = await startServer({ ...settings, PORT: new URL(first.url).port })
+  expect(await ready).toEqual({ created: 1, updated: 0, pruned: 0, unchanged: 0 })
+  expect(events.map(({ type }) => type)).toEqual(['registration.delayed', 'registration.registered'])
+  const again = (await second.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const listed = await second.call('GET', '/admin/permissions?service=notes', { token: again })
+  expect(listed.body.items).toMatchObject([{ code: 'notes:read', name: 'Read notes' }])
+})

@@ -1,0 +1,471 @@
+// examples/browser-spa in a real Chromium, built as for production, against a server process and the backend of examples/koa-api.
+import { spawn } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContext, Page } from 'playwright-core'
+import { build, defaultClientConditions, preview } from 'vite'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from '../support/browser.ts'
+import { createDatabase } from '../support/database.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ACCESS_SECRET, ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { totpAt } from '../support/totp.ts'
+
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
+const root = join(examples, 'browser-spa')
+const browser = openBrowser()
+const stops: (() => unknown)[] = []
+const pageErrors: Error[] = []
+const appCode = 'spa'
+let server: ServerProcess
+let adminToken: string
+let apiUrl: string
+let url: string
+
+beforeAll(async () => {
+  const stop = async () => {
+    for (const stop of stops.reverse()) await stop()
+  }
+  try {
+    await start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return stop
+})
+
+afterEach(() => {
+  expect(pageErrors.splice(0)).toEqual([])
+})
+
+async function start(): Promise<void> {
+  const database = await createDatabase('sqlite')
+  stops.push(() => database.drop())
+  const settings = {
+    DATABASE_URL: database.url,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  }
+  server = await startServer(settings, (stop) => void stops.push(stop))
+  adminToken = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const app = { code: appCode, name: 'Example', auto_grant_on_signup: true }
+  expect(await server.call('POST', '/admin/apps', { body: app, token: adminToken })).toMatchObject({ status: 201 })
+  apiUrl = await startApi()
+  url = await serveSpa(server.url)
+}
+
+/** The backend that the page asks. */
+async function startApi(): Promise<string> {
+  const environment = { SERVICE_AUTH_URL: server.url, SERVICE_APP_CODE: appCode, JWT_ACCESS_SECRET: ACCESS_SECRET, PORT: '0' }
+  const words = ['--conditions=source', join(examples, 'koa-api', 'server.ts')]
+  const { output, shows } = startProgram(process.execPath, words, environment)
+  await shows('listening on ')
+  return /listening on (\S+)/.exec(output())![1]!
+}
+
+/** It is killed when the file has ended. */
+function startProgram(program: string, words: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(program, words, {
+    cwd: root,
+    env: { PATH: process.env.PATH, NO_COLOR: '1', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  stops.push(() => child.kill('SIGKILL'))
+  let output = ''
+  const shows = (wanted: string) =>
+    new Promise<void>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code) => reject(new Error(`${program} ended with ${code}: ${output}`)))
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+        if (output.includes(wanted)) resolve()
+      })
+    })
+  return { output: () => output, shows }
+}
+
+/** Builds the page for that service and serves it; its address. */
+async function serveSpa(authUrl: string): Promise<string> {
+  const outDir = mkdtempSync(join(tmpdir(), 'gatehouse-spa-'))
+  stops.push(() => rmSync(outDir, { recursive: true, force: true }))
+  const common = { root, logLevel: 'error', build: { outDir, emptyOutDir: true } } as const
+  const env = { 'import.meta.env.VITE_AUTH_URL': authUrl, 'import.meta.env.VITE_APP_CODE': appCode }
+  const define = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, JSON.stringify(value)]))
+  // The SDK from its sources, as in all tests.
+  await build({ ...common, define, resolve: { conditions: ['source', ...defaultClientConditions] } })
+  const served = await preview({ ...common, preview: { port: 0, proxy: { '/api': { target: apiUrl } } } })
+  stops.push(() => served.close())
+  return `http://127.0.0.1:${(served.httpServer.address() as AddressInfo).port}`
+}
+
+interface Account {
+  email: string
+  id: string
+}
+
+async function buildAccount(): Promise<Account> {
+  const email = `${randomUUID()}@example.com`
+  const { body } = await server.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: appCode } })
+  return { email, id: body.user.id }
+}
+
+async function openTab(context: BrowserContext): Promise<Page> {
+  const page = await context.newPage()
+  page.on('pageerror', (error) => void pageErrors.push(error))
+  await page.goto(url)
+  return page
+}
+
+/** Of the fields with that label the one that is shown. */
+const field = (page: Page, label: string) => page.getByLabel(label).filter({ visible: true })
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name })
+
+async function signIn(page: Page, { email }: Account): Promise<void> {
+  await field(page, 'E-mail').fill(email)
+  await field(page, 'Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function isSignedIn(page: Page, { email }: Account): Promise<void> {
+  await heading(page, `Hello, ${email}`).waitFor()
+}
+
+async function isSignedOut(page: Page): Promise<void> {
+  await heading(page, 'Sign in').waitFor()
+}
+
+/** A browser of the account's own with tabs that are signed in. */
+async function openSignedInTabs(
+  account: Account,
+  count: number,
+  context?: BrowserContext,
+): Promise<{ context: BrowserContext; tabs: Page[] }> {
+  const shared = context ?? (await browser.newContext())
+  const first = await openTab(shared)
+  await signIn(first, account)
+  await isSignedIn(first, account)
+  const others = await Promise.all(Array.from({ length: count - 1 }, () => openTab(shared)))
+  for (const tab of others) await isSignedIn(tab, account)
+  return { context: shared, tabs: [first, ...others] }
+}
+
+/** Lets the access token expire, as far as these tabs can tell. */
+async function advance(tabs: readonly Page[], minutes: number): Promise<void> {
+  const now = Date.now() + minutes * 60_000
+  for (const tab of tabs) await tab.clock.setSystemTime(now)
+}
+
+async function askApi(page: Page, { email }: Account): Promise<void> {
+  await page.getByRole('button', { name: 'Ask the API' }).click()
+  await page.getByText(`200: hello ${email}`).waitFor()
+}
+
+const countRefreshes = (context: BrowserContext) => {
+  const statuses: number[] = []
+  context.on('response', (response) => {
+    if (response.url().endsWith('/auth/refresh')) statuses.push(response.status())
+  })
+  return statuses
+}
+
+const storedSession = (page: Page): Promise<Json> => page.evaluate('JSON.parse(Object.values(localStorage)[0] ?? "null")')
+
+test('npm start in the folder of the example serves the page, from the SDK as it is published', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const [program, ...words] = scripts.start.split(' ')
+  const { output, shows } = startProgram(join(root, 'node_modules', '.bin', program), [...words, '--port', '0'])
+  await shows('Local:')
+  const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output())![0]
+  expect(await (await fetch(address)).text()).toContain('<title>Gatehouse example</title>')
+  const script = await (await fetch(`${address}/main.js`)).text()
+  const [, imported] = /from "([^"]*browser[^"]*)"/.exec(script)!
+  expect((await fetch(address + imported)).status).toBe(200)
+})
+
+test('its README shows no command but those run here, in the README of the root and in CI', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
+  expect(commands).toEqual([
+    'npm run build',
+    'npm start',
+    'export SERVICE_AUTH_URL=http://127.0.0.1:4000 SERVICE_APP_CODE=shop',
+    'export JWT_ACCESS_SECRET="$(cat .gatehouse/jwt-access-secret)"',
+    'node scripts/run.mjs exec node examples/koa-api/server.ts',
+    'cd examples/browser-spa',
+    'npm start',
+    'npm run -s authctl -- grant revoke --app shop --user you@example.com@@default --yes',
+  ])
+})
+
+test('who registers is signed in, stays so across a reload, and is in every tab', async () => {
+  const context = await browser.newContext()
+  const page = await openTab(context)
+  await page.getByRole('link', { name: 'Create one' }).click()
+  await field(page, 'First name').fill('Ada')
+  await field(page, 'E-mail').fill(`${randomUUID()}@example.com`)
+  await field(page, 'Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await heading(page, 'Hello, Ada').waitFor()
+  await page.getByText('base_user').waitFor()
+  await page.reload()
+  await heading(page, 'Hello, Ada').waitFor()
+  await heading(await openTab(context), 'Hello, Ada').waitFor()
+})
+
+/** All tabs find their token expired and ask for another before one is answered. Resolves when each has got on. */
+async function raceToRefresh(context: BrowserContext, tabs: readonly Page[], account: Account, requests: number): Promise<void> {
+  const held: (() => Promise<void>)[] = []
+  let isHeld = true
+  const release = async () => {
+    isHeld = false
+    for (const go of held.splice(0)) await go()
+  }
+  await context.route('**/auth/refresh', (route) => {
+    if (isHeld) held.push(() => route.continue())
+    else return route.continue()
+  })
+  for (const tab of tabs) await tab.getByRole('button', { name: 'Ask the API' }).click()
+  await expect.poll(() => held.length, { interval: 10 }).toBe(requests)
+  await release()
+  for (const tab of tabs) await tab.getByText(`200: hello ${account.email}`).waitFor()
+  await context.unroute('**/auth/refresh')
+}
+
+test('tabs whose token expires at the same moment refresh once, and none burns the session of the others', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openSignedInTabs(account, 2)
+  const refreshes = countRefreshes(context)
+  for (let round = 1; round <= 4; round += 1) {
+    await advance(tabs, 15 * round)
+    await raceToRefresh(context, tabs, account, 1)
+    for (const tab of tabs) await tab.reload()
+    for (const tab of tabs) await isSignedIn(tab, account)
+    expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
+  }
+})
+
+test('without locks in the browser tabs that race keep the session', async () => {
+  const account = await buildAccount()
+  const context = await browser.newContext()
+  await context.addInitScript('Object.defineProperty(navigator, "locks", { value: undefined })')
+  const { tabs } = await openSignedInTabs(account, 3, context)
+  const refreshes = countRefreshes(context)
+  for (const round of [1, 2]) {
+    await advance(tabs, 15 * round)
+    await raceToRefresh(context, tabs, account, tabs.length)
+    for (const tab of tabs) await tab.reload()
+    expect(refreshes).toEqual(Array.from({ length: round * tabs.length }, () => 200))
+  }
+  for (const tab of tabs) await askApi(tab, account)
+})
+
+test('logout in one tab signs out the other, and ends the session at the service', async () => {
+  const account = await buildAccount()
+  const { tabs } = await openSignedInTabs(account, 2)
+  const { refreshToken, accessToken } = await storedSession(tabs[0]!)
+  await tabs[0]!.getByRole('button', { name: 'Sign out', exact: true }).click()
+  for (const tab of tabs) await isSignedOut(tab)
+  expect(await storedSession(tabs[1]!)).toBeNull()
+  await expect
+    .poll(async () => (await server.call('GET', '/auth/me', { token: accessToken })).body.code, { interval: 10 })
+    .toBe('token_revoked')
+  const refreshed = await server.call('POST', '/auth/refresh', { body: { refresh_token: refreshToken } })
+  expect(refreshed.body.code).toBe('invalid_refresh_token')
+})
+
+test('sign out everywhere reaches another device with its next call', async () => {
+  const account = await buildAccount()
+  const [here, there] = [await openSignedInTabs(account, 1), await openSignedInTabs(account, 1)]
+  await here.tabs[0]!.getByRole('button', { name: 'Sign out everywhere' }).click()
+  await isSignedOut(here.tabs[0]!)
+  await there.tabs[0]!.getByRole('button', { name: 'Ask the API' }).click()
+  await isSignedOut(there.tabs[0]!)
+  await there.tabs[0]!.getByText('Your session has ended').waitFor()
+})
+
+test('a revoke signs out every tab within four calls of its backend, which at four a second is a second', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openSignedInTabs(account, 2)
+  const [asking, idle] = tabs as [Page, Page]
+  await asking.getByLabel('keep asking').check()
+  await asking.getByText(`200: hello ${account.email}`).waitFor()
+  const answers: number[] = []
+  context.on('response', (response) => {
+    if (new URL(response.url()).pathname === '/api/') answers.push(response.status())
+  })
+  const revoked = await server.call('DELETE', `/admin/users/${account.id}/apps/${appCode}`, { token: adminToken })
+  expect(revoked.status).toBe(200)
+  for (const tab of [asking, idle]) await isSignedOut(tab)
+  expect(answers.at(-1)).toBe(401)
+  expect(answers.length).toBeLessThanOrEqual(4)
+})
+
+test('without a network the user stays signed in and is told so; back on it, all goes on', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openSignedInTabs(account, 2)
+  const [page] = tabs as [Page, Page]
+  await context.setOffline(true)
+  for (const tab of tabs) await tab.getByText('Offline, still signed in').waitFor()
+  await advance(tabs, 15)
+  await page.getByRole('button', { name: 'Ask the API' }).click()
+  await page.getByText('No answer: The login service cannot be reached').waitFor()
+  await isSignedIn(page, account)
+  await context.setOffline(false)
+  for (const tab of tabs) await tab.getByText('Signed in', { exact: true }).waitFor()
+  for (const tab of tabs) await askApi(tab, account)
+})
+
+test('a refresh whose answer is lost on the way loses nothing', async () => {
+  const account = await buildAccount()
+  const { tabs } = await openSignedInTabs(account, 1)
+  const page = tabs[0]!
+  const before = await storedSession(page)
+  let lost = 0
+  await page.route('**/auth/refresh', async (route) => {
+    lost += 1
+    if (lost > 1) return route.continue()
+    expect((await route.fetch()).status()).toBe(200)
+    await route.abort()
+  })
+  await advance(tabs, 15)
+  await askApi(page, account)
+  expect(lost).toBe(2)
+  const after = await storedSession(page)
+  expect(claimsOf(after.accessToken).sid).toBe(claimsOf(before.accessToken).sid)
+  await advance(tabs, 30)
+  await askApi(page, account)
+})
+
+test('a login with a second factor needs nothing but a keyboard', async () => {
+  const account = await buildAccount()
+  const token = (await server.login(account.email, appCode)).body.access_token
+  const { secret } = (await server.call('POST', '/auth/2fa/setup', { token })).body
+  // Of the step before, so that the present one is unspent.
+  const code = (steps: number) => totpAt(secret, Date.now() + steps * 30_000)
+  expect((await server.call('POST', '/auth/2fa/activate', { token, body: { code: code(-1) } })).status).toBe(200)
+
+  const page = await openTab(await browser.newContext())
+  const { keyboard } = page
+  await isSignedOut(page)
+  // The page has put the focus where one begins to type.
+  await keyboard.type(account.email)
+  await keyboard.press('Tab')
+  await keyboard.type(PASSWORD)
+  await keyboard.press('Enter')
+  await heading(page, 'One more step').waitFor()
+  await keyboard.type('000000')
+  await keyboard.press('Enter')
+  await page.getByRole('alert').getByText('That code is not the one').waitFor()
+  await keyboard.press('ControlOrMeta+a')
+  await keyboard.type(code(0))
+  await keyboard.press('Enter')
+  await isSignedIn(page, account)
+  await page.getByText('Two-factor').waitFor()
+
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  for (let tabs = 0; (await focused()) !== 'Ask the API' && tabs < 10; tabs += 1) await keyboard.press('Tab')
+  await keyboard.press('Space')
+  await page.getByText(`200: hello ${account.email}`).waitFor()
+  for (let tabs = 0; (await focused()) !== 'Sign out' && tabs < 10; tabs += 1) await keyboard.press('Tab')
+  await keyboard.press('Enter')
+  await isSignedOut(page)
+})
+
+test('a wrong password is said in words, and announced', async () => {
+  const page = await openTab(await browser.newContext())
+  await field(page, 'E-mail').fill('nobody@example.com')
+  await field(page, 'Password').fill('not the password')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor()
+})
+
+test('the token is not carried along by a redirect to another origin', async () => {
+  const seen: Json[] = []
+  const elsewhere = await listen((request, response) => {
+    seen.push({ method: request.method, authorization: request.headers.authorization })
+    response.writeHead(200, { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'authorization' }).end('{}')
+  })
+  const account = await buildAccount()
+  const { tabs } = await openSignedInTabs(account, 1)
+  await tabs[0]!.route('**/api/', (route) => route.fulfill({ status: 307, headers: { location: `${elsewhere}/` } }))
+  await tabs[0]!.getByRole('button', { name: 'Ask the API' }).click()
+  await tabs[0]!.getByText(/^(200|No answer)/).waitFor()
+  expect(seen.length).toBeGreaterThan(0)
+  for (const { authorization } of seen) expect(authorization).toBeUndefined()
+})
+
+test('a third-party login goes out with PKCE, comes back once, and leaves nothing in the address', async () => {
+  const account = await buildAccount()
+  const provider = await startProvider(account)
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  const address = await serveSpa(provider.url)
+  await page.goto(`${address}/?provider=google`)
+  await page.getByRole('button', { name: 'Continue with Google' }).click()
+  await isSignedIn(page, account)
+  expect(page.url()).toBe(`${address}/`)
+  expect(provider.started).toEqual([
+    {
+      path: '/api/v1/auth/sso/google/start',
+      app_code: appCode,
+      redirect_url: `${address}/`,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      state: expect.stringMatching(/^[\w-]{43}$/),
+    },
+  ])
+
+  // The same answer in a tab that began nothing, as a link in a mail would have it.
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await isSignedOut(page)
+  const lured = await context.newPage()
+  await lured.goto(provider.lastAnswer())
+  await lured.getByText('That sign-in was not begun here').waitFor()
+  await isSignedOut(lured)
+  expect(lured.url()).toBe(`${address}/`)
+  expect(provider.exchanged).toEqual([200])
+})
+
+/** The service's side of a third-party login, for a provider at which the account is signed in already. */
+async function startProvider(account: Account) {
+  const started: Json[] = []
+  const exchanged: number[] = []
+  let answer = ''
+  const provider = await listen(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
+    const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type, authorization' }
+    if (pathname.endsWith('/start')) {
+      const query = Object.fromEntries(searchParams)
+      started.push({ path: pathname, ...query })
+      answer = `${query.redirect_url}?code=code-of-one-use&state=${query.state}`
+      return void response.writeHead(302, { location: answer }).end()
+    }
+    if (request.method === 'OPTIONS') return void response.writeHead(204, cors).end()
+    let text = ''
+    for await (const chunk of request) text += chunk
+    if (!pathname.endsWith('/sso/token')) return void response.writeHead(204, cors).end()
+    const { code, code_verifier } = JSON.parse(text)
+    const fits = createHash('sha256').update(code_verifier).digest('base64url') === started[0].code_challenge
+    const reply = await server.login(account.email, appCode)
+    const status = fits && code === 'code-of-one-use' ? 200 : 400
+    exchanged.push(status)
+    response.writeHead(status, { ...cors, 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
+  })
+  return { url: provider, started, exchanged, lastAnswer: () => answer }
+}
+
+/** Listens until the file has ended; its address. */
+async function listen(handle: Parameters<typeof createServer>[1]): Promise<string> {
+  const listening: Server = createServer(handle)
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    listening.closeAllConnections()
+    listening.close()
+  })
+  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+}

@@ -1,0 +1,89 @@
+// Every quickstart, typed as it stands in docs/, beside the packed SDK.
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTestAuth } from '@gatehouse/sdk/testing'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const page = readFileSync(join(root, 'docs', 'quickstarts.md'), 'utf8')
+const programs = [...page.matchAll(/^## (\w+)\n\n```js\n(.*?)```/gms)].map(([, framework, source]) => ({
+  framework: framework!,
+  source: source!,
+}))
+const testing = /```js\n(.*?)```/s.exec(readFileSync(join(root, 'docs', 'testing.md'), 'utf8'))![1]!
+
+const { env, bearer, badTokens, close } = createTestAuth({ appCode: 'notes' })
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-quickstart-'))
+  const installed = join(folder, 'node_modules', '@gatehouse', 'sdk')
+  mkdirSync(installed, { recursive: true })
+  execFileSync('pnpm', ['pack', '--pack-destination', folder], { cwd: join(root, 'packages', 'sdk'), stdio: 'pipe' })
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
+  execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+  mkdirSync(join(folder, 'node_modules', '@hono'))
+  for (const name of ['koa', 'express', 'fastify', 'hono', '@hono/node-server'])
+    symlinkSync(realpathSync(join(root, 'packages', 'sdk', 'node_modules', name)), join(folder, 'node_modules', name))
+  writeFileSync(
+    join(folder, '.env'),
+    Object.entries(env)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  )
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  return close()
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+test('there is one for each framework, of four steps and seven lines at most', () => {
+  expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono'])
+  expect(page.match(/^\d[.] /gm)).toEqual(['1. ', '2. ', '3. ', '4. '])
+  for (const { source } of programs) expect(source.split('\n').filter(Boolean).length).toBeLessThanOrEqual(7)
+  expect(page).toContain('node --env-file=.env server.mjs\n')
+})
+
+test.for(programs)('$framework: it starts, answers its users, and refuses everybody else', async ({ framework, source }) => {
+  const file = `${framework}.mjs`
+  writeFileSync(join(folder, file), source)
+  const port = await freePort()
+  const program = spawn(process.execPath, ['--env-file=.env', file], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  const ended = new Promise<never>((_, reject) => program.once('exit', (code) => reject(new Error(`ended with ${code}`))))
+  ended.catch(() => {})
+  const ask = (headers: Record<string, string> = {}) => fetch(`http://127.0.0.1:${port}/`, { headers })
+  await Promise.race([ended, expect.poll(() => ask().then(({ status }) => status), { interval: 20, timeout: 20_000 }).toBe(401)])
+
+  expect(await (await ask(bearer())).json()).toEqual({ hello: 'test.user@example.com' })
+  for (const { token } of badTokens()) expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(401)
+})
+
+test('the tests that docs/testing.md shows pass in node:test, without a framework beside them', () => {
+  writeFileSync(join(folder, 'shown.test.mjs'), testing)
+  const printed = execFileSync(process.execPath, ['--test', '--test-reporter=tap', 'shown.test.mjs'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
+  expect(printed).toMatch(new RegExp(`^# pass ${badTokens().length + 3}$`, 'm'))
+  expect(printed).toMatch(/^# fail 0$/m)
+})
