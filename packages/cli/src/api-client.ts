@@ -12,8 +12,8 @@ export type Api = Client<paths>
 export interface Request {
   method: string
   url: string
-  /** As it goes over the wire; undefined for none. */
-  body: string | undefined
+  /** As it goes over the wire; undefined for none. Bytes are told of by their number alone. */
+  body: string | Uint8Array<ArrayBuffer> | undefined
   contentType?: string
 }
 
@@ -91,7 +91,8 @@ function retryAfterMs(headers: Headers, now: number): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
 }
 
-async function sendOnce({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+/** The same without retries. */
+export async function sendOnce({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `authctl/${version}` }
   if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
   if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json'
@@ -137,11 +138,16 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
   })
 }
 
+/** Where it was said what becomes of --reason: once is enough. */
+const remarked = new WeakSet<Io>()
+
 /** One request as the signed-in user, or as nobody; an expired token is renewed once. Throws what the service refuses. */
 export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
   if (wire.settings.dryRun && isWrite) throw new PlannedRequest([request])
-  if (wire.settings.reason !== undefined && isWrite && !request.body?.includes('"reason":')) {
+  const hasReason = typeof request.body === 'string' && request.body.includes('"reason":')
+  if (wire.settings.reason !== undefined && isWrite && !hasReason && !remarked.has(wire.io)) {
+    remarked.add(wire.io)
     wire.io.note('--reason is kept with grants only: the service has no place for it here')
   }
   const bearer = await session?.bearer()
@@ -241,12 +247,11 @@ export function createApi(wire: Wire, baseUrl: string, session: Session | undefi
   return createClient<paths>({
     baseUrl,
     fetch: async (request) => {
-      const body = await request.text()
-      const answer = await exchange(
-        wire,
-        { method: request.method, url: request.url, body: body === '' ? undefined : body },
-        session,
-      )
+      const { method, url } = request
+      const contentType = request.headers.get('content-type') ?? 'application/json'
+      const isJson = contentType.startsWith('application/json')
+      const body = isJson ? (await request.text()) || undefined : Buffer.from(await request.arrayBuffer())
+      const answer = await exchange(wire, { method, url, body, contentType }, session)
       if (answer.status !== 204 && !/^application\/json\b/.test(answer.headers.get('content-type') ?? ''))
         throw foreign(answer, request.url)
       return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: answer.headers })

@@ -10,8 +10,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.done)
   throw error
 })
+const lastWords = new Set<() => void>()
 process.on('SIGINT', () => {
-  const exit = () => process.exit(exitCodes.interrupted)
+  const exit = () => {
+    for (const say of lastWords) say()
+    process.exit(exitCodes.interrupted)
+  }
   if (!isChangingContexts()) exit()
   setInterval(() => !isChangingContexts() && exit(), 20)
   setTimeout(exit, 3_000)
@@ -26,4 +30,8 @@ process.exitCode = await main(process.argv.slice(2), {
   now: Date.now,
   sleep: (milliseconds) => sleep(milliseconds),
   configFolder: envPaths('authctl', { suffix: '' }).config,
+  onInterrupt: (words) => {
+    lastWords.add(words)
+    return () => void lastWords.delete(words)
+  },
 })

@@ -1,6 +1,6 @@
 // Controls (also C1), separators of lines, and what reorders or hides text: a name that comes from a registration form must not move the cursor,
 // set the title of the terminal, or show one address and hold another.
-const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+export const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 function escaped(character: string): string {
   // By code unit, as JSON spells them.

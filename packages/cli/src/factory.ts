@@ -1,7 +1,9 @@
-import { type Answer, type Api, createApi, exchange, type Request, type Session } from './api-client.ts'
+import { type Answer, type Api, createApi, exchange, type Request, type Session, sendOnce } from './api-client.ts'
 import { type ContextStore, openContexts } from './contexts.ts'
+import type { Failure } from './exit-codes.ts'
 import { createIo, type Io, type World } from './io.ts'
 import type { GlobalInput } from './options.ts'
+import { renderFailure } from './output.ts'
 import { type Prompt, terminalPrompt } from './prompt.ts'
 import { contextSession, givenSession } from './session.ts'
 import { type Connection, type Formats, readSettings, resolveConnection, type Settings } from './settings.ts'
@@ -14,6 +16,8 @@ export interface Tools {
   contexts: ContextStore
   now(): number
   sleep(milliseconds: number): Promise<void>
+  /** At Ctrl-C this is told as the failure that it is; returns what takes that back. */
+  onInterrupt(failure: () => Failure): () => void
   /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
   connect(options?: { mayBeNew?: boolean }): Connection
   /** As the signed-in user. */
@@ -22,6 +26,8 @@ export interface Tools {
   readonly rehearsalApi: Api
   /** As nobody. */
   anonymousApi(baseUrl: string): Api
+  /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
+  probe(path: string): Promise<Answer>
   /** A request as it stands, by the signed-in user; `path` with or without `/api/v1`. */
   call(request: Omit<Request, 'url'> & { path: string }): Promise<Answer>
 }
@@ -46,6 +52,11 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
     contexts,
     now: world.now,
     sleep: world.sleep,
+    onInterrupt: (failure) =>
+      world.onInterrupt(() => {
+        io.showProgress(undefined)
+        renderFailure(failure(), { asJson: settings.asksForJson, debug: false }, world.stderr)
+      }),
     connect,
     get api() {
       if (!api) {
@@ -59,6 +70,7 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
       return createApi({ ...wire, settings: { ...settings, dryRun: false } }, connection.baseUrl, openSession(connection))
     },
     anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
+    probe: (path) => sendOnce(wire, { method: 'GET', url: `${connect().baseUrl}/api/v1${path}`, body: undefined }, undefined),
     call({ path, ...request }) {
       const connection = connect()
       const below = `/${path.replace(/^\/+/, '').replace(/^api\/v1\//, '')}`

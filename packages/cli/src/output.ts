@@ -28,6 +28,7 @@ export type Outcome =
   | 'permitted'
   | 'forbidden'
   | 'registered'
+  | 'queued'
   | 'written'
   | 'signed_in'
   | 'signed_out'
@@ -78,7 +79,7 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
       return renderList(result, format, io)
     case 'variables':
       if (format === 'json') io.print(toJson(result.variables, 2))
-      else for (const [name, value] of Object.entries(result.variables)) io.print(`${name}=${dotenvValue(value)}`)
+      else for (const line of dotenvLines(result.variables)) io.print(line)
       return
     case 'body':
       return renderBody(result.body, format, io)
@@ -96,6 +97,7 @@ async function renderList({ pages, columns, none }: Extract<Result, { kind: 'lis
   for await (const page of pages) {
     if (format === 'ndjson') for (const row of page) io.print(toJson(row))
     else rows.push(...page)
+    await io.drained()
   }
   if (format === 'json') io.print(toJson(rows, 2))
   else if (format === 'table' && rows.length === 0) io.note(none)
@@ -200,6 +202,10 @@ async function table(rows: string[][]): Promise<string> {
   const drawn = new Table({ chars, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 } })
   drawn.push(...rows)
   return drawn.toString().replace(/ +$/gm, '')
+}
+
+export function dotenvLines(variables: Record<string, string>): string[] {
+  return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(value)}`)
 }
 
 /** A value that any reader of .env files takes as it is. */

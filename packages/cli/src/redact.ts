@@ -8,7 +8,8 @@ function isSecret(name: string): boolean {
 }
 
 /** A body with the values of secret members replaced. What is no JSON is only measured. */
-export function redact(body: string): unknown {
+export function redact(body: string | Uint8Array): unknown {
+  if (typeof body !== 'string') return `[${body.byteLength} bytes]`
   try {
     return JSON.parse(body, (name, value) => (isSecret(name) && value !== null && typeof value !== 'boolean' ? redacted : value))
   } catch {

@@ -6,8 +6,10 @@ import { deactivateApp } from './app/deactivate.ts'
 import { deleteApp } from './app/delete.ts'
 import { appEnv } from './app/env.ts'
 import { listApps } from './app/list.ts'
+import { onboardApp } from './app/onboard.ts'
 import { showApp } from './app/show.ts'
 import { updateApp } from './app/update.ts'
+import { applyDeclaration } from './apply.ts'
 import { listAudit } from './audit/list.ts'
 import { tailAudit } from './audit/tail.ts'
 import { completion } from './completion.ts'
@@ -16,6 +18,9 @@ import { listContexts } from './context/list.ts'
 import { setContext } from './context/set.ts'
 import { showContext } from './context/show.ts'
 import { useContext } from './context/use.ts'
+import { diffDeclaration } from './diff.ts'
+import { doctor } from './doctor.ts'
+import { exportDeclaration } from './export.ts'
 import { addGrant } from './grant/add.ts'
 import { explainGrant } from './grant/explain.ts'
 import { listGrants } from './grant/list.ts'
@@ -50,19 +55,30 @@ import { rotateServiceAccount } from './service-account/rotate.ts'
 import { login } from './session/login.ts'
 import { logout } from './session/logout.ts'
 import { whoami } from './session/whoami.ts'
+import { createSsoProvider } from './sso-provider/create.ts'
+import { deleteSsoProvider } from './sso-provider/delete.ts'
+import { listSsoProviders } from './sso-provider/list.ts'
+import { showSsoProvider } from './sso-provider/show.ts'
+import { updateSsoProvider } from './sso-provider/update.ts'
 import { inspect } from './token/inspect.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
 import { activateUser } from './user/activate.ts'
 import { createUser } from './user/create.ts'
 import { deleteUser } from './user/delete.ts'
+import { exportUsers } from './user/export.ts'
 import { findUsers } from './user/find.ts'
+import { importUsers } from './user/import.ts'
 import { logoutUser } from './user/logout.ts'
 import { setUserRole } from './user/role.ts'
 import { showUser } from './user/show.ts'
 import { suspendUser } from './user/suspend.ts'
 import { unlockUser } from './user/unlock.ts'
 import { versionCommand } from './version.ts'
+import { listDeliveries } from './webhook/deliveries.ts'
+import { listWebhooks } from './webhook/list.ts'
+import { redeliverWebhook } from './webhook/redeliver.ts'
+import { testWebhooks } from './webhook/test.ts'
 
 /** Every command, in the order of help and reference. */
 export const commands: readonly Command[] = [
@@ -76,6 +92,7 @@ export const commands: readonly Command[] = [
   showContext,
   setContext,
   deleteContext,
+  doctor,
   createApp,
   listApps,
   showApp,
@@ -84,6 +101,7 @@ export const commands: readonly Command[] = [
   deactivateApp,
   deleteApp,
   appEnv,
+  onboardApp,
   addGrant,
   revokeGrant,
   listGrants,
@@ -113,6 +131,8 @@ export const commands: readonly Command[] = [
   unlockUser,
   logoutUser,
   deleteUser,
+  importUsers,
+  exportUsers,
   listOrganizations,
   showOrganization,
   createOrganization,
@@ -122,11 +142,23 @@ export const commands: readonly Command[] = [
   listServiceAccounts,
   rotateServiceAccount,
   deleteServiceAccount,
+  createSsoProvider,
+  listSsoProviders,
+  showSsoProvider,
+  updateSsoProvider,
+  deleteSsoProvider,
   newSecret,
   secretStatus,
   listAudit,
   tailAudit,
+  listWebhooks,
+  listDeliveries,
+  redeliverWebhook,
+  testWebhooks,
   inspect,
+  exportDeclaration,
+  diffDeclaration,
+  applyDeclaration,
   api,
   completion,
   versionCommand,
@@ -144,7 +176,9 @@ export const nouns: Record<string, string> = {
   user: 'User accounts',
   org: 'Organizations and their members',
   'service-account': 'Accounts of programs',
+  'sso-provider': 'Providers of third-party login',
   secret: 'The secret that signs access tokens',
   audit: 'What happened, and who did it',
+  webhook: 'Where apps are told of new users',
   token: 'Access tokens',
 }

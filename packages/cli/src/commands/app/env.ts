@@ -1,4 +1,5 @@
 import { bodyOf } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
 import { parseAppRef } from '../../app-ref.ts'
 import { command } from '../../command.ts'
 import type { Tools } from '../../factory.ts'
@@ -23,16 +24,19 @@ export const appEnv = command({
 
 export async function runAppEnv({ api, connect, io }: Tools, { code }: Input<typeof options>): Promise<Result> {
   const app = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: parseAppRef(code) } } }))
-  io.note(
-    'JWT_ACCESS_SECRET is a placeholder: take it from the secret store that the service itself reads its JWT_ACCESS_SECRET from',
-  )
+  io.note(secretHint)
+  return { kind: 'variables', variables: variablesOf(app, connect().baseUrl) }
+}
+
+export const secretHint =
+  'JWT_ACCESS_SECRET is a placeholder: take it from the secret store that the service itself reads its JWT_ACCESS_SECRET from'
+
+/** What a consumer of an app reads from its environment (contract 1). */
+export function variablesOf(app: Pick<components['schemas']['App'], 'id' | 'code'>, baseUrl: string): Record<string, string> {
   return {
-    kind: 'variables',
-    variables: {
-      SERVICE_AUTH_URL: connect().baseUrl,
-      SERVICE_APP_CODE: app.code,
-      SERVICE_APP_ID: app.id,
-      JWT_ACCESS_SECRET: secretPlaceholder,
-    },
+    SERVICE_AUTH_URL: baseUrl,
+    SERVICE_APP_CODE: app.code,
+    SERVICE_APP_ID: app.id,
+    JWT_ACCESS_SECRET: secretPlaceholder,
   }
 }

@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { command } from '../../command.ts'
 import { toJson } from '../../escape-controls.ts'
 import { Failure, usageFailure } from '../../exit-codes.ts'
 import type { Tools } from '../../factory.ts'
 import { type Input, requiredText } from '../../options.ts'
 import { type Result, record } from '../../output.ts'
+import { readIfThere, writeFile } from '../../write-file.ts'
 import { readPermissions } from './list.ts'
 
 const options = {
@@ -43,20 +43,8 @@ export async function runGeneratePermissions(tools: Tools, { service, out }: Inp
     io.note('nothing was written (--dry-run)')
     return record({ ...answer, dry_run: true })
   }
-  try {
-    writeFileSync(out, source)
-  } catch (error) {
-    throw new Failure('invalid', `cannot write ${out}: ${(error as Error).message}`, { code: 'file_unwritable' })
-  }
+  writeFile(out, source)
   return record(answer, 'written')
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined
-  }
 }
 
 /** The module; names are shown as JSON strings, so that nothing in one ends the string or hides in it. */

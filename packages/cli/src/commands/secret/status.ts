@@ -43,7 +43,8 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
   return { kind: 'report', value: { current, previous, consumers }, parts: consumers.length === 0 ? [own] : [own, '', seen] }
 }
 
-function whoAcceptsCurrent(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
+/** Of the consumers of an app, those that accept the secret that signs. */
+export function whoAcceptsCurrent(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
   const line = seen.find((each) => each.app_code === appCode && each.kid === kid)
   if (!line) return 'none'
   const isMissing = line.last_missing_at !== null && Date.parse(line.last_seen_at) - Date.parse(line.last_missing_at) < latelyMs

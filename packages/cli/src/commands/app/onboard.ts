@@ -1,0 +1,144 @@
+import { bodyOf } from '../../api-client.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import { Failure, usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { choice, choiceWithStandard, type Input, optionalPositional, text } from '../../options.ts'
+import type { Result } from '../../output.ts'
+import { askFor, confirmYes } from '../../prompt.ts'
+import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import { readIfThere } from '../../write-file.ts'
+import { type Framework, frameworks, renderPermissionFile } from './backend-files.ts'
+import { type Onboarding, onboard, renderEnvironment } from './onboard-steps.ts'
+import { appSettings } from './settings.ts'
+
+const options = {
+  code: optionalPositional('CODE', 'Code of the app, in kebab-case; it never changes', { completes: 'apps' }),
+  name: text('NAME', 'Name that people read'),
+  redirect: appSettings.redirect,
+  autoGrant: appSettings.autoGrant,
+  user: text('USER', `Who gets access first: ${userRefSyntax}`),
+  // Node itself would read --env-file, wherever it stands on the line.
+  dotenv: text('FILE', 'File for the settings of its backend, such as .env; only you can read it'),
+  permissionFile: text('FILE', 'File for the permissions of its backend to begin with, such as permissions.yaml'),
+  framework: choice(frameworks, 'What its backend is built with, for a snippet of code that guards it'),
+  ifExists: choiceWithStandard(['error', 'skip'], 'What to do when the app is there: fail, or go on with it as it is', 'error'),
+}
+
+export const onboardApp = command({
+  path: 'app onboard',
+  summary: 'Create an app and what its backend needs to begin with',
+  description:
+    'On a terminal, what is not given is asked for; without one, CODE and --name must be given and the rest is left out. An empty ' +
+    'value leaves a step out and is not asked for. What it runs is shown as commands. A file that is there is replaced after ' +
+    'a yes, or with --yes.',
+  examples: [
+    'app onboard',
+    'app onboard shop --name Shop --redirect https://shop.example.com/callback --user bob@example.com --dotenv .env',
+    'app onboard shop --if-exists skip --dotenv .env --permission-file permissions.yaml --no-input',
+  ],
+  options,
+  run: runOnboardApp,
+})
+
+export async function runOnboardApp(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const wanted = await settle(tools, input)
+  return onboard(tools, wanted, await agreeToReplace(tools, wanted))
+}
+
+/** All that is to be known before anything is done. */
+async function settle(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
+  assertComplete(tools, input)
+  const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
+  const existing = await findApp(tools, code)
+  if (existing) await agreeToGoOn(tools, code, input.ifExists)
+  const settings = existing ? { name: existing.name } : await settleSettings(tools, input)
+  const ref = await askOrNone(tools, input.user, `${options.user.about} (or none):`)
+  return {
+    code: existing?.code ?? code,
+    existing,
+    settings,
+    user: ref === undefined ? undefined : { ref, id: await findUserId(tools.api, ref) },
+    envFile: await askOrNone(tools, input.dotenv, 'File for the settings of its backend, such as .env (or none):'),
+    permissionFile: await askOrNone(
+      tools,
+      input.permissionFile,
+      'File for its permissions to begin with, such as permissions.yaml (or none):',
+    ),
+    framework: input.framework ?? (await askFramework(tools)),
+  }
+}
+
+/** Without a terminal, all that is missing is named at once. */
+function assertComplete({ io }: Tools, { code, name, ifExists }: Input<typeof options>): void {
+  if (io.canAsk) return
+  const missing = [...(code ? [] : ['CODE']), ...(name || ifExists === 'skip' ? [] : ['--name'])]
+  if (missing.length > 0) throw usageFailure(`${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} required`)
+}
+
+async function findApp({ api }: Tools, code: string): Promise<Onboarding['existing']> {
+  try {
+    return await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: parseAppRef(code) } } }))
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+async function agreeToGoOn({ io, prompt }: Tools, code: string, ifExists: 'error' | 'skip'): Promise<void> {
+  if (ifExists === 'skip') return
+  if (!io.canAsk) {
+    throw new Failure('conflict', `there is an app ${code} already; nothing was done`, {
+      code: 'app_code_taken',
+      hint: '--if-exists skip goes on with it as it is',
+    })
+  }
+  if (!(await prompt.yesOrNo(`There is an app ${code} already. Go on with it as it is?`)))
+    throw new Failure('declined', 'declined; nothing was done', { code: 'declined' })
+}
+
+async function settleSettings(
+  tools: Tools,
+  { name, redirect, autoGrant }: Input<typeof options>,
+): Promise<Onboarding['settings']> {
+  const { io, prompt } = tools
+  const given = name || (await askFor(tools, '--name', `${options.name.about}:`))
+  const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Where users may be sent back to, URLs (or none):')
+  const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to whoever registers?') : undefined)
+  return { name: given, redirect: redirect ?? typed?.split(/[\s,]+/), autoGrant: grantsItself }
+}
+
+/** What was given or, on a terminal, typed; undefined for none. */
+async function askOrNone({ io, prompt }: Tools, given: string | undefined, question: string): Promise<string | undefined> {
+  if (given !== undefined || !io.canAsk) return given || undefined
+  const typed = await prompt.text(question)
+  return typed.toLowerCase() === 'none' ? undefined : typed
+}
+
+async function askFramework({ io, prompt }: Tools): Promise<Framework | undefined> {
+  const choices = [...frameworks, 'none']
+  for (;;) {
+    const typed = io.canAsk
+      ? (await prompt.text(`What is its backend built with (${choices.join(', ')})?`)).toLowerCase()
+      : 'none'
+    if (choices.includes(typed)) return typed === 'none' ? undefined : (typed as Framework)
+  }
+}
+
+/** A file that is there is asked about before anything is done, when it would change. Returns those that may be replaced. */
+async function agreeToReplace(
+  tools: Tools,
+  { existing, settings, code, envFile, permissionFile }: Onboarding,
+): Promise<ReadonlySet<string>> {
+  const contents = [
+    [envFile, existing && renderEnvironment(tools, existing)],
+    [permissionFile, renderPermissionFile(existing ?? { code, name: settings.name, service_codes: [] })],
+  ] as const
+  const agreed = new Set<string>()
+  for (const [file, content] of contents) {
+    if (file === undefined || [undefined, content].includes(readIfThere(file))) continue
+    await confirmYes(tools, `replace ${file}`)
+    agreed.add(file)
+  }
+  return agreed
+}

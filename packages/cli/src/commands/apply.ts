@@ -1,0 +1,121 @@
+import { command } from '../command.ts'
+import { type Application, applyChanges } from '../declaration/apply-changes.ts'
+import { describeChanges } from '../declaration/describe-changes.ts'
+import { isPruning, type Plan } from '../declaration/plan-changes.ts'
+import { prepare } from '../declaration/prepare.ts'
+import { Failure } from '../exit-codes.ts'
+import type { Tools } from '../factory.ts'
+import { flag, type Input, requiredText } from '../options.ts'
+import { type Result, rowsOf } from '../output.ts'
+import { confirmName, confirmYes } from '../prompt.ts'
+
+const options = {
+  file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
+  prune: flag('Delete what a section of the file does not list; needs --confirm with the name of the context'),
+}
+
+export const applyDeclaration = command({
+  path: 'apply',
+  summary: 'Make services, roles and apps what a file says',
+  description:
+    'What the file does not list is left alone, permissions of a service too, unless --prune deletes it. What is listed becomes ' +
+    'what the file says, and what it leaves out of an entry becomes as in a new one. Doing it twice changes nothing. ' +
+    'To deactivate an app needs --yes.',
+  examples: [
+    'apply -f gatehouse.yaml --dry-run',
+    'apply -f gatehouse.yaml --json',
+    'apply -f gatehouse.yaml --prune --confirm production --context production',
+  ],
+  options,
+  run: runApply,
+})
+
+export async function runApply(tools: Tools, { file, prune }: Input<typeof options>): Promise<Result> {
+  const { plan, organizationIds } = await prepare(tools, { file, prune })
+  await agree(tools, plan, prune)
+  const application: Application = { rows: [], fatal: undefined }
+  const forget = tools.onInterrupt(() => interrupted(application, plan))
+  try {
+    await applyChanges(plan.changes, { api: tools.api, organizationIds }, application)
+  } finally {
+    forget()
+  }
+  return report(tools, plan, application)
+}
+
+function interrupted({ rows }: Application, { changes, unchanged }: Plan): Failure {
+  const { changed } = countsOf(rows, unchanged)
+  const current = changes[rows.length]
+  const open = current ? `; whether ${namesOf([current])} is, is not known` : ''
+  return new Failure('interrupted', `interrupted; ${changed} changed before it${open}`, { code: 'interrupted', hint: againHint })
+}
+
+const againHint = 'apply can be run again: it goes on with what is not yet as the file says'
+
+async function agree(tools: Tools, { changes }: Plan, prune: boolean): Promise<void> {
+  const pruned = changes.filter(isPruning)
+  // Whoever names another context than this one is not where they think they are.
+  if (prune && (pruned.length > 0 || tools.settings.confirm !== undefined)) {
+    const { contextName } = tools.connect()
+    await confirmName(tools, contextName, `prune ${namesOf(pruned)} in ${contextName}`)
+  }
+  const closed = changes.filter(
+    ({ kind, change, fields }) =>
+      kind === 'app' && change === 'update' && fields.some(({ field, after }) => field === 'status' && after === 'inactive'),
+  )
+  if (closed.length > 0) await confirmYes(tools, `deactivate ${namesOf(closed)}`)
+}
+
+const mostNamed = 10
+
+function namesOf(changes: Plan['changes']): string {
+  const names = changes.slice(0, mostNamed).map(({ kind, code }) => `the ${kind} ${code}`)
+  const more = changes.length - names.length
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}
+
+function report({ io, settings }: Tools, { changes, unchanged }: Plan, { rows, fatal }: Application): Result {
+  const counts = countsOf(rows, unchanged)
+  for (const { kind, code, warnings = [] } of rows) for (const warning of warnings) io.note(`${kind} ${code}: ${warning}`)
+  if (settings.dryRun) io.note('nothing was sent (--dry-run)')
+  const ending = settings.dryRun ? { dry_run: true } : { outcome: counts.changed > 0 ? 'applied' : 'unchanged' }
+  const table = rowsOf(rows, ['outcome', 'kind', 'code', ['detail', ({ error }) => error?.message]])
+  const details = settings.dryRun ? describeChanges(changes) : [table]
+  return {
+    kind: 'report',
+    value: { ...counts, changes: rows, ...ending },
+    parts: [...(rows.length > 0 ? [...details, ''] : []), summary(counts)],
+    failure: failureOf(counts, fatal),
+  }
+}
+
+function countsOf(rows: Application['rows'], unchanged: number) {
+  const count = (...outcomes: string[]) => rows.filter(({ outcome }) => outcomes.includes(outcome)).length
+  const planned = count('planned')
+  return {
+    changed: count('created', 'updated', 'pruned'),
+    unchanged,
+    failed: count('failed'),
+    not_tried: count('not_tried'),
+    ...(planned > 0 ? { planned } : {}),
+  }
+}
+
+function summary(counts: Record<string, number>): string {
+  const told = Object.entries(counts).filter(([name, count]) => count > 0 || name === 'changed')
+  return told.map(([name, count]) => `${count} ${name.replace('_', ' ')}`).join(', ')
+}
+
+function failureOf({ changed, failed }: { changed: number; failed: number }, fatal: Failure | undefined): Failure | undefined {
+  if (fatal) {
+    const { ending, code, requestId } = fatal
+    return new Failure(ending, `${fatal.message}; ${changed} changed before it`, {
+      code,
+      requestId,
+      hint: [fatal.hint, againHint].filter(Boolean).join('\n'),
+      cause: fatal.cause,
+    })
+  }
+  if (failed === 0) return undefined
+  return new Failure('failures', `${failed} failed, ${changed} changed`, { code: 'some_failed', hint: againHint })
+}

@@ -1,0 +1,42 @@
+import { command } from '../command.ts'
+import { describeChanges } from '../declaration/describe-changes.ts'
+import { prepare } from '../declaration/prepare.ts'
+import { Failure } from '../exit-codes.ts'
+import type { Tools } from '../factory.ts'
+import { flag, type Input, requiredText } from '../options.ts'
+import type { Result } from '../output.ts'
+
+const options = {
+  file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
+  prune: flag('Show also what apply --prune would delete'),
+  exitCode: flag('Exit 10 when there are differences'),
+}
+
+export const diffDeclaration = command({
+  path: 'diff',
+  summary: 'Show what applying a file would change',
+  description: 'What the file does not list is left out, unless --prune asks for it.',
+  examples: ['diff -f gatehouse.yaml', 'diff -f gatehouse.yaml --exit-code', 'diff -f - --prune --json < gatehouse.yaml'],
+  options,
+  run: runDiff,
+})
+
+export async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typeof options>): Promise<Result> {
+  const { plan } = await prepare(tools, { file, prune })
+  const differences = plan.changes.map(({ change, kind, code, fields }) => ({ change, kind, code, fields }))
+  const count = differences.length
+  if (count === 0) tools.io.note('no differences')
+  const failure =
+    exitCode && count > 0
+      ? new Failure('differences', count === 1 ? 'there is a difference' : `there are ${count} differences`, {
+          code: 'differences',
+          hint: `authctl apply -f ${file} brings about what the file says`,
+        })
+      : undefined
+  return {
+    kind: 'report',
+    value: { differences, unchanged: plan.unchanged, unlisted: plan.unlisted },
+    parts: describeChanges(differences),
+    failure,
+  }
+}

@@ -1,0 +1,73 @@
+import { bodyOf, pages } from '../api-client.ts'
+import { command } from '../command.ts'
+import { Failure } from '../exit-codes.ts'
+import type { Tools } from '../factory.ts'
+import { type Input, text } from '../options.ts'
+import { type Result, rowsOf } from '../output.ts'
+import { checkSecrets, checkServiceAccounts } from './doctor/check-accounts.ts'
+import { type App, checkApps } from './doctor/check-apps.ts'
+import { checkRights, type ServiceSettings } from './doctor/check-rights.ts'
+import { checkService } from './doctor/check-service.ts'
+import { type Finding, fault, faultOf } from './doctor/finding.ts'
+
+const options = { app: text('CODE', 'Only this app, which may be inactive; all active ones unless given', { completes: 'apps' }) }
+
+export const doctor = command({
+  path: 'doctor',
+  summary: 'Look for what is wrong, and name what mends it',
+  description:
+    'Whether the service answers and is ready, fits to this authctl and has its time; whether you may administer; whether consumers ' +
+    'accept the secret that signs and service accounts last; whether apps link what there is, their services have permissions, nobody ' +
+    'can help themselves to access, and pools share no e-mails. Changes nothing. Exit 8 when a check fails; warnings alone are 0.',
+  examples: ['doctor', 'doctor --app shop', 'doctor --json'],
+  options,
+  run: runDoctor,
+})
+
+export async function runDoctor(tools: Tools, { app }: Input<typeof options>): Promise<Result> {
+  const { findings, isThere } = await checkService(tools)
+  if (!isThere) return report(findings)
+  const rights = await checkRights(tools)
+  findings.push(...rights.findings)
+  if (!rights.settings) return report(findings)
+  try {
+    findings.push(...(await checkContents(tools, rights.settings, app)))
+  } catch (thrown) {
+    findings.push(faultOf('service', thrown))
+  }
+  return report(findings)
+}
+
+async function checkContents({ api, now }: Tools, settings: ServiceSettings, named: string | undefined): Promise<Finding[]> {
+  const apps = new Map<string, App>()
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query: page } })))
+  for await (const page of all) for (const app of page) apps.set(app.code, app)
+  const chosen = [...apps.values()].filter(({ id, code, status, built_in }) =>
+    named === undefined ? status === 'active' && !built_in : code === named || id === named,
+  )
+  if (named !== undefined && chosen.length === 0)
+    return [fault({ check: 'app', app: named }, `there is no app ${named}`, 'authctl app list')]
+  return [
+    ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
+    ...(await checkServiceAccounts(api, new Set(apps.keys()), now())),
+    ...(await checkApps(chosen, { api, settings, apps })),
+  ]
+}
+
+function report(findings: Finding[]): Result {
+  const counts = { ok: 0, warn: 0, fail: 0 }
+  for (const { level } of findings) counts[level] += 1
+  const remedies = findings.flatMap(({ check, app, fix }) =>
+    fix === null ? [] : [`  ${app === null ? check : `${check} of ${app}`}: ${fix}`],
+  )
+  const failure = new Failure('failures', `${counts.fail} of ${findings.length} checks failed`, { code: 'checks_failed' })
+  return {
+    kind: 'report',
+    value: { counts, findings },
+    parts: [
+      rowsOf(findings, ['level', 'check', 'app', ['finding', ({ message }) => message]]),
+      ...(remedies.length > 0 ? ['', 'what mends it:', ...remedies] : []),
+    ],
+    failure: counts.fail > 0 ? failure : undefined,
+  }
+}

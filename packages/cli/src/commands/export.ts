@@ -1,0 +1,39 @@
+import { command } from '../command.ts'
+import { readInstallation } from '../declaration/read-installation.ts'
+import { plainDeclaration, renderDeclaration } from '../declaration/render-declaration.ts'
+import type { Tools } from '../factory.ts'
+import { type Input, text } from '../options.ts'
+import type { Result } from '../output.ts'
+import { readIfThere, writeFile } from '../write-file.ts'
+
+const options = { file: text('FILE', 'File to write, as YAML; what is there is replaced', { short: 'f' }) }
+
+export const exportDeclaration = command({
+  path: 'export',
+  summary: 'Write services, roles and apps as YAML',
+  description:
+    'What is as it would be anyway is left out. Secrets of webhooks stay in the service, and the app authctl and the service core ' +
+    'are not written. Two exports of the same are equal, byte for byte.',
+  examples: ['export -f gatehouse.yaml', 'export --context staging > staging.yaml', 'export --json'],
+  options,
+  formats: { all: ['yaml', 'json'], terminal: 'yaml', pipe: 'yaml' },
+  run: runExport,
+})
+
+export async function runExport({ api, io, settings }: Tools, { file }: Input<typeof options>): Promise<Result> {
+  const { services, roles, apps } = await readInstallation(api)
+  const declaration = { services, roles, apps }
+  const plain = plainDeclaration(declaration)
+  const yaml = await renderDeclaration(declaration)
+  if (file === undefined) return { kind: 'body', body: settings.format === 'json' ? plain : yaml }
+  const counts = { services: services.length, roles: roles.length, apps: apps.length }
+  const outcome = settings.dryRun ? 'not written (--dry-run)' : writeIfNew(file, yaml)
+  io.note(`${file}: ${counts.services} services, ${counts.roles} roles, ${counts.apps} apps; ${outcome}`)
+  return { kind: 'body', body: settings.format === 'json' ? { file, ...counts, outcome } : undefined }
+}
+
+function writeIfNew(file: string, content: string): 'written' | 'unchanged' {
+  if (readIfThere(file) === content) return 'unchanged'
+  writeFile(file, content)
+  return 'written'
+}

@@ -1,0 +1,38 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import { usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional, requiredText } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { providerSettings, readClientSecret, settingsBody } from './settings.ts'
+
+const options = {
+  code: positional('CODE', 'Code of the new provider; it never changes'),
+  clientId: requiredText('ID', 'Id of this service at the provider'),
+  ...providerSettings,
+}
+
+export const createSsoProvider = command({
+  path: 'sso-provider create',
+  summary: 'Set up a provider of third-party login',
+  description: 'Asks for the client secret, hidden. The answer names the callback URL to register at the provider.',
+  examples: [
+    'sso-provider create google --client-id 1234.apps.googleusercontent.com',
+    'sso-provider create acme --issuer https://id.example.com/realms/acme --client-id gatehouse',
+    'sso-provider create acme --issuer https://id.example.com --client-id gatehouse --client-secret-stdin < secret.txt',
+  ],
+  options,
+  run: runCreateSsoProvider,
+})
+
+export async function runCreateSsoProvider(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { code, clientId, clientSecretStdin, ...settings } = input
+  const client_secret = clientSecretStdin ? await readClientSecret(tools) : await askForClientSecret(tools)
+  const body = { code, client_id: clientId, client_secret, ...settingsBody(settings) }
+  return record(await bodyOf(tools.api.POST('/api/v1/admin/sso-providers', { body })), 'created')
+}
+
+async function askForClientSecret({ io, prompt }: Tools): Promise<string> {
+  if (!io.canAsk) throw usageFailure('--client-secret-stdin is required', 'a secret is never taken on the command line')
+  return prompt.hidden('Client secret:')
+}

@@ -1,0 +1,27 @@
+import { usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { flag, type Input, type Options, text, texts, toggle } from '../../options.ts'
+
+/** The settings that `sso-provider create` and `sso-provider update` share. */
+export const providerSettings = {
+  issuer: text('URL', 'Issuer, below which /.well-known/openid-configuration is; known for google'),
+  scope: texts('SCOPE', 'Scopes to ask for; openid, email and profile unless given'),
+  enabled: toggle('Let users log in with it'),
+  clientSecretStdin: flag('Read the client secret from standard input'),
+} satisfies Options
+
+/** Those that were given, as the service takes them. The secret comes apart. */
+export function settingsBody({ issuer, scope, enabled }: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
+  return {
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(scope === undefined ? {} : { scopes: scope }),
+    ...(enabled === undefined ? {} : { enabled }),
+  }
+}
+
+/** The client secret from standard input. */
+export async function readClientSecret({ io }: Pick<Tools, 'io'>): Promise<string> {
+  const secret = (await io.readInput()).trim()
+  if (secret === '') throw usageFailure('standard input holds no client secret')
+  return secret
+}

@@ -1,0 +1,42 @@
+import { bodyOf } from '../../api-client.ts'
+import { command } from '../../command.ts'
+import { usageFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, positional, text } from '../../options.ts'
+import { type Result, record } from '../../output.ts'
+import { parsePlainName } from '../../plain-name.ts'
+import { providerSettings, readClientSecret, settingsBody } from './settings.ts'
+
+const options = {
+  code: positional('CODE', 'Code of the provider'),
+  clientId: text('ID', 'Id of this service at the provider'),
+  ...providerSettings,
+}
+
+export const updateSsoProvider = command({
+  path: 'sso-provider update',
+  summary: 'Change a provider of third-party login',
+  description: 'What is not given stays. A provider that is disabled logs nobody in; sessions go on.',
+  examples: [
+    'sso-provider update acme --no-enabled',
+    'sso-provider update acme --scope openid email --dry-run',
+    'sso-provider update acme --client-secret-stdin < secret.txt',
+  ],
+  options,
+  run: runUpdateSsoProvider,
+})
+
+export async function runUpdateSsoProvider(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { code, clientId, clientSecretStdin, ...settings } = input
+  const path = { providerCode: parsePlainName(code, 'provider') }
+  const body = {
+    ...settingsBody(settings),
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(clientSecretStdin ? { client_secret: await readClientSecret(tools) } : {}),
+  }
+  if (Object.keys(body).length === 0) throw usageFailure('no setting was given', 'authctl sso-provider update --help lists them')
+  return record(
+    await bodyOf(tools.api.PATCH('/api/v1/admin/sso-providers/{providerCode}', { params: { path }, body })),
+    'updated',
+  )
+}

@@ -1,0 +1,46 @@
+/** The users of one app or role, newest first, read as far as they are needed. */
+class Cursor {
+  readonly #pages: AsyncIterator<{ id: string }[]>
+  #page: { id: string }[] = []
+  #next = 0
+  #isDone = false
+
+  constructor(pages: AsyncIterable<{ id: string }[]>) {
+    this.#pages = pages[Symbol.asyncIterator]()
+  }
+
+  /** Ids go down from one call to the next. */
+  async holds(id: string): Promise<boolean> {
+    for (;;) {
+      if (this.#next === this.#page.length && !(await this.#readOn())) return false
+      const own = this.#page[this.#next]?.id
+      if (own === undefined) continue
+      if (own <= id) return own === id
+      this.#next += 1
+    }
+  }
+
+  async #readOn(): Promise<boolean> {
+    if (this.#isDone) return false
+    const { value, done } = await this.#pages.next()
+    this.#isDone = Boolean(done)
+    this.#page = value ?? []
+    this.#next = 0
+    return !this.#isDone
+  }
+}
+
+/** Which of many things a user holds, for users who come newest first; of each thing one page of holders is kept. */
+export class Holders {
+  readonly #cursors: [code: string, cursor: Cursor][]
+
+  constructor(codes: readonly string[], usersOf: (code: string) => AsyncIterable<{ id: string }[]>) {
+    this.#cursors = [...codes].sort().map((code) => [code, new Cursor(usersOf(code))])
+  }
+
+  async of(userId: string): Promise<string[]> {
+    const held: string[] = []
+    for (const [code, cursor] of this.#cursors) if (await cursor.holds(userId)) held.push(code)
+    return held
+  }
+}

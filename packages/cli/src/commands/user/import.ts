@@ -1,0 +1,198 @@
+import { open } from 'node:fs/promises'
+import { command } from '../../command.ts'
+import { Failure, toFailure } from '../../exit-codes.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, requiredText, text } from '../../options.ts'
+import { type Result, rowsOf } from '../../output.ts'
+import { duration, grouped, progressBar } from '../../progress-bar.ts'
+import { sourceName } from '../../read-source.ts'
+import { type FailuresFile, openFailuresFile } from './failures-file.ts'
+import { type Batch, importBatches } from './import-batches.ts'
+import { type LineFault, sendBatch, span } from './send-batch.ts'
+
+const options = {
+  file: requiredText('FILE', 'One JSON object a line; - is standard input', { short: 'f' }),
+  failures: text('FILE', 'Rows that could not be imported, as they were: mend them and import this file. It may hold hashes'),
+}
+
+export const importUsers = command({
+  path: 'user import',
+  summary: 'Import users with their password hashes',
+  description:
+    'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. The file ' +
+    'is sent in portions, and may be sent again at any time: who is there already is unchanged, or gains tags, apps and roles. A line ' +
+    'that cannot be taken stops no other, and ends with exit 8. --dry-run lets the service judge the lines and writes nothing; it ' +
+    'judges each portion of 2,000 lines by itself.',
+  examples: [
+    'user import -f users.ndjson --dry-run',
+    'user import -f users.ndjson --failures failed.ndjson',
+    'user import -f - --json < users.ndjson',
+  ],
+  options,
+  run: runImportUsers,
+})
+
+/** So many faults are kept for the report; all are counted. */
+const mostErrors = 10_000
+/** So many of them are shown on a terminal. */
+const mostShown = 20
+
+interface Tally {
+  lines: number
+  imported: number
+  updated: number
+  unchanged: number
+  failed: number
+  /** Lines whose answer was lost: what was imported then may count as unchanged. */
+  sent_again: number
+  /** With the line in the failures file, where there is one. */
+  errors: (LineFault & { failures_line?: number | null })[]
+  /** Where it ended too early: what is before this line was dealt with. */
+  stopped_at_line: number | null
+}
+
+export async function runImportUsers(tools: Tools, { file, failures }: Input<typeof options>): Promise<Result> {
+  const { io, settings, now } = tools
+  const { pieces, bytes } = await openSource(tools, file)
+  const failuresFile = failures === undefined ? undefined : openFailuresFile(failures, file)
+  const tally = newTally()
+  const started = now()
+  let current: Batch | undefined
+  let nextLine = 1
+  const forget = tools.onInterrupt(() => interrupted(tally, current))
+  const show = (end: number) => {
+    const share = bytes === undefined ? undefined : Math.min(1, end / bytes)
+    io.showProgress(progressBar({ lines: tally.lines, share, elapsedMs: now() - started }))
+  }
+  let fatal: Failure | undefined
+  try {
+    show(0)
+    for await (const batch of importBatches(pieces, sourceName(file))) {
+      current = batch
+      nextLine = batch.lines[0]!.line
+      const isFirst = tally.lines === 0
+      add(tally, batch, await sendBatch(tools, batch.lines, { dryRun: settings.dryRun, isFirst }), failuresFile)
+      current = undefined
+      nextLine = batch.lines.at(-1)!.line + 1
+      show(batch.end)
+    }
+  } catch (thrown) {
+    fatal = toFailure(thrown)
+    // Nothing was done: there is nothing to report but why.
+    if (tally.lines === 0) throw fatal
+    tally.stopped_at_line = nextLine
+  } finally {
+    forget()
+    io.showProgress(undefined)
+    failuresFile?.close()
+  }
+  tellEnd(tools, tally, { file, failures, seconds: (now() - started) / 1000 })
+  return report(tally, fatal, { dryRun: settings.dryRun, failures })
+}
+
+/** The bytes, and how many there will be. A file is opened now, so that what cannot be read is told before anything is sent. */
+async function openSource({ io }: Tools, file: string): Promise<{ pieces: AsyncIterable<Buffer>; bytes: number | undefined }> {
+  if (file === '-') return { pieces: io.inputBytes(), bytes: undefined }
+  try {
+    const handle = await open(file)
+    const status = await handle.stat()
+    if (status.isDirectory()) throw new Error('it is a folder')
+    const bytes = status.isFile() && status.size > 0 ? status.size : undefined
+    return { pieces: readPieces(handle.createReadStream(), file), bytes }
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+async function* readPieces(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
+  try {
+    yield* stream
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, error: unknown): Failure {
+  return new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+}
+
+function newTally(): Tally {
+  return { lines: 0, imported: 0, updated: 0, unchanged: 0, failed: 0, sent_again: 0, errors: [], stopped_at_line: null }
+}
+
+function add(
+  tally: Tally,
+  { lines }: Batch,
+  { faults, wasSentAgain, ...counts }: Awaited<ReturnType<typeof sendBatch>>,
+  failuresFile: FailuresFile | undefined,
+): void {
+  tally.lines += lines.length
+  for (const [name, count] of Object.entries(counts)) tally[name as keyof typeof counts] += count
+  if (wasSentAgain) tally.sent_again += lines.length
+  const failed = new Map(faults.map((fault) => [fault.line, fault]))
+  for (const { line, bytes, isTooLong } of lines) {
+    const fault = failed.get(line)
+    if (!fault) continue
+    // Of a line that is too long, no more is known than its beginning.
+    const row = failuresFile && { failures_line: isTooLong ? null : failuresFile.add(bytes) }
+    if (tally.errors.length < mostErrors) tally.errors.push({ ...fault, ...row })
+  }
+}
+
+function interrupted(tally: Tally, current: Batch | undefined): Failure {
+  const under = current ? `; the lines ${span(current.lines)} were under way` : ''
+  return new Failure('interrupted', `interrupted: ${grouped(tally.lines)} lines are done${under}`, {
+    code: 'interrupted',
+    hint: 'run it again as it was: what is there already is unchanged',
+  })
+}
+
+function tellEnd({ io }: Tools, tally: Tally, run: { file: string; failures: string | undefined; seconds: number }): void {
+  const { lines, failed, sent_again, stopped_at_line } = tally
+  const seconds = Math.max(run.seconds, 0.001)
+  if (lines === 0) io.note(`${sourceName(run.file)} holds no line`)
+  else io.note(`${grouped(lines)} lines in ${duration(Math.round(seconds))}, ${grouped(Math.round(lines / seconds))}/s`)
+  if (sent_again > 0) io.note(`the answer to ${grouped(sent_again)} lines was lost: some may count as unchanged for that`)
+  if (failed > 0 && run.failures !== undefined)
+    io.note(`the rows that failed are in ${run.failures}: mend them, then authctl user import -f ${run.failures}`)
+  if (stopped_at_line !== null) io.note(`stopped at line ${stopped_at_line}: run it again, what is there already is unchanged`)
+}
+
+function report(
+  tally: Tally,
+  fatal: Failure | undefined,
+  { dryRun, failures }: { dryRun: boolean; failures: string | undefined },
+): Result {
+  const { errors, stopped_at_line, sent_again, ...counts } = tally
+  const failed = counts.failed > 0 ? someFailed(counts) : undefined
+  const shown = rowsOf(errors.slice(0, mostShown), [
+    'line',
+    ...(failures === undefined ? [] : (['failures_line'] as const)),
+    'code',
+    'message',
+  ])
+  const more = counts.failed > mostShown ? [`… and ${grouped(counts.failed - mostShown)} more; --json lists them`] : []
+  const told = {
+    ...counts,
+    ...(sent_again > 0 ? { sent_again } : {}),
+    ...(stopped_at_line === null ? {} : { stopped_at_line }),
+    ...(dryRun ? { dry_run: true } : {}),
+  }
+  return {
+    kind: 'report',
+    value: {
+      ...counts,
+      sent_again,
+      stopped_at_line,
+      failures_file: failures ?? null,
+      ...(dryRun ? { dry_run: true } : {}),
+      errors,
+    },
+    parts: [...(errors.length > 0 ? [shown, ...more, ''] : []), { record: told }],
+    failure: fatal ?? failed,
+  }
+}
+
+function someFailed({ failed, lines }: { failed: number; lines: number }): Failure {
+  return new Failure('failures', `${grouped(failed)} of ${grouped(lines)} lines failed`, { code: 'some_failed' })
+}

@@ -1,0 +1,42 @@
+import { type Api, bodyOf, pages } from '../../api-client.ts'
+import type { components } from '../../api-types.ts'
+import { parseAppRef } from '../../app-ref.ts'
+import { command } from '../../command.ts'
+import type { Tools } from '../../factory.ts'
+import { type Input, text } from '../../options.ts'
+import { list, type Result } from '../../output.ts'
+
+type App = components['schemas']['App']
+type Webhook = App['webhooks'][number] & { app_code: string }
+
+const options = { app: text('CODE', 'Only webhooks of this app, by code or id', { completes: 'apps' }) }
+
+export const listWebhooks = command({
+  path: 'webhook list',
+  summary: 'List webhooks, of one app or of all',
+  examples: ['webhook list', 'webhook list --app shop', 'webhook list --app shop --json'],
+  options,
+  run: runListWebhooks,
+})
+
+export async function runListWebhooks({ api }: Tools, { app }: Input<typeof options>): Promise<Result> {
+  return list(
+    webhooksOf(api, app === undefined ? undefined : parseAppRef(app)),
+    [['app', (webhook) => webhook.app_code], 'name', 'url', 'events', 'enabled', ['signed', (webhook) => webhook.has_secret]],
+    'no webhooks',
+  )
+}
+
+async function* webhooksOf(api: Api, appId: string | undefined): AsyncGenerator<Webhook[]> {
+  for await (const apps of appId === undefined ? allApps(api) : oneApp(api, appId)) {
+    yield apps.flatMap(({ code, webhooks }) => webhooks.map((webhook) => ({ app_code: code, ...webhook })))
+  }
+}
+
+function allApps(api: Api): AsyncGenerator<App[]> {
+  return pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } })))
+}
+
+async function* oneApp(api: Api, appId: string): AsyncGenerator<App[]> {
+  yield [await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))]
+}

@@ -1,0 +1,56 @@
+/** A line of a file, counted from 1. */
+export interface Line {
+  line: number
+  /** Without its end, CR and LF or LF alone, and without a byte order mark; of one that is too long the beginning. */
+  bytes: Buffer
+  isTooLong: boolean
+  /** Where the next one begins, in bytes from the start of the file. */
+  end: number
+}
+
+const newline = 0x0a
+const carriageReturn = 0x0d
+const byteOrderMark = Buffer.from('\ufeff')
+
+/** The lines of bytes that come in pieces, cut wherever; no more is held than one line, and of that no more than is taken. */
+export async function* splitLines(pieces: AsyncIterable<Buffer>, longestBytes: number): AsyncGenerator<Line> {
+  let line = 1
+  let end = 0
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let isTooLong = false
+  const hold = (part: Buffer) => {
+    end += part.length
+    // A carriage return at its end does not count, so one byte more is kept.
+    const room = longestBytes + 1 + byteOrderMark.length - heldBytes
+    isTooLong ||= part.length > room
+    held.push(part.subarray(0, Math.max(0, room)))
+    heldBytes += Math.min(part.length, Math.max(0, room))
+  }
+  const take = (): Line => {
+    const bytes = withoutMarks(Buffer.concat(held), line === 1, isTooLong)
+    const taken = { line, bytes, isTooLong: isTooLong || bytes.length > longestBytes, end }
+    line += 1
+    held = []
+    heldBytes = 0
+    isTooLong = false
+    return taken
+  }
+  for await (const piece of pieces) {
+    let start = 0
+    for (let found = piece.indexOf(newline); found !== -1; found = piece.indexOf(newline, start)) {
+      hold(piece.subarray(start, found))
+      end += 1
+      start = found + 1
+      yield take()
+    }
+    if (start < piece.length) hold(piece.subarray(start))
+  }
+  if (heldBytes > 0) yield take()
+}
+
+function withoutMarks(bytes: Buffer, isFirst: boolean, isCut: boolean): Buffer {
+  const start = isFirst && bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
+  const end = !isCut && bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length
+  return bytes.subarray(start, end)
+}

@@ -1,0 +1,541 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseDeclaration } from '../../packages/cli/src/declaration/parse-declaration.ts'
+import { addUser, apiError, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+let contexts: string | undefined
+
+/** A machine with a session; one login is enough for all. */
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  if (contexts === undefined) {
+    await here.login(service.url)
+    contexts = readFileSync(here.contextsPath, 'utf8')
+  }
+  mkdirSync(dirname(here.contextsPath), { recursive: true })
+  writeFileSync(here.contextsPath, contexts)
+  return here
+}
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
+
+/** A declaration in a file; returns its name. */
+function fileOf({ folder }: Machine, content: string | object, name = 'declared.yaml'): string {
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+  return name
+}
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+describe('apply --prune', () => {
+  test('needs --confirm with the context, goes on past what is in use, and leaves what is built in', async () => {
+    const here = await signedIn()
+    const { authctl, terminal } = here
+    const things = {
+      services: [{ service: 'gone', permissions: [{ code: 'gone:read', name: 'Gone' }] }],
+      roles: [
+        { code: 'gone', name: 'Gone' },
+        { code: 'held', name: 'Held', permissions: ['gone:read'] },
+      ],
+      apps: ['gone', 'used'].map((code) => ({ code, name: code })),
+    }
+    await authctl(`apply -f ${fileOf(here, things)}`)
+    await addUser(here, { email: 'bob@example.com', password: 'correct horse battery' })
+    await authctl('user role bob@example.com --role held')
+    await authctl('grant add --app used --user bob@example.com')
+    const file = fileOf(here, { services: [], roles: [], apps: [] })
+
+    const before = (await authctl('export')).stdout
+    const unconfirmed = await authctl(`apply -f ${file} --prune --json`)
+    expect(unconfirmed.exit).toBe(2)
+    expect(errorOf(unconfirmed).message).toContain('--confirm default')
+    expect((await authctl(`apply -f ${file} --prune --confirm production`)).exit).toBe(2)
+    const declined = terminal(`apply -f ${file} --prune`)
+    await declined.shows('type default:')
+    declined.type('production\r')
+    expect((await declined.ended()).exit).toBe(9)
+    expect((await authctl('export')).stdout).toBe(before)
+
+    expect((await authctl(`diff -f ${file} --json`)).stderr).toContain('--prune')
+    expect(parsed(await authctl(`diff -f ${file} --json`)).differences).toEqual([])
+    expect(parsed(await authctl(`diff -f ${file} --prune --json`)).differences).toHaveLength(5)
+
+    const pruned = await authctl(`apply -f ${file} --prune --confirm default --json`)
+    expect(pruned.exit).toBe(8)
+    expect(parsed(pruned)).toMatchObject({ changed: 3, failed: 2 })
+    expect(parsed(pruned).changes).toEqual(
+      expect.arrayContaining([
+        { change: 'prune', kind: 'app', code: 'gone', outcome: 'pruned' },
+        expect.objectContaining({ code: 'used', outcome: 'failed', error: expect.objectContaining({ code: 'app_in_use' }) }),
+        expect.objectContaining({ code: 'held', outcome: 'failed', error: expect.objectContaining({ code: 'role_in_use' }) }),
+        { change: 'prune', kind: 'role', code: 'gone', outcome: 'pruned' },
+        { change: 'prune', kind: 'service', code: 'gone', outcome: 'pruned' },
+      ]),
+    )
+    expect(parsed(await authctl('app list --json')).map(({ code }: { code: string }) => code)).toEqual(['used', 'authctl'])
+    expect(parsed(await authctl('role list --json'))).toHaveLength(6)
+    expect(parsed(await authctl('permission list --json'))).toHaveLength(2)
+  })
+
+  test('a section that the file does not have is left alone', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    await authctl('app create other-section --name Other')
+    const exported = (await authctl('export')).stdout
+    const roles = exported.slice(exported.indexOf('\nroles:'), exported.indexOf('\napps:'))
+    expect(parsed(await authctl(`apply -f ${fileOf(here, roles)} --prune --json`)).changed).toBe(0)
+    expect((await authctl('app show other-section')).exit).toBe(0)
+  })
+
+  test('services can exchange codes, and roles go on with them', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const permission = (code: string) => ({ code, name: code })
+    const declared = (left: string, right: string) => ({
+      services: [
+        { service: 'left', permissions: [permission(left), permission('left:own')] },
+        { service: 'right', permissions: [permission(right)] },
+      ],
+      roles: [{ code: 'both', name: 'Both', permissions: ['x:one', 'x:two'] }],
+    })
+    const others = (await authctl('export')).stdout
+    expect((await authctl(`apply -f ${fileOf(here, declared('x:one', 'x:two'))}`)).exit).toBe(0)
+    const exported = (await authctl('export')).stdout
+    const exchanged = exported
+      .replace(/x:one\n( +name: )x:one/, 'x:TMP\n$1x:TMP')
+      .replace(/x:two\n( +name: )x:two/, 'x:one\n$1x:one')
+      .replaceAll('x:TMP', 'x:two')
+    const applied = await authctl(`apply -f ${fileOf(here, exchanged)} --prune --confirm default --json`)
+    expect({ exit: applied.exit, stderr: applied.stderr }).toMatchObject({ exit: 0 })
+    const { permissions } = parsed(await authctl('role show both --json'))
+    expect(permissions).toEqual([
+      { code: 'x:one', service: 'right' },
+      { code: 'x:two', service: 'left' },
+    ])
+    expect((await authctl(`apply -f ${fileOf(here, others)} --prune --confirm default`)).exit).toBe(0)
+  })
+})
+
+describe('apply', () => {
+  test('makes services, roles and apps; again, and after an export, it changes nothing', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    await authctl('org create acme --name Acme')
+    const file = fileOf(
+      here,
+      `
+services:
+  - service: orders
+    permissions:
+      - { code: "orders:write", name: Write orders }
+      - { code: "orders:read", name: Read orders }
+roles:
+  - { code: clerk, name: Clerk, permissions: ["orders:write", "users:read_self", "orders:read"] }
+  - { code: seller, name: Seller, scope: org }
+apps:
+  - code: shop
+    name: " Shop "
+    default_organization_slug: acme
+    default_role_code: seller
+    override_role_codes: [seller, org_admin, seller]
+    frontend_url: https://shop.example.com/
+    allowed_email_domains: ["*.BÜCHER.example"]
+    linked_app_codes: [not-there-yet]
+    webhooks: [{ name: crm, url: "https://crm.example.com/hook" }]
+`,
+    )
+    const before = await authctl(`diff -f ${file} --exit-code --json`)
+    expect(before.exit).toBe(10)
+    expect(errorOf(before).code).toBe('differences')
+    expect(parsed(before).differences.map(({ change, kind, code }: Record<string, string>) => [change, kind, code])).toEqual([
+      ['create', 'service', 'orders'],
+      ['create', 'role', 'clerk'],
+      ['create', 'role', 'seller'],
+      ['create', 'app', 'shop'],
+    ])
+    const applied = await authctl(`apply -f ${file} --json`)
+    expect(applied.exit).toBe(0)
+    expect(parsed(applied)).toMatchObject({ outcome: 'applied', changed: 4, unchanged: 0, failed: 0 })
+    expect(parsed(await authctl('app show shop --json'))).toMatchObject({
+      name: 'Shop',
+      default_organization_id: expect.stringMatching(/-/),
+      default_role_code: 'seller',
+      frontend_url: 'https://shop.example.com',
+      service_codes: ['shop'],
+      webhooks: [{ name: 'crm', events: ['user.registered'], enabled: true, has_secret: false }],
+    })
+    const nothing = { outcome: 'unchanged', changed: 0, failed: 0, changes: [] }
+    expect(parsed(await authctl(`apply -f ${file} --json`))).toMatchObject({ ...nothing, unchanged: 4 })
+    expect((await authctl(`diff -f ${file} --exit-code`)).exit).toBe(0)
+
+    expect((await authctl('export -f exported.yaml')).exit).toBe(0)
+    expect(parsed(await authctl('apply -f exported.yaml --json'))).toMatchObject(nothing)
+    expect((await authctl('apply -f exported.yaml -o table')).stdout).toMatch(/^0 changed, \d+ unchanged\n$/)
+    expect(parsed(await authctl('apply -f exported.yaml --prune --json'))).toMatchObject(nothing)
+  })
+
+  test('changes what the file says, and sets back what it leaves out', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const app = { code: 'wiki', name: 'Wiki', description: 'Notes', read_namespaces: ['a', 'b'], auto_grant_on_signup: true }
+    const role = { code: 'editor', name: 'Editor', description: 'Edits', permissions: ['users:read_self'] }
+    await authctl(`apply -f ${fileOf(here, { apps: [app], roles: [role] })}`)
+    const file = fileOf(here, {
+      apps: [{ code: 'wiki', name: 'Our wiki', read_namespaces: ['b', 'a'] }],
+      roles: [{ code: 'editor', name: 'Editor', permissions: ['users:update_self'] }],
+    })
+    const table = await authctl(`diff -f ${file} -o table`)
+    expect(table.stdout).toMatch(/^~ role editor\n/)
+    expect(table.stdout).toContain('name                  Wiki → Our wiki\n')
+    expect(table.stdout).toContain('auto_grant_on_signup  yes → no\n')
+    expect(table.stdout).toContain('read_namespaces       in another order: b, a\n')
+    expect(table.stdout).toMatch(/permissions +- users:read_self\n +\+ users:update_self\n/)
+    expect(parsed(await authctl(`apply -f ${file} --json`)).changes).toEqual([
+      { change: 'update', kind: 'role', code: 'editor', outcome: 'updated' },
+      { change: 'update', kind: 'app', code: 'wiki', outcome: 'updated' },
+    ])
+    expect(parsed(await authctl('app show wiki --json'))).toMatchObject({
+      name: 'Our wiki',
+      description: null,
+      read_namespaces: ['b', 'a'],
+      auto_grant_on_signup: false,
+    })
+    expect(parsed(await authctl('role show editor --json'))).toMatchObject({
+      description: null,
+      permissions: [{ code: 'users:update_self' }],
+    })
+  })
+
+  test('what the file does not list is left alone, permissions of a listed service too', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const kept = { code: 'kept:read', name: 'Kept' }
+    await authctl(
+      `apply -f ${fileOf(here, {
+        services: [{ service: 'kept', permissions: [kept] }],
+        roles: [{ code: 'kept', name: 'Kept', permissions: ['kept:read'] }],
+        apps: [{ code: 'kept', name: 'Kept' }],
+      })}`,
+    )
+    const more = fileOf(here, {
+      services: [{ service: 'kept', permissions: [{ code: 'kept:write', name: 'More' }] }],
+      roles: [],
+      apps: [],
+    })
+    const applied = await authctl(`apply -f ${more} --json`)
+    expect(parsed(applied)).toMatchObject({ changed: 1, changes: [{ kind: 'service', code: 'kept', outcome: 'updated' }] })
+    expect(applied.stderr).toContain('--prune')
+    const codes = parsed(await authctl('permission list --service kept --json')).map(({ code }: { code: string }) => code)
+    expect(codes.sort()).toEqual(['kept:read', 'kept:write'])
+    expect((await authctl('app show kept')).exit).toBe(0)
+    expect(parsed(await authctl('role show kept --json')).permissions).toHaveLength(1)
+  })
+
+  test('a webhook keeps its secret; no export, diff or plan shows one', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const hook = { name: 'crm', url: 'https://crm.example.com/hook' }
+    const withSecret = fileOf(
+      here,
+      { apps: [{ code: 'hooked', name: 'Hooked', webhooks: [{ ...hook, secret }] }] },
+      'secret.json',
+    )
+    for (const command of [`diff -f ${withSecret}`, `diff -f ${withSecret} -o table`, `apply -f ${withSecret} --dry-run`]) {
+      const { stdout, stderr } = await authctl(command)
+      expect({ command, shown: `${stdout}${stderr}`.includes(secret) }).toEqual({ command, shown: false })
+    }
+    await authctl(`apply -f ${withSecret}`)
+    const webhooks = async () => parsed(await authctl('app show hooked --json')).webhooks
+    expect(await webhooks()).toMatchObject([{ has_secret: true }])
+    const { stdout } = await authctl('export')
+    expect(stdout).toContain('https://crm.example.com/hook')
+    expect(stdout).not.toMatch(/secret/)
+
+    const without = fileOf(here, { apps: [{ code: 'hooked', name: 'H', webhooks: [{ ...hook, enabled: false }] }] })
+    expect(parsed(await authctl(`apply -f ${without} --json`)).changed).toBe(1)
+    expect(await webhooks()).toMatchObject([{ enabled: false, has_secret: true }])
+    const cleared = fileOf(here, { apps: [{ code: 'hooked', name: 'H', webhooks: [{ ...hook, enabled: false, secret: null }] }] })
+    expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(1)
+    expect(await webhooks()).toMatchObject([{ has_secret: false }])
+    expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(0)
+  })
+
+  test('--dry-run sends nothing and tells what it would send', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const file = fileOf(here, {
+      roles: [{ code: 'planned', name: 'Planned', permissions: ['users:read_self'] }],
+      apps: [{ code: 'planned', name: 'Planned' }],
+    })
+    const { stdout, exit } = await authctl(`apply -f ${file} --dry-run --json`)
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      dry_run: true,
+      changed: 0,
+      planned: 2,
+      changes: [
+        { kind: 'role', outcome: 'planned', requests: [{ method: 'POST' }, { method: 'POST' }] },
+        { kind: 'app', outcome: 'planned', requests: [{ method: 'POST', body: { code: 'planned' } }] },
+      ],
+    })
+    expect((await authctl('app show planned')).exit).toBe(3)
+    expect((await authctl('role show planned')).exit).toBe(3)
+  })
+
+  test('to deactivate an app needs --yes, or a yes', async () => {
+    const here = await signedIn()
+    const { authctl, terminal } = here
+    await authctl('app create closing --name Closing')
+    const file = fileOf(here, { apps: [{ code: 'closing', name: 'Closing', status: 'inactive' }] })
+    const status = async () => parsed(await authctl('app show closing --json')).status
+    expect((await authctl(`apply -f ${file}`)).exit).toBe(2)
+    const declined = terminal(`apply -f ${file}`)
+    await declined.shows('Really deactivate the app closing? (yes/no)')
+    declined.type('no\r')
+    expect((await declined.ended()).exit).toBe(9)
+    expect(await status()).toBe('active')
+    expect((await authctl(`apply -f ${file} --yes`)).exit).toBe(0)
+    expect(await status()).toBe('inactive')
+    // One that is there already, or begins so, closes on nobody.
+    expect((await authctl(`apply -f ${file}`)).exit).toBe(0)
+  })
+
+  test('what fails in the middle is told with what was applied; run again, it goes on', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const token = here.readContexts().contexts.default!.tokens!.access_token as string
+    const env = { AUTHCTL_TOKEN: token }
+    const middle = await standIn(async ({ method, path, body }, response) => {
+      if (method === 'POST' && path.endsWith('/apps') && JSON.parse(body).code === 'second')
+        return reply(response, 503, apiError(503, 'unavailable'), { 'retry-after': '0' })
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const answer = await fetch(service.url + path, { method, headers, ...(body === '' ? {} : { body }) })
+      return reply(response, answer.status, await answer.json())
+    })
+    const file = fileOf(here, { apps: ['first', 'second', 'third'].map((code) => ({ code, name: code })) })
+    const broken = await authctl(`apply -f ${file} --json --base-url ${middle.url}`, { env })
+    expect(broken.exit).toBe(7)
+    expect(parsed(broken)).toMatchObject({
+      changed: 1,
+      failed: 1,
+      not_tried: 1,
+      changes: [
+        { code: 'first', outcome: 'created' },
+        { code: 'second', outcome: 'failed', error: { code: 'unavailable' } },
+        { code: 'third', outcome: 'not_tried' },
+      ],
+    })
+    expect(errorOf(broken)).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('1 changed before it'),
+      hint: expect.stringContaining('can be run again'),
+    })
+    const again = await authctl(`apply -f ${file} --json`, { env: { ...env, AUTHCTL_BASE_URL: service.url } })
+    expect(parsed(again)).toMatchObject({ changed: 2, unchanged: 1, failed: 0 })
+  })
+
+  test('Ctrl-C in the middle is exit 130 and tells what was applied', async () => {
+    const here = await signedIn()
+    const token = here.readContexts().contexts.default!.tokens!.access_token as string
+    let arrived = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    const middle = await standIn(async ({ method, path, body }, response) => {
+      if (method === 'POST' && JSON.parse(body).code === 'never-answered') return arrived()
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const answer = await fetch(service.url + path, { method, headers, ...(body === '' ? {} : { body }) })
+      return reply(response, answer.status, await answer.json())
+    })
+    const file = fileOf(here, { apps: ['answered', 'never-answered'].map((code) => ({ code, name: code })) })
+    const env = { AUTHCTL_TOKEN: token, AUTHCTL_BASE_URL: middle.url }
+    const apply = here.terminal(`apply -f ${file}`, { env })
+    await waiting
+    apply.type('\u0003')
+    const { exit, screen } = await apply.ended()
+    expect(exit).toBe(130)
+    expect(screen).toContain('interrupted; 1 changed before it; whether the app never-answered is, is not known')
+    expect(screen).toContain('apply can be run again')
+  })
+
+  test('what the service refuses does not stop the rest; exit 8 with the list', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    await authctl('permission register --service owner -f -', { input: '[{"code": "owned:read", "name": "Owned"}]' })
+    const file = fileOf(here, {
+      services: [
+        { service: 'claimer', permissions: [{ code: 'owned:read', name: 'Claimed' }] },
+        { service: 'free', permissions: [{ code: 'free:read', name: 'Free' }] },
+      ],
+    })
+    const { exit, stdout } = await authctl(`apply -f ${file} --json`)
+    expect(exit).toBe(8)
+    expect(JSON.parse(stdout).changes).toMatchObject([
+      { code: 'claimer', outcome: 'failed', error: { code: 'permission_owned_by_other_service' } },
+      { code: 'free', outcome: 'created' },
+    ])
+  })
+})
+
+describe('a file with faults', () => {
+  test('is refused with all of them, each with its line, before anything is sent', async () => {
+    const here = machine()
+    const file = fileOf(
+      here,
+      `apps:
+  - code: Shop
+    nmae: Shop
+    allowed_redirect_urls:
+      - https://fine.example.com/*
+      - ftp://x
+    sign_up: sometimes
+    webhooks:
+      - { name: a, url: "https://a.example.com", has_secret: true }
+    default_role_code: org_member
+  - { code: authctl, name: Mine }
+roles:
+  - { code: twice, name: 1 }
+  - { code: twice, name: Twice, permissions: ["nonsense"] }
+  - { code: super_admin, name: All, permissions: ["a:b"] }
+services:
+  - { service: core }
+  - { service: one, permissions: [{ code: "a:b", name: A }] }
+  - { service: two, permissions: [{ code: "a:b", name: A }] }
+users: []
+`,
+    )
+    const { exit, stderr, stdout } = await here.authctl(`apply -f ${file} --json`)
+    expect({ exit, stdout }).toEqual({ exit: 6, stdout: '' })
+    const { code, message, hint } = JSON.parse(stderr).error
+    expect(code).toBe('invalid_declaration')
+    expect(message).toContain('15 faults; nothing was sent')
+    expect(hint.split('\n')).toEqual([
+      expect.stringMatching(/^declared\.yaml:2: apps\[0\]\.code must be kebab-case/),
+      expect.stringMatching(/^declared\.yaml:2: apps\[0\]\.name is required/),
+      'declared.yaml:3: apps[0].nmae is no field of it',
+      expect.stringMatching(/^declared\.yaml:6: apps\[0\]\.allowed_redirect_urls\[1\] must be/),
+      'declared.yaml:7: apps[0].sign_up must be open or invitation or closed',
+      'declared.yaml:9: apps[0].webhooks[0].has_secret is no field of it',
+      'declared.yaml:10: apps[0].default_role_code needs default_organization_slug',
+      expect.stringMatching(/^declared\.yaml:11: apps\[1\]\.code is built in/),
+      expect.stringMatching(/^declared\.yaml:13: roles\[0\]\.name must be text/),
+      expect.stringMatching(/^declared\.yaml:14: roles\[1\]/),
+      expect.stringMatching(/^declared\.yaml:14: roles\[1\]/),
+      expect.stringMatching(/^declared\.yaml:15: roles\[2\]\.permissions cannot be given/),
+      expect.stringMatching(/^declared\.yaml:17: services\[0\]\.service is built in/),
+      'declared.yaml:19: services[2].permissions has a:b, which is of one',
+      'declared.yaml:20: users is no section of a declaration',
+    ])
+  })
+
+  test.each([
+    ['', 'the file must hold services, roles, apps'],
+    ['apps: [}', 'faulty.yaml:1: '],
+    ['apps:\n  - code: a\n    code: b\n', 'faulty.yaml:3: '],
+    ['apps: 7', 'apps must be a list'],
+    ['apps: [shop]', 'apps[0] must have the fields code, name'],
+    ['apps: [*nowhere]', 'faulty.yaml:1: '],
+    ['apps: []\n---\napps: []\n', 'faulty.yaml:'],
+    ['__proto__: []', '__proto__ is no section'],
+    ['roles: [{code: a, name: A, __proto__: {scope: org}}]', '__proto__ is no field'],
+    ['apps: [{code: a, name: "\\0"}]', 'cannot be stored'],
+    ['apps: [{code: a, name: A, frontend_url: "https://u:p@a.example.com"}]', 'must not hold user info'],
+    ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://a.example.com/*/b"]}]', 'only one * is allowed'],
+    ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://u@a.example.com/"]}]', 'without user info'],
+    ['apps: [{code: a, name: A, linked_app_codes: [authctl]}]', 'cannot hold authctl'],
+    ['apps: [{code: a, name: " "}]', 'must not be blank'],
+    ['apps: [{code: a, name: A, webhooks: [{name: w, url: "https://a.example.com", secret: short}]}]', 'must be whsec_'],
+    [`roles: [{code: a, name: ${'n'.repeat(201)}}]`, 'has more than 200 characters'],
+    ['apps: [{code: a, name: A, service_codes: [&a [*a]]}]', 'faulty.yaml:1: '],
+  ])('%j is exit 6', async (content, told) => {
+    await expect(parseDeclaration(content, 'faulty.yaml')).rejects.toMatchObject({ exit: 6, hint: expect.stringContaining(told) })
+  })
+
+  test('what it refers to must be there; all that is not is named, and nothing is written', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const file = fileOf(
+      here,
+      `roles:
+  - { code: dangling, name: D, permissions: ["no:such", "none:either"] }
+  - { code: org_admin, name: Organization admin }
+apps:
+  - { code: dangling, name: D, default_organization_slug: nowhere }
+  - { code: dangling-too, name: D, override_role_codes: [org_member, dangling, unheard-of] }
+`,
+    )
+    const { exit, stderr } = await authctl(`apply -f ${file} --json`)
+    expect(exit).toBe(6)
+    expect(JSON.parse(stderr).error.hint.split('\n')).toEqual([
+      'declared.yaml:2: roles[0].permissions names no permission: no:such, none:either',
+      'declared.yaml:3: roles[1].scope never changes: org_admin is org',
+      'declared.yaml:5: apps[0].default_organization_slug names no organization: nowhere',
+      'declared.yaml:6: apps[1].override_role_codes[1] must be an org-scoped role, and dangling is global',
+      'declared.yaml:6: apps[1].override_role_codes[2] names no role: unheard-of',
+    ])
+    expect((await authctl('role show dangling')).exit).toBe(3)
+  })
+
+  test('a file that is not there is exit 6, none is exit 2, nobody signed in exit 4', async () => {
+    const here = machine()
+    expect((await here.authctl('apply -f nowhere.yaml')).exit).toBe(6)
+    expect((await here.authctl('apply')).exit).toBe(2)
+    expect((await here.authctl('diff')).exit).toBe(2)
+    expect((await here.authctl(`apply -f ${fileOf(here, 'apps: []')} --base-url ${service.url}`)).exit).toBe(4)
+    expect((await here.authctl('export')).exit).toBe(4)
+  })
+})
+
+describe('export', () => {
+  test('writes YAML into a pipe and onto a terminal, JSON where asked, and a file; each can be applied', async () => {
+    const here = await signedIn()
+    const { authctl, terminal, folder } = here
+    const { stdout: yaml } = await authctl('export')
+    expect(yaml).toMatch(/^# .*\n\nservices:/)
+    const onTerminal = await terminal('export').ended()
+    expect(onTerminal.screen).toBe(yaml)
+    const { stdout: json } = await authctl('export --json')
+    expect(parsed(await authctl('apply -f - --json', { input: json })).changed).toBe(0)
+    const written = await authctl('export -f written.yaml')
+    expect(written).toMatchObject({ exit: 0, stdout: '' })
+    expect(written.stderr).toMatch(/^written\.yaml: \d+ services, \d+ roles, \d+ apps; written\n$/)
+    expect(readFileSync(join(folder, 'written.yaml'), 'utf8')).toBe(yaml)
+    expect(parsed(await authctl('export -f written.yaml --json'))).toMatchObject({ outcome: 'unchanged' })
+    expect((await authctl('export -f no/such/folder.yaml')).exit).toBe(6)
+  })
+
+  test('has no character that hides or moves text, and gives it back as it was', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const description = 'a\u001b]0;owned\u0007\u202ebcod\u2028 \u{e0041} "quoted"\nsecond line\ttab'
+    const name = '\u200bZero'
+    expect((await authctl(`apply -f ${fileOf(here, { apps: [{ code: 'hidden', name, description }] })}`)).exit).toBe(0)
+    const { stdout } = await authctl('export')
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+    await authctl('app update hidden --name other --description other')
+    expect((await authctl(`apply -f ${fileOf(here, stdout)}`)).exit).toBe(0)
+    expect(parsed(await authctl('app show hidden --json'))).toMatchObject({ name, description })
+  })
+})
+
+test('the commands and the file of docs/declarative.md work as they stand', async () => {
+  const here = await signedIn()
+  const guide = readFileSync(new URL('../../docs/declarative.md', import.meta.url), 'utf8')
+  const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide)![1]!
+  for (const line of blockOf('sh').trimEnd().split('\n')) {
+    const { exit } = await here.authctl(line.replace(/^authctl /, ''))
+    expect({ line, exit }).toEqual({ line, exit: 0 })
+  }
+  await here.authctl('org create acme --name Acme')
+  const file = fileOf(here, blockOf('yaml'))
+  expect((await here.authctl(`apply -f ${file}`)).exit).toBe(0)
+  expect((await here.authctl('export')).stdout).toContain(blockOf('yaml').slice(blockOf('yaml').indexOf('apps:\n') + 6))
+})

@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assertionOf, kidOf } from '../support/consumer.ts'
+import { startServer } from '../support/server-process.ts'
+import { addUser, admin, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+
+const current = 'the secret that signs here, at least 32 characters long'
+const previous = 'the secret before that one, at least 32 characters long'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse({ JWT_ACCESS_SECRET: current })
+})
+afterAll(() => service.stop())
+
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  return here
+}
+
+interface Finding {
+  level: 'ok' | 'warn' | 'fail'
+  check: string
+  app: string | null
+  message: string
+  fix: string | null
+}
+
+const findingsOf = ({ stdout }: { stdout: string }): Finding[] => JSON.parse(stdout).findings
+const wrong = (ended: { stdout: string }) =>
+  findingsOf(ended)
+    .filter(({ level }) => level !== 'ok')
+    .map(({ level, check, app, fix }) => [level, check, app, fix])
+const withToken = (url: string) => ({ env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url } })
+
+test('a service without faults is exit 0; a table on a terminal, an object in a pipe', async () => {
+  const here = await signedIn()
+  const piped = await here.authctl('doctor')
+  expect({ exit: piped.exit, stderr: piped.stderr, wrong: wrong(piped) }).toEqual({ exit: 0, stderr: '', wrong: [] })
+  const { counts } = JSON.parse(piped.stdout)
+  expect(counts).toEqual({ ok: findingsOf(piped).length, warn: 0, fail: 0 })
+  expect(findingsOf(piped).map(({ check }) => check)).toEqual([
+    ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts'],
+    ...['status', 'linked-apps', 'services', 'overrides', 'pools', 'redirects'],
+  ])
+  const { screen, exit } = await here.terminal('doctor').ended()
+  expect(exit).toBe(0)
+  expect(screen).toMatch(/^LEVEL +CHECK +APP +FINDING\nok +service +- +http/)
+  expect(screen).not.toContain('what mends it')
+})
+
+describe('what is found in apps', () => {
+  test('warnings alone are exit 0; each names the command that mends it, and that one does', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    for (const command of [
+      'app create target --name T --service target',
+      'app create linker --name L --service target --link target nowhere --pool here --read-pool there',
+      'permission register --service target -f - --max-prune 0',
+      'app deactivate target --yes',
+      'app create granting --name G --auto-grant --service target silent',
+    ])
+      expect({ command, exit: (await authctl(command, { input: '[{"code": "target:a", "name": "A"}]' })).exit }).toMatchObject({
+        exit: 0,
+      })
+    for (const namespace of ['here', 'there'])
+      await addUser(here, { email: 'twin@example.com', password: 'a fine password', namespace })
+    const found = await authctl('doctor --json')
+    expect({ exit: found.exit, stderr: found.stderr }).toEqual({ exit: 0, stderr: '' })
+    expect(wrong(found)).toEqual([
+      ['warn', 'linked-apps', 'linker', 'authctl app update linker --link target'],
+      ['warn', 'linked-apps', 'linker', 'authctl app activate target'],
+      ['warn', 'services', 'granting', 'authctl permission register --service silent -f permissions.yaml'],
+      ['warn', 'overrides', 'granting', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
+      ['warn', 'pools', 'linker', 'authctl pool collisions here there'],
+    ])
+    const table = (await authctl('doctor --app linker -o table')).stdout
+    expect(table).toMatch(/\n\nwhat mends it:\n {2}linked-apps of linker: authctl app update linker --link target\n/)
+    expect(wrong(await authctl('doctor --app target'))).toEqual([['warn', 'status', 'target', 'authctl app activate target']])
+    for (const [level, check, app, fix] of wrong(found)) {
+      if (check !== 'linked-apps') continue
+      expect({ level, app, exit: (await authctl(fix!.replace(/^authctl /, ''))).exit }).toMatchObject({ exit: 0 })
+    }
+    expect(wrong(await authctl('doctor')).filter(([, check]) => check === 'linked-apps')).toEqual([])
+    for (const code of ['linker', 'granting', 'target']) await authctl(`app delete ${code} --confirm ${code} --force`)
+  })
+
+  test('an organization whose admins anybody can become is told', async () => {
+    const { authctl } = await signedIn()
+    const org = JSON.parse((await authctl('org create --name Acme --json')).stdout)
+    await authctl(`app create joining --name J --auto-grant --service core --org ${org.id} --role org_admin`)
+    const found = await authctl('doctor --app joining')
+    expect(found.exit).toBe(0)
+    expect(findingsOf(found).filter(({ check }) => check === 'overrides')).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('org_admin too') },
+      { level: 'warn', fix: 'authctl app update joining --role org_member' },
+    ])
+    expect((await authctl('app update joining --role org_member')).exit).toBe(0)
+    expect(wrong(await authctl('doctor --app joining'))).toHaveLength(1)
+    await authctl('app delete joining --confirm joining')
+  })
+
+  test('an app that there is not is a check that fails: exit 8', async () => {
+    const { authctl } = await signedIn()
+    const failed = await authctl('doctor --app nowhere --json')
+    expect(failed.exit).toBe(8)
+    expect(wrong(failed)).toEqual([['fail', 'app', 'nowhere', 'authctl app list']])
+    expect(JSON.parse(failed.stderr).error).toMatchObject({ code: 'checks_failed', exit: 8 })
+  })
+})
+
+test('service accounts that end soon and that name no app are told', async () => {
+  const { authctl } = await signedIn()
+  await authctl('service-account create fresh --service crm --expires 90d')
+  await authctl('service-account create soon --service crm --expires 20d')
+  await authctl('service-account create lost --service crm --app nowhere')
+  const found = findingsOf(await authctl('doctor')).filter(({ check }) => check === 'service-accounts')
+  expect(found).toMatchObject([
+    { level: 'warn', message: expect.stringContaining('"lost" may register through nowhere') },
+    { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon" --service crm') },
+  ])
+  for (const name of ['fresh', 'soon', 'lost'])
+    expect((await authctl(`service-account delete ${name} --confirm ${name}`)).exit).toBe(0)
+})
+
+test('consumers that do not accept the secret that signs fail the check of their app', async () => {
+  const { authctl } = await signedIn()
+  for (const code of ['fresh', 'stale']) await authctl(`app create ${code} --name N --service core`)
+  const poll = async (code: string, secrets: string[]) => {
+    const token = assertionOf({ code }, { secret: current, claims: { kids: secrets.map(kidOf) } })
+    const { status } = await fetch(`${service.url}/api/v1/revocations`, { headers: { authorization: `Bearer ${token}` } })
+    expect(status).toBe(200)
+  }
+  await poll('fresh', [current])
+  await poll('stale', [previous])
+  const failed = await authctl('doctor')
+  expect(failed.exit).toBe(8)
+  expect(wrong(failed)).toEqual([['fail', 'secrets', 'stale', 'authctl secret status']])
+  expect((await authctl('doctor --app fresh')).exit).toBe(0)
+  for (const code of ['fresh', 'stale']) await authctl(`app delete ${code} --confirm ${code}`)
+})
+
+test('in production, open overrides and an app without redirect URLs fail', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-'))
+  const settings = {
+    DATABASE_URL: `sqlite:${join(folder, 'moved.db')}`,
+    JWT_ACCESS_SECRET: current,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+  }
+  const production = {
+    NODE_ENV: 'production',
+    AUTH_BCRYPT_COST: '10',
+    AUTH_ENCRYPTION_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
+    JWT_ACCESS_SECRET_PREVIOUS: previous,
+    AUTH_CLIENT_OVERRIDES: 'open',
+    PUBLIC_URL: 'https://login.example.com',
+    SMTP_URL: 'smtp://127.0.0.1:2525',
+  }
+  try {
+    const development = await startServer(settings, () => {})
+    const here = machine()
+    await here.login(development.url)
+    for (const command of ['app create bare --name B --service core', 'app create open --name O --service core --auto-grant'])
+      expect((await here.authctl(command)).exit).toBe(0)
+    await here.authctl('app update open --redirect http://shop.example/cb http://localhost:3000/cb https://shop.example/cb')
+    await development.stop()
+    const moved = await startServer({ ...settings, ...production })
+    await here.login(moved.url)
+    const failed = await here.authctl('doctor --json')
+    expect(failed.exit).toBe(8)
+    expect(wrong(failed)).toEqual([
+      ['warn', 'secrets', null, 'authctl secret status'],
+      ['fail', 'overrides', 'open', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
+      ['warn', 'redirects', 'open', 'authctl app update open --redirect https://…'],
+      ['fail', 'redirects', 'bare', 'authctl app update bare --redirect URL'],
+    ])
+    expect(JSON.parse(failed.stderr).error.message).toMatch(/^2 of \d+ checks failed$/)
+    await moved.stop()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+describe('without a service that answers', () => {
+  const health = { status: 'ok', version: '0.1.0' }
+  const fineCheck = { ok: true, detail: null }
+  const ready = { status: 'ready', checks: { database: fineCheck } }
+
+  test('nobody listens: exit 8, and no other check is tried', async () => {
+    const down = await machine().authctl('doctor --json', withToken('http://127.0.0.1:9'))
+    expect(down.exit).toBe(8)
+    expect(findingsOf(down)).toMatchObject([{ level: 'fail', check: 'service', fix: expect.stringContaining('--base-url') }])
+  })
+
+  test('something else answers: exit 8', async () => {
+    const { url } = await standIn((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>'))
+    const other = await machine().authctl('doctor', withToken(url))
+    expect(other.exit).toBe(8)
+    expect(findingsOf(other)).toMatchObject([{ check: 'service', message: expect.stringContaining('not as a Gatehouse does') }])
+  })
+
+  test('not ready: exit 8 with the reason, at once', async () => {
+    const checks = { accepting: fineCheck, database: { ok: false, detail: 'not reachable' } }
+    const { url, requests } = await standIn(({ path }, response) =>
+      path.endsWith('/health')
+        ? reply(response, 200, health)
+        : reply(response, 503, { status: 'not_ready', checks }, { 'retry-after': '2' }),
+    )
+    const failed = await machine().authctl('doctor', withToken(url))
+    expect({ exit: failed.exit, requests: requests.length }).toEqual({ exit: 8, requests: 2 })
+    expect(findingsOf(failed)).toContainEqual(
+      expect.objectContaining({ level: 'fail', check: 'ready', message: 'the service is not ready: database not reachable' }),
+    )
+  })
+
+  test.each([
+    ['+3 s', 3_000, 'ok'],
+    ['+20 s', 20_000, 'warn'],
+    ['-20 s', -20_000, 'warn'],
+    ['+5 min', 300_000, 'fail'],
+    ['-5 min', -300_000, 'fail'],
+  ])('a clock that is off by %s and a server of another release are told', async (_, skewMs, level) => {
+    const { url } = await standIn(({ path }, response) => {
+      const headers = { date: new Date(Date.now() + skewMs).toUTCString() }
+      if (path.endsWith('/health')) reply(response, 200, { ...health, version: '9.9.9' }, headers)
+      else reply(response, path.endsWith('/ready') ? 200 : 401, path.endsWith('/ready') ? ready : { code: 'token_invalid' })
+    })
+    const found = await machine().authctl('doctor', withToken(url))
+    expect(found.exit).toBe(8)
+    expect(findingsOf(found)).toMatchObject([
+      { check: 'service', level: 'ok' },
+      { check: 'ready', level: 'ok' },
+      { check: 'version', level: 'warn', message: expect.stringContaining('9.9.9') },
+      { check: 'clock', level },
+      { check: 'rights', level: 'fail', fix: expect.stringContaining('authctl login') },
+    ])
+  })
+})
+
+test('who is not signed in, or holds no system_admin, is told so: exit 8', async () => {
+  const nobody = machine()
+  const anonymous = await nobody.authctl(`doctor --base-url ${service.url}`)
+  expect(anonymous.exit).toBe(8)
+  expect(wrong(anonymous)).toEqual([['fail', 'rights', null, 'authctl login']])
+  const here = await signedIn()
+  await addUser(here, { email: 'eve@example.com', password: 'a fine password' })
+  await here.authctl('grant add --app authctl --user eve@example.com')
+  const hers = machine()
+  await hers.login(service.url, { email: 'eve@example.com', password: 'a fine password' })
+  const refused = await hers.authctl('doctor')
+  expect(refused.exit).toBe(8)
+  expect(wrong(refused)).toEqual([
+    ['fail', 'rights', null, 'a system_admin runs: authctl user role eve@example.com@@default --role system_admin'],
+  ])
+})

@@ -1,0 +1,243 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
+import ts from 'typescript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { frameworks, snippetFor } from '../../packages/cli/src/commands/app/backend-files.ts'
+import { admin, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+let contexts: string | undefined
+
+/** A machine with a session; one login is enough for all. */
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  if (contexts === undefined) {
+    await here.login(service.url)
+    contexts = readFileSync(here.contextsPath, 'utf8')
+  }
+  mkdirSync(dirname(here.contextsPath), { recursive: true })
+  writeFileSync(here.contextsPath, contexts)
+  return here
+}
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
+
+test('on a terminal it asks for all, does it, and shows the commands that would have done the same', async () => {
+  const { terminal, authctl, folder } = await signedIn()
+  const wizard = terminal('app onboard')
+  for (const [question, answer] of [
+    ['Code of the app', 'asked'],
+    ['Name that people read', "It's asked"],
+    ['Where users may be sent back to', 'https://asked.example.com/callback https://asked.example.com/*'],
+    ['Give access to whoever registers? (yes/no)', 'yes'],
+    ['Who gets access first', admin.email],
+    ['File for the settings of its backend', '.env'],
+    ['File for its permissions', 'permissions.yaml'],
+    ['What is its backend built with', 'cobol'],
+    ['What is its backend built with', 'koa'],
+  ] as const) {
+    await wizard.shows(question)
+    wizard.type(`${answer}\r`)
+  }
+  const { screen, exit } = await wizard.ended()
+  expect(exit).toBe(0)
+  const urls = "https://asked.example.com/callback 'https://asked.example.com/*'"
+  expect(screen).toContain(`$ authctl app create asked --name 'It'\\''s asked' --redirect ${urls} --auto-grant\n`)
+  expect(screen).toContain(`$ authctl grant add --app asked --user ${admin.email}\n`)
+  expect(screen).toContain('$ authctl app env asked > .env\n')
+  expect(screen).toContain('authctl permission register -f permissions.yaml\n')
+  expect(screen).toContain("import { requireAuth } from '@gatehouse/sdk/koa'\n")
+
+  const app = parsed(await authctl('app show asked --json'))
+  expect(app).toMatchObject({
+    name: "It's asked",
+    auto_grant_on_signup: true,
+    allowed_redirect_urls: ['https://asked.example.com/callback', 'https://asked.example.com/*'],
+  })
+  const env = join(folder, '.env')
+  expect(statSync(env).mode & 0o777).toBe(0o600)
+  expect(readFileSync(env, 'utf8')).toBe((await authctl('app env asked')).stdout)
+  expect(parseEnv(readFileSync(env, 'utf8'))).toMatchObject({ SERVICE_APP_CODE: 'asked', SERVICE_APP_ID: app.id })
+  expect(parsed(await authctl('grant list --app asked --json'))).toMatchObject([{ status: 'active' }])
+  expect(parsed(await authctl('permission register -f permissions.yaml --json'))).toMatchObject({
+    service: 'asked',
+    permissions: [{ code: 'asked:read', name: "Read in It's asked" }],
+  })
+})
+
+test('what is answered with none is left out, and what is given is not asked for', async () => {
+  const { terminal, authctl, folder } = await signedIn()
+  const wizard = terminal(['app', 'onboard', 'bare', '--name', 'Bare', '--no-auto-grant', '--user', '', '--permission-file', ''])
+  for (const question of [
+    'Where users may be sent back to',
+    'File for the settings of its backend',
+    'What is its backend built with',
+  ]) {
+    await wizard.shows(question)
+    wizard.type('none\r')
+  }
+  const { exit, screen } = await wizard.ended()
+  expect(exit).toBe(0)
+  for (const question of ['Code of the app', 'Name that', 'Give access', 'Who gets', 'permissions'])
+    expect(screen).not.toContain(question)
+  expect(parsed(await authctl('app show bare --json'))).toMatchObject({ allowed_redirect_urls: [], auto_grant_on_signup: false })
+  expect(existsSync(join(folder, '.env'))).toBe(false)
+})
+
+test('without a terminal it names all that is missing, exit 2, and does nothing', async () => {
+  const { authctl, terminal } = await signedIn()
+  const without = await authctl('app onboard --json')
+  expect(without.exit).toBe(2)
+  expect(errorOf(without).message).toBe('CODE and --name are required')
+  expect(errorOf(await authctl('app onboard nameless --json')).message).toBe('--name is required')
+  expect((await terminal('app onboard nameless --no-input').ended()).exit).toBe(2)
+  expect((await authctl('app show nameless')).exit).toBe(3)
+})
+
+test('without a terminal it runs from flags alone; --dry-run does nothing', async () => {
+  const { authctl, folder } = await signedIn()
+  const command = [
+    'app',
+    'onboard',
+    'flagged',
+    '--name',
+    'Flagged',
+    '--redirect',
+    'https://f.example.com/cb',
+    '--user',
+    admin.email,
+  ].concat('--dotenv', 'flagged.env', '--permission-file', 'p.yaml', '--framework', 'hono', '--reason', 'first one', '--json')
+  const plan = await authctl([...command, '--dry-run'])
+  expect(plan.exit).toBe(0)
+  expect(parsed(plan)).toMatchObject([
+    { request: { method: 'POST', body: { code: 'flagged' } } },
+    { request: { method: 'POST', body: { reason: 'first one' } } },
+  ])
+  expect(plan.stderr).toContain('flagged.env would be written')
+  expect((await authctl('app show flagged')).exit).toBe(3)
+  expect(existsSync(join(folder, 'flagged.env'))).toBe(false)
+
+  const done = await authctl(command)
+  expect(done.exit).toBe(0)
+  expect(parsed(done)).toMatchObject({
+    app: { code: 'flagged', name: 'Flagged' },
+    steps: [
+      { step: 'app flagged', outcome: 'created' },
+      { step: `grant to ${admin.email}`, outcome: 'granted' },
+      { step: 'flagged.env', outcome: 'written' },
+      { step: 'p.yaml', outcome: 'written' },
+    ],
+    commands: [
+      'authctl app create flagged --name Flagged --redirect https://f.example.com/cb',
+      `authctl grant add --app flagged --user ${admin.email} --reason 'first one'`,
+      'authctl app env flagged > flagged.env',
+    ],
+    next: ['authctl permission register -f p.yaml'],
+    snippet: expect.stringContaining('c.var.auth'),
+  })
+})
+
+test('an app that is there is exit 5; --if-exists skip, or a yes, goes on with it as it is', async () => {
+  const { authctl, terminal } = await signedIn()
+  await authctl('app create there --name There')
+  const taken = await authctl('app onboard there --name Else --json')
+  expect(taken.exit).toBe(5)
+  expect(errorOf(taken)).toMatchObject({ code: 'app_code_taken', hint: expect.stringContaining('--if-exists skip') })
+  const skipped = await authctl(`app onboard there --if-exists skip --user ${admin.email} --json`)
+  expect(skipped.exit).toBe(0)
+  expect(parsed(skipped)).toMatchObject({ app: { name: 'There' }, steps: [{ outcome: 'unchanged' }, { outcome: 'granted' }] })
+  const declined = terminal('app onboard there')
+  await declined.shows('Go on with it as it is? (yes/no)')
+  declined.type('no\r')
+  expect((await declined.ended()).exit).toBe(9)
+})
+
+test('a file that is there is replaced after a yes or with --yes, and is asked about before anything is done', async () => {
+  const { authctl, terminal, folder } = await signedIn()
+  const env = join(folder, '.env')
+  writeFileSync(env, 'MINE=1\n')
+  chmodSync(env, 0o644)
+  const command = 'app onboard kept --name Kept --dotenv .env'
+  const refused = await authctl(`${command} --json`)
+  expect(refused.exit).toBe(2)
+  expect(errorOf(refused).message).toContain('replace .env')
+  const declined = terminal(`${command} --redirect "" --no-auto-grant --user "" --permission-file "" --framework koa`)
+  await declined.shows('Really replace .env? (yes/no)')
+  declined.type('no\r')
+  expect((await declined.ended()).exit).toBe(9)
+  expect((await authctl('app show kept')).exit).toBe(3)
+  expect(readFileSync(env, 'utf8')).toBe('MINE=1\n')
+
+  expect((await authctl(`${command} --yes`)).exit).toBe(0)
+  expect(readFileSync(env, 'utf8')).toContain('SERVICE_APP_CODE=kept\n')
+  expect(statSync(env).mode & 0o777).toBe(0o600)
+  const again = await authctl('app onboard kept --if-exists skip --dotenv .env --json')
+  expect(parsed(again).steps).toEqual([
+    { step: 'app kept', outcome: 'unchanged' },
+    { step: '.env', outcome: 'unchanged' },
+  ])
+})
+
+test('a user who is not there stops it before anything is done; what fails later says what was done', async () => {
+  const { authctl } = await signedIn()
+  expect((await authctl('app onboard early --name Early --user nobody@example.com')).exit).toBe(3)
+  expect((await authctl('app show early')).exit).toBe(3)
+  const late = await authctl('app onboard late --name Late --dotenv no/such/folder/.env --json')
+  expect(late.exit).toBe(6)
+  expect(errorOf(late)).toMatchObject({
+    code: 'file_unwritable',
+    hint: expect.stringContaining('done before it: app late created'),
+  })
+  expect((await authctl('app onboard late --if-exists skip --dotenv .env')).exit).toBe(0)
+})
+
+test('the commands name the service, where it is not that of the context', async () => {
+  const { authctl, readContexts } = await signedIn()
+  const token = readContexts().contexts.default!.tokens!.access_token as string
+  await authctl('context set elsewhere --base-url http://127.0.0.1:9')
+  await authctl('context use elsewhere')
+  const { commands } = parsed(
+    await authctl(`app onboard addressed --name A --context default --base-url ${service.url}/ --json`, {
+      env: { AUTHCTL_TOKEN: token },
+    }),
+  )
+  expect(commands).toEqual(['authctl app create addressed --name A --context default'])
+})
+
+test('the snippet for each framework compiles, strictly, against the SDK', () => {
+  const folder = fileURLToPath(new URL('../../packages/sdk/src/', import.meta.url))
+  const sources = new Map(
+    frameworks.map((framework) => [join(folder, `snippet-${framework}.ts`), snippetFor(framework).join('\n')]),
+  )
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    esModuleInterop: true,
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    allowImportingTsExtensions: true,
+    customConditions: ['source'],
+    types: ['node'],
+  }
+  const host = ts.createCompilerHost(options)
+  const { fileExists, readFile, getSourceFile } = host
+  host.fileExists = (name) => sources.has(name) || fileExists.call(host, name)
+  host.readFile = (name) => sources.get(name) ?? readFile.call(host, name)
+  host.getSourceFile = (name, ...more) =>
+    sources.has(name)
+      ? ts.createSourceFile(name, sources.get(name)!, ts.ScriptTarget.ES2023)
+      : getSourceFile.call(host, name, ...more)
+  const program = ts.createProgram([...sources.keys()], options, host)
+  const told = ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+  expect(told).toEqual([])
+})

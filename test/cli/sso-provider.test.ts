@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+beforeAll(async () => {
+  service = await startGatehouse()
+})
+afterAll(() => service.stop())
+
+async function signedIn(): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  return here
+}
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+
+test('create, show, list, update and delete; the secret comes by standard input and is never shown', async () => {
+  const { authctl } = await signedIn()
+  const input = 'only the two know it\n'
+  const words = 'sso-provider create acme --issuer https://id.example.com --client-id gatehouse'
+  const created = await authctl(`${words} --client-secret-stdin --json`, { input })
+  expect(parsed(created)).toMatchObject({
+    code: 'acme',
+    client_id: 'gatehouse',
+    enabled: true,
+    callback_url: expect.stringContaining('/auth/sso/acme/callback'),
+    outcome: 'created',
+  })
+  const again = await authctl(`${words} --client-secret-stdin --json`, { input })
+  expect({ exit: again.exit, code: JSON.parse(again.stderr).error.code }).toEqual({ exit: 5, code: 'sso_provider_code_taken' })
+  const google = await authctl('sso-provider create google --client-id g --client-secret-stdin --json', { input })
+  expect(parsed(google).issuer).toBe('https://accounts.google.com')
+
+  const change = 'sso-provider update acme --no-enabled --scope email --json'
+  expect(parsed(await authctl(change))).toMatchObject({ enabled: false, scopes: ['openid', 'email'], outcome: 'updated' })
+  const { outcome: _, ...shown } = parsed(await authctl('sso-provider show acme --json'))
+  expect(shown).toMatchObject({ enabled: false, issuer: 'https://id.example.com' })
+  expect(parsed(await authctl('sso-provider list --json')).map((each: { code: string }) => each.code)).toEqual(['google', 'acme'])
+  expect((await authctl('sso-provider list -o table')).stdout).toMatch(/^CODE +ISSUER/)
+  const debugged = await authctl('sso-provider update acme --client-secret-stdin --debug', { input })
+  expect(debugged.exit).toBe(0)
+  expect(debugged.stdout + debugged.stderr).not.toContain('only the two')
+
+  expect((await authctl('sso-provider delete acme')).exit).toBe(2)
+  expect((await authctl('sso-provider delete acme --confirm acme')).exit).toBe(0)
+  expect((await authctl('sso-provider show acme')).exit).toBe(3)
+})
+
+test('without a secret, a setting or a name it says what is missing', async () => {
+  const { authctl } = await signedIn()
+  const create = 'sso-provider create acme --issuer https://id.example.com --client-id gatehouse'
+  for (const words of [create, 'sso-provider update acme', 'sso-provider show']) expect((await authctl(words)).exit).toBe(2)
+  expect((await authctl(`${create} --client-secret-stdin`, { input: '\n' })).exit).toBe(2)
+  expect((await authctl('sso-provider show ../users')).exit).toBe(6)
+})

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+
+let service: Gatehouse
+let receiver: Receiver
+beforeAll(async () => {
+  service = await startGatehouse()
+  receiver = await startReceiver((response, { path }) => void response.writeHead(path === '/gone' ? 410 : 204).end(), onFileEnd)
+})
+afterAll(() => service.stop())
+
+const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+
+/** A signed-in machine, and an app with these webhooks. */
+async function signedIn(code: string, webhooks: object[]): Promise<Machine> {
+  const here = machine()
+  await here.login(service.url)
+  expect((await here.authctl(['app', 'create', code, '--name', code])).exit).toBe(0)
+  const input = JSON.stringify({ webhooks })
+  expect((await here.authctl(`api PATCH /admin/apps/${code} -f -`, { input })).exit).toBe(0)
+  return here
+}
+
+async function deliveries({ authctl }: Machine, code: string, count: number) {
+  const list = async () => parsed(await authctl(`webhook deliveries --app ${code} --json`))
+  await expect.poll(list, { interval: 50, timeout: 20_000 }).toSatisfy(isFinished(count))
+  return list()
+}
+
+const isFinished = (count: number) => (items: { status: string }[]) =>
+  items.length === count && items.every(({ status }) => status !== 'pending')
+
+describe('webhook list', () => {
+  test('shows the webhooks of one app, or of all', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+    const { authctl } = await signedIn('listed', [
+      { name: 'crm', url: `${receiver.url}/crm`, secret },
+      { name: 'off', url: `${receiver.url}/off`, enabled: false },
+    ])
+    const table = await authctl('webhook list --app listed -o table')
+    expect(table.exit).toBe(0)
+    expect(table.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['APP', 'NAME', 'URL', 'EVENTS', 'ENABLED', 'SIGNED'],
+      ['listed', 'crm', `${receiver.url}/crm`, 'user.registered', 'yes', 'yes'],
+      ['listed', 'off', `${receiver.url}/off`, 'user.registered', 'no', 'no'],
+      [''],
+    ])
+    const all = await authctl('webhook list --json')
+    expect(parsed(all)).toContainEqual({
+      app_code: 'listed',
+      name: 'crm',
+      url: `${receiver.url}/crm`,
+      events: ['user.registered'],
+      enabled: true,
+      has_secret: true,
+    })
+    expect(all.stdout).not.toContain(secret)
+    expect((await authctl('webhook list --app authctl -o table')).stderr).toBe('no webhooks\n')
+    expect((await authctl('webhook list --app nowhere')).exit).toBe(3)
+  })
+})
+
+test('webhook test fires a sample, deliveries shows how it went, and redeliver sends it again', async () => {
+  const here = await signedIn('tried', [
+    { name: 'crm', url: `${receiver.url}/tried` },
+    { name: 'gone', url: `${receiver.url}/gone` },
+  ])
+  const { authctl } = here
+  const planned = await authctl('webhook test --app tried --dry-run --json')
+  expect(parsed(planned).request).toMatchObject({ method: 'POST', body: {} })
+  const fired = await authctl('webhook test --app tried --json')
+  expect(fired.exit).toBe(0)
+  expect(parsed(fired)).toEqual({ app: 'tried', webhook: null, outcome: 'queued' })
+  expect(fired.stderr).toContain('authctl webhook deliveries --app tried')
+  const two = await deliveries(here, 'tried', 2)
+  expect(two).toContainEqual(expect.objectContaining({ webhook: 'crm', status: 'delivered', last_status: 204, test: true }))
+  expect(two).toContainEqual(expect.objectContaining({ webhook: 'gone', status: 'failed', last_status: 410, test: true }))
+
+  await register(service.url, { email: 'new@example.com', password: 'correct horse battery', app_code: 'tried' })
+  await deliveries(here, 'tried', 4)
+  const failed = parsed(await authctl('webhook deliveries --app tried --status failed --json'))
+  expect(failed.map(({ test }: { test: boolean }) => test)).toEqual([false, true])
+  const table = await authctl('webhook deliveries --app tried --limit 1 -o table')
+  expect(table.stdout.split('\n')[0]!.split(/ {2,}/)).toEqual([
+    'CREATED AT',
+    'WEBHOOK',
+    'STATUS',
+    'ATTEMPTS',
+    'LAST STATUS',
+    'ERROR',
+    'TEST',
+    'ID',
+  ])
+  expect(table.stdout.trimEnd().split('\n')).toHaveLength(2)
+
+  const { id } = two.find(({ webhook }: { webhook: string }) => webhook === 'crm')
+  const again = await authctl(`webhook redeliver ${id} --json`)
+  expect(again.exit).toBe(0)
+  expect(parsed(again)).toEqual({ id, outcome: 'queued' })
+  const told = () => receiver.requests.filter(({ headers }) => headers['webhook-id'] === id)
+  await expect.poll(() => told().length, { interval: 20 }).toBe(2)
+})
+
+test('what cannot be is told by the exit code', async () => {
+  const { authctl } = await signedIn('refused', [{ name: 'off', url: receiver.url, enabled: false }])
+  expect((await authctl('webhook test --app refused')).exit).toBe(5)
+  expect((await authctl('webhook test --app refused --webhook nope')).exit).toBe(6)
+  expect((await authctl('webhook test --app nowhere')).exit).toBe(3)
+  expect((await authctl('webhook test')).exit).toBe(2)
+  expect((await authctl('webhook deliveries')).exit).toBe(2)
+  expect((await authctl('webhook deliveries --app refused --status lost')).exit).toBe(2)
+  expect((await authctl('webhook deliveries --app refused -o table')).stderr).toBe('no deliveries\n')
+  expect((await authctl('webhook redeliver 0190a0a0-0000-7000-8000-000000000000')).exit).toBe(3)
+  expect((await authctl('webhook redeliver ../../apps')).exit).toBe(6)
+  expect((await machine().authctl(`webhook list --base-url ${service.url}`)).exit).toBe(4)
+})
+
+test('on a terminal the app is asked for, and the answer is a table', async () => {
+  const { terminal } = await signedIn('asked', [{ name: 'crm', url: `${receiver.url}/asked` }])
+  const session = terminal('webhook test')
+  await session.shows('App whose webhooks are tried')
+  session.type('asked\r')
+  const { screen, exit } = await session.ended()
+  expect(exit).toBe(0)
+  expect(screen).toMatch(/OUTCOME +queued/)
+  await expect.poll(() => receiver.requests.some(({ path }) => path === '/asked'), { interval: 20 }).toBe(true)
+})
