@@ -30,6 +30,7 @@ function rulesOf(deps: Deps): Rule[] {
     { table: 'consumer_secrets', key: 'last_seen_at', expired: (row, now) => row.where('last_seen_at', '<=', now - kept) },
     { table: 'outbox', key: 'id', expired: (row, now) => row.where('finished_at', '<=', now - kept) },
     { table: 'mail_tokens', key: 'token_hash', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
+    { table: 'sso_logins', key: 'state_hash', expired: (row, now) => row.where('expires_at', '<=', now) },
     { table: 'refresh_tokens', key: 'token_hash', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
     { table: 'sessions', key: 'id', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
     { table: 'sessions', key: 'id', expired: (row, now) => row.where('ended_at', '<=', now - kept) },

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'
 import { onDemand } from '../lib/on-demand.ts'
-import { claimEntries } from '../resources/outbox/claim-entries.ts'
+import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
 import type { OutboxEntry, OutboxKind } from '../resources/outbox/entry.ts'
 import { type Outcome, type Settlement, settleEntry } from '../resources/outbox/settle-entry.ts'
 
 /** How one kind of entry is sent. */
 export interface Channel {
-  /** Attempts under way at a time: in all, and to one destination, so that a dead one takes no other's turn. */
+  /**
+   * Attempts under way at a time: in all, and to one destination. The second half of the places goes to destinations
+   * that have none yet, one each, so that dead ones take no other's turn.
+   */
   atOnce: number
   atOncePerDestination: number
   /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
@@ -22,58 +25,58 @@ export interface Channel {
 export type Channels = Record<OutboxKind, Channel>
 
 const claimSize = 50
+const claimPerDestination = 8
 /** What other servers wrote, and what a dead one had claimed, is found by looking. */
 const pollMs = 1_000
+const wakeGridMs = 100
 const longestRetryAfterMs = 60_000
 const settleRetryMs = 500
-const settleTries = 40
 
 /**
  * Sends what lies in the outbox, any number of servers together: each entry is claimed by one of them and settled when its attempt has
- * ended. An entry is sent again only when the server that claimed it died, or could not reach the database for a minute.
+ * ended. An entry is sent again only when the server that claimed it died, or could not reach the database until the claim ended.
  */
 export function startOutbox(deps: Deps, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxEntry>()
-  const timers = new Set<NodeJS.Timeout>()
+  const timers = new Map<number, NodeJS.Timeout>()
+  const stopping = new AbortController()
   let hasLeftSome = false
-  let isStopping = false
 
-  const busy = () => {
-    const kinds = tally([...underway.values()].map(({ kind }) => kind))
-    const destinations = tally([...underway.values()].map(({ kind, destination }) => `${kind} ${destination}`))
-    return {
-      busyKinds: [...kinds].filter(([kind, count]) => count >= channels[kind].atOnce).map(([kind]) => kind),
-      busyDestinations: [...underway.values()]
-        .filter(({ kind, destination }) => destinations.get(`${kind} ${destination}`)! >= channels[kind].atOncePerDestination)
-        .map(({ destination }) => destination),
-    }
-  }
+  /** Retries that fall due in the same tenth of a second have one wake together. */
   const wakeIn = (ms: number) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer)
+    const tick = Math.ceil((performance.now() + ms) / wakeGridMs)
+    if (timers.has(tick)) return
+    const wake = () => {
+      timers.delete(tick)
       sender.wake()
-    }, ms)
-    timers.add(timer)
+    }
+    timers.set(tick, setTimeout(wake, tick * wakeGridMs - performance.now()))
   }
   const launch = (entry: OutboxEntry) => {
-    const sent = send(deps, channels[entry.kind], entry)
+    const sent = send(deps, channels[entry.kind], entry, stopping.signal)
       .then((waitMs) => {
-        if (waitMs !== undefined && !isStopping) wakeIn(waitMs + 1)
+        if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
       })
       .catch((error) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be settled'))
       .finally(() => {
         underway.delete(sent)
-        if (hasLeftSome && !isStopping) sender.wake()
+        if (hasLeftSome && !stopping.signal.aborted) sender.wake()
       })
     underway.set(sent, entry)
   }
+  const claimKind = async (kind: OutboxKind) => {
+    const claim = nextClaim(kind, channels[kind], [...underway.values()])
+    if (claim.limit === 0 || claim.busyDestinations.length > 0) hasLeftSome = true
+    if (claim.limit === 0) return
+    const entries = await claimEntries(deps, claim)
+    for (const entry of entries) launch(entry)
+    const fullest = Math.max(0, ...tally(entries.map(({ destination }) => destination)).values())
+    if (entries.length === claim.limit || fullest === claim.perDestination) sender.wake()
+  }
   const sender = onDemand(
     async () => {
-      const { busyKinds, busyDestinations } = busy()
-      const entries = await claimEntries(deps, { limit: claimSize, busyKinds, busyDestinations })
-      hasLeftSome = busyKinds.length > 0 || busyDestinations.length > 0
-      for (const entry of entries) launch(entry)
-      if (entries.length === claimSize) sender.wake()
+      hasLeftSome = false
+      for (const kind of Object.keys(channels) as OutboxKind[]) if (!stopping.signal.aborted) await claimKind(kind)
     },
     (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; trying each second'),
   )
@@ -82,13 +85,29 @@ export function startOutbox(deps: Deps, channels: Channels): { stop(): Promise<v
   sender.wake()
   return {
     async stop() {
-      isStopping = true
+      stopping.abort()
       deps.outboxBell.onRing = () => {}
       clearInterval(poll)
-      for (const timer of timers) clearTimeout(timer)
+      for (const timer of timers.values()) clearTimeout(timer)
       await sender.stop()
       await Promise.all(underway.keys())
     },
+  }
+}
+
+/** What may be taken of a kind beside the attempts under way. */
+function nextClaim(kind: OutboxKind, channel: Channel, underway: readonly OutboxEntry[]): Claim {
+  const destinations = underway.filter((entry) => entry.kind === kind).map(({ destination }) => destination)
+  const half = Math.ceil(channel.atOnce / 2)
+  const isCrowded = destinations.length >= half
+  const share = isCrowded ? 1 : channel.atOncePerDestination
+  const counts = [...tally(destinations)]
+  const mostBelow = Math.max(0, ...counts.map(([, count]) => count).filter((count) => count < share))
+  return {
+    kind,
+    limit: Math.min(claimSize, (isCrowded ? channel.atOnce : half) - destinations.length),
+    perDestination: Math.min(claimPerDestination, share - mostBelow),
+    busyDestinations: counts.filter(([, count]) => count >= share).map(([destination]) => destination),
   }
 }
 
@@ -99,17 +118,18 @@ function tally<T>(values: readonly T[]): Map<T, number> {
 }
 
 /** One attempt from its beginning until it is settled; answers the pause until the next one. */
-async function send(deps: Deps, channel: Channel, entry: OutboxEntry): Promise<number | undefined> {
+async function send(deps: Deps, channel: Channel, entry: OutboxEntry, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, entry)
-    .catch((error): Outcome => ({ result: 'failed', error: error instanceof Error ? error.message : String(error) }))
+    .catch((error): Outcome => ({ result: 'failed', error: error?.message || error?.code || String(error) }))
   const waitMs = pauseAfter(channel, entry, outcome)
-  log(deps, entry, outcome, waitMs)
-  await settle(deps, entry, outcome, {
+  report(deps, entry, outcome, waitMs)
+  const settlement = {
     waitMs,
     remains: channel.remains,
-    onGivenUp: channel.onGivenUp && ((deps) => channel.onGivenUp!(deps, entry, outcome)),
-  })
+    onGivenUp: channel.onGivenUp && ((deps: Deps) => channel.onGivenUp!(deps, entry, outcome)),
+  }
+  await settle(deps, entry, outcome, settlement, stopping)
   return waitMs
 }
 
@@ -119,22 +139,32 @@ function pauseAfter(channel: Channel, entry: OutboxEntry, outcome: Outcome): num
   return waitMs === undefined ? undefined : Math.max(waitMs, Math.min(outcome.retryAfterMs ?? 0, longestRetryAfterMs))
 }
 
-/** The database may be away just now; what was sent is not to be sent again for that. */
-async function settle(deps: Deps, entry: OutboxEntry, outcome: Outcome, settlement: Settlement): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+/** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
+async function settle(
+  deps: Deps,
+  entry: OutboxEntry,
+  outcome: Outcome,
+  settlement: Settlement,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const isLastTry = stopping.aborted || deps.clock() >= entry.next_attempt_at
     try {
       const isOurs = await settleEntry(deps, entry, outcome, settlement)
       if (!isOurs) deps.logger.warn({ outbox_id: entry.id }, 'the attempt was settled elsewhere')
       return
     } catch (error) {
-      if (tries === settleTries) throw error
-      await sleep(settleRetryMs)
+      if (isLastTry) throw error
+      await sleep(settleRetryMs, undefined, { signal: stopping }).catch(() => {})
     }
   }
 }
 
-function log({ logger }: Deps, entry: OutboxEntry, outcome: Outcome, waitMs: number | undefined): void {
+/** Each attempt is told to the log and counted here, and nowhere else. */
+function report({ logger, metrics }: Deps, entry: OutboxEntry, outcome: Outcome, waitMs: number | undefined): void {
   const facts = { outbox_id: entry.id, kind: entry.kind, name: entry.name, attempt: entry.attempts + 1, status: outcome.status }
+  const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'
+  metrics.attempts.inc({ kind: entry.kind, outcome: end })
   if (outcome.result === 'delivered') logger.debug(facts, 'sent')
   else logger.warn({ ...facts, error: outcome.error, retry_in_ms: waitMs }, waitMs === undefined ? 'given up' : 'not sent')
 }

@@ -26,6 +26,8 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
         .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
         .map((row) => ({ cursor: row.cursor, appId: row.app_id, frame: frameRevocation(row) }))
       await hub.publish(events, newest.cursor)
+      const now = deps.clock()
+      for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
     },
     (error) => logger.warn({ err: error }, 'revocations cannot be read; trying each second'),
   )

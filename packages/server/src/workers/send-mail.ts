@@ -1,9 +1,61 @@
+import type { Deps } from '../deps.ts'
+import { MailError } from '../lib/mailer.ts'
+import { App } from '../models/app.ts'
+import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
+import { isTokenPurpose, linkPaths } from '../resources/mail/mail.ts'
+import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
+import { takeMailSlot } from '../resources/mail/take-mail-slot.ts'
+import type { OutboxEntry } from '../resources/outbox/entry.ts'
+import type { Outcome } from '../resources/outbox/settle-entry.ts'
+import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
 
+/** Account mail (contract 4.4 step 6, decisions 5 and 7). The payload of what is finished is blanked: nobody looks at a mail again. */
 export const mailChannel: Channel = {
   atOnce: 5,
-  atOncePerDestination: 5,
+  // One after the other: the newest link is the one that works, so it should come last.
+  atOncePerDestination: 1,
   waitsMs: [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000],
   remains: '{}',
-  attempt: async () => ({ result: 'failed', error: 'not built' }),
+  attempt: sendMail,
+  onGivenUp: recordGivenUp,
+}
+
+const nothingToSend: Outcome = { result: 'delivered' }
+
+async function sendMail(deps: Deps, entry: OutboxEntry): Promise<Outcome> {
+  const write = await prepareMail(deps, entry)
+  if (!write) return nothingToSend
+  const isLimited = entry.name in linkPaths
+  const slot = isLimited ? await takeMailSlot(deps, 'sent', entry.name, entry.destination) : undefined
+  if (isLimited && !slot) {
+    if (isTokenPurpose(entry.name)) return nothingToSend
+    return { result: 'failed', error: 'three invitations were sent to this address in 15 minutes' }
+  }
+  try {
+    const mail = await write()
+    if (mail) await deps.mailer.send({ id: entry.id, to: entry.destination, at: deps.clock(), ...mail })
+    else await giveBackAttempt(deps, slot)
+    return { result: 'delivered' }
+  } catch (error) {
+    await giveBackAttempt(deps, slot)
+    if (!(error instanceof MailError)) throw error
+    const { message, status, isFinal } = error
+    return { result: 'failed', error: message, isFinal, ...(status === undefined ? {} : { status }) }
+  }
+}
+
+/** An operator finds in the audit what a user waits for in vain. */
+async function recordGivenUp(deps: Deps, entry: OutboxEntry, outcome: Outcome): Promise<void> {
+  const app = entry.app_id === null ? undefined : await App.query(deps.db).findById(entry.app_id)
+  const user = app && (await findRecipient(deps, entry, app))
+  const { status = null, error } = outcome as Extract<Outcome, { result: 'failed' }>
+  await recordEvent(deps, {
+    event: 'mail.failed',
+    actor: systemActor,
+    userId: entry.user_id ?? user?.id ?? null,
+    appId: entry.app_id,
+    reason: 'isFinal' in outcome && outcome.isFinal ? 'refused' : 'not_delivered',
+    details: { purpose: entry.name, email: entry.destination, attempts: entry.attempts + 1, status, error },
+  })
 }

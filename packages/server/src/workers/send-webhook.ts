@@ -1,8 +1,65 @@
+import type { Deps } from '../deps.ts'
+import { parseRetryAfter } from '../lib/retry-after.ts'
+import { version } from '../lib/version.ts'
+import { signWebhook } from '../lib/webhook-signature.ts'
+import type { OutboxEntry } from '../resources/outbox/entry.ts'
+import type { Outcome } from '../resources/outbox/settle-entry.ts'
+import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
+import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
 import type { Channel } from './outbox.ts'
+import { type PostAnswer, postWebhook, type Resolve, resolveOnce } from './post-webhook.ts'
 
-export const webhookChannel: Channel = {
-  atOnce: 512,
-  atOncePerDestination: 64,
-  waitsMs: [2_000, 10_000],
-  attempt: async () => ({ result: 'failed', error: 'not built' }),
+/** How webhooks are sent (contract 6.1, decisions 7): 3 attempts, 5 seconds each. */
+export function createWebhookChannel(
+  network: { resolve: Resolve; timeoutMs: number } = { resolve: resolveOnce, timeoutMs: 5_000 },
+): Channel {
+  return {
+    atOnce: 512,
+    atOncePerDestination: 64,
+    waitsMs: [2_000, 10_000],
+    async attempt(deps, entry) {
+      const webhook = await findWebhook(deps, entry)
+      if (!webhook) return { result: 'failed', error: 'the app has no webhook of this name any more', isFinal: true }
+      if (!webhook.enabled) return { result: 'failed', error: 'the webhook is disabled', isFinal: true }
+      await noteUrl(deps, entry, webhook)
+      const url = new URL(webhook.url)
+      const body = isChatUrl(url, deps.config.chatWebhookHosts)
+        ? JSON.stringify(chatMessage(url, JSON.parse(entry.payload)))
+        : entry.payload
+      const headers = headersOf(deps, entry, webhook, body)
+      const { webhookAllowPrivate: allowPrivate } = deps.config
+      return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, ...network }))
+    },
+  }
+}
+
+/** It goes where the webhook points now; that is where the delivery is said to have gone. */
+async function noteUrl(deps: Deps, entry: OutboxEntry, { url }: Webhook): Promise<void> {
+  if (url === entry.destination) return
+  await deps.db('outbox').where({ id: entry.id, next_attempt_at: entry.next_attempt_at }).update({ destination: url })
+}
+
+function headersOf(deps: Deps, { id }: OutboxEntry, { secret }: Webhook, body: string): Record<string, string> {
+  const timestamp = Math.floor(deps.clock() / 1_000)
+  return {
+    'content-type': 'application/json',
+    'user-agent': `gatehouse/${version}`,
+    'X-service-Event': 'user.registered',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    ...(secret === undefined ? {} : { 'webhook-signature': signWebhook(secret, { id, timestamp, body }) }),
+  }
+}
+
+function outcomeOf(deps: Deps, { status, retryAfter }: PostAnswer): Outcome {
+  if (status >= 200 && status < 300) return { result: 'delivered', status }
+  const redirects = status >= 300 && status < 400 ? '; redirects are not followed' : ''
+  const retryAfterMs = parseRetryAfter(retryAfter, deps.clock())
+  return {
+    result: 'failed',
+    status,
+    error: `answered ${status}${redirects}`,
+    isFinal: status === 410,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
 }

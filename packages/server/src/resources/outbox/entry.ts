@@ -1,4 +1,5 @@
-export type OutboxKind = 'webhook' | 'mail'
+export const outboxKinds = ['webhook', 'mail'] as const
+export type OutboxKind = (typeof outboxKinds)[number]
 
 /** A webhook or mail that is to be sent, or was. */
 export interface OutboxEntry {

@@ -22,19 +22,26 @@ export async function settleEntry(deps: Deps, entry: OutboxEntry, outcome: Outco
   const tally = {
     attempts: entry.attempts + 1,
     last_status: outcome.status ?? null,
-    last_error: isDelivered ? null : outcome.error.slice(0, 500),
+    // What the other side says ends up here: a NUL in it would never be stored, and the entry be sent for ever.
+    last_error: isDelivered ? null : outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500),
   }
   const { waitMs, remains, onGivenUp } = settlement
   const isRetried = !isDelivered && waitMs !== undefined
   const end = isRetried
     ? { next_attempt_at: now + waitMs }
     : { status: outcome.result, finished_at: now, ...(remains === undefined ? {} : { payload: remains }) }
-  return transaction(deps, async (deps) => {
+  const write = async (deps: Deps) => {
+    const claimed = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at }
     const settled = await deps
       .db('outbox')
-      .where({ id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at })
+      .where(claimed)
       .update({ ...tally, ...end })
-    if (settled > 0 && !isDelivered && !isRetried) await onGivenUp?.(deps)
     return settled > 0
+  }
+  if (isDelivered || isRetried || !onGivenUp) return write(deps)
+  return transaction(deps, async (deps) => {
+    const isOurs = await write(deps)
+    if (isOurs) await onGivenUp(deps)
+    return isOurs
   })
 }

@@ -1,0 +1,17 @@
+import ipaddr from 'ipaddr.js'
+
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
+
+/**
+ * Whether an IP address, as text, belongs to the public internet: not to this machine, a private or link-local network, a network of a
+ * carrier, documentation or multicast. An IPv4 address inside an IPv6 one counts as what it is, by NAT64 and IPv4-mapped; 6to4 and
+ * Teredo never count as public.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  if (parsed instanceof ipaddr.IPv4) return parsed.range() === 'unicast'
+  if (parsed.match(wellKnownNat64)) return isPublicAddress(parsed.toByteArray().slice(-4).join('.'))
+  return parsed.match(globalUnicast) && parsed.range() === 'unicast'
+}

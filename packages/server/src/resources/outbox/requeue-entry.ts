@@ -1,0 +1,10 @@
+import type { Deps } from '../../deps.ts'
+
+/** Sends a finished entry anew, with as many attempts as a new one. False when it is not finished. */
+export async function requeueEntry(deps: Deps, id: string, destination: string): Promise<boolean> {
+  if (!deps.db.isTransaction) throw new Error('the outbox is written in a transaction')
+  const due = { status: 'pending', attempts: 0, next_attempt_at: deps.clock(), finished_at: null, destination }
+  const requeued = await deps.db('outbox').where({ id }).whereNot({ status: 'pending' }).update(due)
+  if (requeued > 0) deps.afterCommit?.push(() => deps.outboxBell.ring())
+  return requeued > 0
+}

@@ -1,0 +1,25 @@
+import type { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Membership, userRecord } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
+import { queueEvent } from './queue-event.ts'
+import { redactRegistration } from './redact-registration.ts'
+
+export interface NewUser {
+  app: App
+  user: z.output<typeof userRecord>
+  organization: Membership | null
+  /** The body that the user was registered with, as it was parsed and before it was validated; `{}` for a door that has none. */
+  received: Record<string, unknown>
+}
+
+/**
+ * Tells the app's webhooks of a user who was created through it (contract 6.1): written in the transaction that creates the user, sent
+ * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
+ */
+export async function announceUser(deps: Deps, { app, user, organization, received }: NewUser, actor: Actor): Promise<void> {
+  const webhooks = app.webhooks.filter((webhook) => webhook.enabled && webhook.events.includes('user.registered'))
+  const registration = redactRegistration(received)
+  await queueEvent(deps, { app, webhooks }, { user, organization, registration }, actor)
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { chatMessage, isChatUrl } from './chat-message.ts'
+
+test.each([
+  'https://hooks.slack.com/services/T0/B0/x',
+  'https://HOOKS.SLACK.COM/services',
+  'https://hooks.slack.com./services',
+  'https://hooks.slack.com:8443/services',
+  'https://chat.googleapis.com/v1/spaces/x/messages?key=k',
+  'https://discord.com/api/webhooks/1/x',
+  'https://discordapp.com/api/webhooks/1/x',
+  'http://chat.example.com/hook',
+  'http://127.0.0.1:8065/hook',
+])('%s is a chat service', (url) => {
+  expect(isChatUrl(new URL(url), ['Chat.Example.com', '127.0.0.1:8065'])).toBe(true)
+})
+
+test.each([
+  'https://slack.com/hooks',
+  'https://evil-hooks.slack.com/',
+  'https://hooks.slack.com.evil.example/',
+  'https://evil.example/hooks.slack.com',
+  'https://canary.discord.com/api/webhooks/1/x',
+  'https://sub.chat.example.com/',
+  'http://127.0.0.1:8066/hook',
+])('%s is none', (url) => {
+  expect(isChatUrl(new URL(url), ['chat.example.com', '127.0.0.1:8065'])).toBe(false)
+})
+
+const event = {
+  app: { name: 'Shop' },
+  user: { email: 'ada@example.com', first_name: 'Ada', last_name: null },
+  organization: { name: 'Acme' },
+}
+
+test('a message is a text alone, for Discord as content too', () => {
+  const text = 'New user in Shop: Ada, ada@example.com, organization Acme'
+  expect(chatMessage(new URL('https://hooks.slack.com/services'), event)).toEqual({ text })
+  for (const host of ['discord.com', 'discordapp.com']) {
+    expect(chatMessage(new URL(`https://${host}/api/webhooks/1/x`), event)).toEqual({ text, content: text })
+  }
+})
+
+test('a nameless user without an organization is told by the address; a test says that it is one', () => {
+  const nameless = { ...event, user: { ...event.user, first_name: null }, organization: null }
+  const url = new URL('https://hooks.slack.com/services')
+  expect(chatMessage(url, nameless)).toEqual({ text: 'New user in Shop: ada@example.com' })
+  expect(chatMessage(url, { ...nameless, test: true })).toEqual({
+    text: 'This is a test, nobody registered. New user in Shop: ada@example.com',
+  })
+})
+
+test('no message is longer than Discord takes', () => {
+  const long = 'x'.repeat(200)
+  const user = { email: `${'e'.repeat(60)}@${'d'.repeat(189)}.com`, first_name: long, last_name: long }
+  const message = chatMessage(new URL('https://discord.com/'), {
+    test: true,
+    app: { name: long },
+    user,
+    organization: { name: long },
+  })
+  expect(message.content!.length).toBeLessThan(2_000)
+})

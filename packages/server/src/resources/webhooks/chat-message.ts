@@ -1,0 +1,34 @@
+import { plainChatEmail, plainChatText } from '../../lib/chat-text.ts'
+
+const discordHosts = ['discord.com', 'discordapp.com']
+const chatHosts = ['hooks.slack.com', 'chat.googleapis.com', ...discordHosts]
+
+/** Whether a URL is an incoming webhook of a chat service, by its exact host; `added` are the hosts of AUTH_CHAT_WEBHOOK_HOSTS. */
+export function isChatUrl(url: URL, added: readonly string[]): boolean {
+  return [...chatHosts, ...added.map((host) => host.toLowerCase())].some((host) => host === hostOf(url) || host === url.host)
+}
+
+/** A dot at the end of a host names the same host. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/\.$/, '')
+}
+
+interface Event {
+  test?: boolean
+  app: { name: string }
+  user: { email: string; first_name: string | null; last_name: string | null }
+  organization: { name: string } | null
+}
+
+/** What a chat service gets instead of the event: a summary in which nothing that a user wrote is a mention, a link or markup. */
+export function chatMessage(url: URL, event: Event): Record<string, string> {
+  const text = summaryOf(event)
+  return discordHosts.includes(hostOf(url)) ? { text, content: text } : { text }
+}
+
+function summaryOf({ test, app, user, organization }: Event): string {
+  const name = plainChatText([user.first_name, user.last_name].filter((part) => part !== null).join(' '))
+  const parts = [name, plainChatEmail(user.email), organization && `organization ${plainChatText(organization.name)}`]
+  const summary = `New user in ${plainChatText(app.name)}: ${parts.filter(Boolean).join(', ')}`
+  return test ? `This is a test, nobody registered. ${summary}` : summary
+}

@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.ts'
+import { App } from '../../models/app.ts'
+import { webhookSecretContext } from '../apps/settle-app.ts'
+import type { OutboxEntry } from '../outbox/entry.ts'
+
+export interface Webhook {
+  url: string
+  enabled: boolean
+  /** `whsec_…`; signs what is sent. */
+  secret: string | undefined
+}
+
+/**
+ * The webhook that an entry goes to, as its app has it now: it may have been changed, disabled or removed since the entry was written.
+ * Throws when its secret was sealed under a key that is no longer configured.
+ */
+export async function findWebhook(
+  deps: Deps,
+  { app_id, name }: Pick<OutboxEntry, 'app_id' | 'name'>,
+): Promise<Webhook | undefined> {
+  if (app_id === null) return undefined
+  const app = await App.query(deps.db).findById(app_id).select('id', 'webhooks')
+  const webhook = app?.webhooks.find((webhook) => webhook.name === name)
+  if (!webhook) return undefined
+  const { url, enabled, secret_box } = webhook
+  const secret = secret_box === null ? undefined : deps.secretBox.open(secret_box, webhookSecretContext(app_id, name))
+  return { url, enabled, secret }
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Membership, userRecord } from '../../lib/records.ts'
+import { iso } from '../../lib/timestamps.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { App, StoredWebhook } from '../../models/app.ts'
+import { addToOutbox } from '../outbox/add-to-outbox.ts'
+
+export interface UserRegistered {
+  /** Only in what an admin fires to try a webhook. */
+  test?: true
+  user: z.output<typeof userRecord>
+  organization: Membership | null
+  registration: Record<string, unknown>
+}
+
+/** Writes one `user.registered` per webhook into the outbox; its id is that of the row, the body and the header `webhook-id` (decisions 7). */
+export async function queueEvent(
+  deps: Deps,
+  { app, webhooks }: { app: App; webhooks: readonly StoredWebhook[] },
+  { test, user, organization, registration }: UserRegistered,
+  { origin }: Actor,
+): Promise<void> {
+  const now = deps.clock()
+  const entries = webhooks.map(({ name, url }) => {
+    const id = newId(now)
+    const payload = {
+      id,
+      event: 'user.registered',
+      ...(test && { test }),
+      occurred_at: iso(now),
+      app: { id: app.id, code: app.code, name: app.name },
+      user,
+      organization,
+      registration,
+      context: { ip: origin.ip, user_agent: origin.userAgent, request_id: origin.requestId },
+    }
+    return {
+      id,
+      kind: 'webhook' as const,
+      app_id: app.id,
+      user_id: test ? null : user.id,
+      name,
+      destination: url,
+      payload: JSON.stringify(payload),
+    }
+  })
+  await addToOutbox(deps, entries)
+}

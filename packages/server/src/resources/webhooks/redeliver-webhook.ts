@@ -1,0 +1,31 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { getApp } from '../apps/get-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import type { OutboxEntry } from '../outbox/entry.ts'
+import { requeueEntry } from '../outbox/requeue-entry.ts'
+
+/**
+ * Sends a finished delivery again, under the same id, to where its webhook points now.
+ * Throws `not_found`, `delivery_pending`, `delivery_erased`, `webhook_not_enabled`.
+ */
+export async function redeliverWebhook(deps: Deps, id: string, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const entry = await deps.db<OutboxEntry>('outbox').where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+    if (!entry) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
+    const app = await getApp(deps, entry.app_id!)
+    const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === entry.name)
+    if (!webhook) throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${entry.name}` })
+    if (await isErased(deps, entry.user_id)) throw new ApiError('delivery_erased')
+    if (!(await requeueEntry(deps, id, webhook.url))) throw new ApiError('delivery_pending')
+    const details = { delivery: id, webhook: entry.name }
+    await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, userId: entry.user_id, details })
+  })
+}
+
+async function isErased(deps: Deps, userId: string | null): Promise<boolean> {
+  if (userId === null) return false
+  const user = await deps.db('users').where({ id: userId }).first('email')
+  return user?.email === ''
+}

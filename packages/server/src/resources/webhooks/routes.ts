@@ -1,0 +1,57 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { listDeliveries } from './list-deliveries.ts'
+import { presentDelivery } from './present.ts'
+import { redeliverWebhook } from './redeliver-webhook.ts'
+import { appParams, deliveryPage, deliveryParams, listDeliveriesQuery, queued, testWebhooksBody } from './schema.ts'
+import { testWebhooks } from './test-webhooks.ts'
+
+const tag = 'Webhooks'
+
+export const webhookRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/webhook-deliveries',
+    tag,
+    summary: 'List the deliveries of an app’s webhooks, newest first',
+    auth: 'system_admin',
+    params: appParams,
+    query: listDeliveriesQuery,
+    responses: { 200: deliveryPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listDeliveries(deps, params.appId, query)
+      return ok({ items: items.map(presentDelivery), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/webhooks/test',
+    tag,
+    summary: 'Fire a sample event at an app’s webhooks',
+    description: 'Shaped like `user.registered` and marked `test: true`; its user is nobody.',
+    auth: 'system_admin',
+    params: appParams,
+    body: testWebhooksBody,
+    responses: { 202: queued },
+    errors: ['webhook_not_enabled'],
+    handle: async (deps, { params, body, ...actor }) => {
+      await testWebhooks(deps, params.appId, body, actor)
+      return { status: 202, body: {} }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/webhook-deliveries/{deliveryId}/redeliver',
+    tag,
+    summary: 'Send a finished delivery again',
+    description: 'Under the same `webhook-id`, to the URL that its webhook has now, with three attempts.',
+    auth: 'system_admin',
+    params: deliveryParams,
+    responses: { 202: queued },
+    errors: ['delivery_erased', 'delivery_pending', 'webhook_not_enabled'],
+    handle: async (deps, { params, ...actor }) => {
+      await redeliverWebhook(deps, params.deliveryId, actor)
+      return { status: 202, body: {} }
+    },
+  }),
+]

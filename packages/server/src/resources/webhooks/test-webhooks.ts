@@ -1,0 +1,48 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { iso } from '../../lib/timestamps.ts'
+import type { App } from '../../models/app.ts'
+import { getKeptApp } from '../apps/get-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { queueEvent, type UserRegistered } from './queue-event.ts'
+import type { TestWebhooksInput } from './schema.ts'
+
+/** No user has this id, and no mail server this domain. */
+const nobody = { id: '00000000-0000-0000-0000-000000000000', email: 'test@example.invalid' }
+
+/**
+ * Fires a sample event, marked `test: true`, at one webhook of an app or at each that is enabled, through the same outbox.
+ * Throws `not_found`, `validation_failed` for a name that no webhook has, `webhook_not_enabled`.
+ */
+export async function testWebhooks(
+  deps: Deps,
+  appRef: string,
+  { webhook: name }: TestWebhooksInput,
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const app = await getKeptApp(deps, appRef)
+    const named = app.webhooks.filter((webhook) => name === undefined || webhook.name === name)
+    if (name !== undefined && named.length === 0) throw fieldError('webhook', 'invalid_value', 'names no webhook of this app')
+    const webhooks = named.filter(({ enabled }) => enabled)
+    if (webhooks.length === 0) throw new ApiError('webhook_not_enabled')
+    await queueEvent(deps, { app, webhooks }, sampleFor(deps, app), actor)
+    const details = { webhooks: webhooks.map((webhook) => webhook.name) }
+    await recordEvent(deps, { event: 'webhook.tested', actor, appId: app.id, details })
+  })
+}
+
+function sampleFor(deps: Deps, app: App): UserRegistered {
+  const user = {
+    ...nobody,
+    email_verified: false,
+    first_name: 'Test',
+    last_name: 'User',
+    namespace: app.registration_namespace,
+    namespaces: [app.registration_namespace],
+    status: 'active' as const,
+    created_at: iso(deps.clock()),
+  }
+  return { test: true, user, organization: null, registration: { email: nobody.email, app_code: app.code } }
+}

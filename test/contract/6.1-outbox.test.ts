@@ -1,0 +1,253 @@
+// decisions 7: what the outbox promises whatever it sends: claims, leases, fair turns, an orderly end.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { transaction } from '../../packages/server/src/deps.ts'
+import { addToOutbox } from '../../packages/server/src/resources/outbox/add-to-outbox.ts'
+import { claimEntries } from '../../packages/server/src/resources/outbox/claim-entries.ts'
+import type { OutboxEntry } from '../../packages/server/src/resources/outbox/entry.ts'
+import { settleEntry } from '../../packages/server/src/resources/outbox/settle-entry.ts'
+import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
+import { createDatabase } from '../support/database.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { deliveriesOf, idle, passTime, sendWebhooks } from '../support/outbox.ts'
+import { startPostgresProxy } from '../support/postgres-proxy.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { countRows } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type TestService, testDatabase } from '../support/service.ts'
+
+const anything = { kind: 'webhook' as const, limit: 50, perDestination: 50, busyDestinations: [] }
+
+function entryTo(destination: string, kind: OutboxEntry['kind'] = 'webhook') {
+  return { kind, app_id: null, user_id: null, name: 'n', destination, payload: '{}' }
+}
+
+async function add({ deps }: TestService, destinations: readonly string[], kind?: OutboxEntry['kind']): Promise<string[]> {
+  return transaction(deps, (deps) =>
+    addToOutbox(
+      deps,
+      destinations.map((destination) => entryTo(destination, kind)),
+    ),
+  )
+}
+
+describe('a claim', () => {
+  test('goes to one of many claimants, and everything is claimed', async () => {
+    const service = await buildService()
+    const ids = await add(service, Array(120).fill('a'))
+    const claimed: string[] = []
+    const claimAll = async () => {
+      for (;;) {
+        const entries = await claimEntries(service.deps, { ...anything, limit: 7 })
+        if (entries.length === 0 && claimed.length >= ids.length) return
+        expect(entries.length).toBeLessThanOrEqual(7)
+        claimed.push(...entries.map(({ id }) => id))
+      }
+    }
+    await Promise.all(Array.from({ length: 6 }, claimAll))
+    expect(claimed.sort()).toEqual(ids.sort())
+  })
+
+  test('takes each destination in turn, none that is busy, of the kind asked for, the longest waiting first', async () => {
+    const service = freezeClock(await buildService())
+    const claim = async (more: object) =>
+      (await claimEntries(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
+    await add(service, [...Array(40).fill('first'), 'busy', 'busy'])
+    service.advance(1)
+    await add(service, ['second', 'second', 'third'])
+    await add(service, ['someone@example.com'], 'mail')
+    expect(await claim({ limit: 3, busyDestinations: ['busy'] })).toEqual(['first', 'second', 'third'])
+    expect(await claim({ perDestination: 2, busyDestinations: ['busy'] })).toEqual(['first', 'first', 'second'])
+    expect(await claim({ limit: 2, busyDestinations: ['first'] })).toEqual(['busy', 'busy'])
+    expect(await claim({ busyDestinations: ['first'] })).toEqual([])
+    expect(await claim({ kind: 'mail' })).toEqual(['someone@example.com'])
+  })
+
+  test('is taken over once its lease has ended, and then the first claimant settles nothing', async () => {
+    const service = freezeClock(await buildService())
+    const [id] = await add(service, ['a'])
+    const [first] = await claimEntries(service.deps, anything)
+    service.advance(59)
+    expect(await claimEntries(service.deps, anything)).toEqual([])
+    service.advance(1)
+    const [second] = await claimEntries(service.deps, anything)
+    expect(second).toMatchObject({ id, attempts: 0 })
+    expect(await settleEntry(service.deps, first!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
+    expect(await service.deps.db('outbox').where({ id }).first('status', 'attempts')).toEqual({ status: 'pending', attempts: 0 })
+    expect(await settleEntry(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(true)
+    expect(await settleEntry(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
+    expect(await claimEntries(service.deps, anything)).toEqual([])
+  })
+
+  test('finds nothing that is not due, finished or not committed', async () => {
+    const service = freezeClock(await buildService())
+    await expect(addToOutbox(service.deps, [entryTo('a')])).rejects.toThrow(/transaction/)
+    const undone = transaction(service.deps, async (deps) => {
+      await addToOutbox(deps, [entryTo('a')])
+      throw new Error('taken back')
+    })
+    await expect(undone).rejects.toThrow('taken back')
+    expect(await claimEntries(service.deps, anything)).toEqual([])
+    await add(service, ['a'])
+    const [entry] = await claimEntries(service.deps, anything)
+    await settleEntry(service.deps, entry!, { result: 'failed', error: 'no' }, { waitMs: 5_000 })
+    service.advance(4)
+    expect(await claimEntries(service.deps, anything)).toEqual([])
+    service.advance(1)
+    expect(await claimEntries(service.deps, anything)).toMatchObject([{ attempts: 1 }])
+  })
+})
+
+test('an error is stored whatever the other side put into it', async () => {
+  const service = freezeClock(await buildService())
+  const [id] = await add(service, ['a'])
+  const [entry] = await claimEntries(service.deps, anything)
+  const error = `550 no\0such\r\nuser 🦊${'x'.repeat(2_000)}`
+  expect(await settleEntry(service.deps, entry!, { result: 'failed', error }, { waitMs: undefined })).toBe(true)
+  const { last_error } = await service.deps.db('outbox').where({ id }).first('last_error')
+  expect(last_error).toBe(`550 no such user 🦊${'x'.repeat(2_000)}`.slice(0, 500))
+})
+
+/** A channel whose attempts last until they are released; what it was given, and how many were under way at most. */
+function heldChannel(limits: Partial<Channel> = {}) {
+  const held: { entry: OutboxEntry; release: () => void }[] = []
+  let underway = 0
+  const seen = { ids: [] as string[], most: 0 }
+  const channel: Channel = {
+    atOnce: 20,
+    atOncePerDestination: 8,
+    waitsMs: [],
+    async attempt(_, entry) {
+      underway += 1
+      seen.most = Math.max(seen.most, underway)
+      seen.ids.push(entry.id)
+      await new Promise<void>((resolve) => held.push({ entry, release: resolve }))
+      underway -= 1
+      return { result: 'delivered' }
+    },
+    ...limits,
+  }
+  const release = (which: (entry: OutboxEntry) => boolean = () => true) => {
+    for (const [index, { entry, release }] of [...held.entries()].reverse()) {
+      if (!which(entry)) continue
+      held.splice(index, 1)
+      release()
+    }
+  }
+  return { channel, held, seen, release }
+}
+
+/** Lets go of everything from now on. */
+function keepReleasing(release: () => void): void {
+  const timer = setInterval(release, 5)
+  onTestFinished(() => clearInterval(timer))
+}
+
+test('no more is under way than may be, and everything has its turn', async () => {
+  const service = await buildService()
+  const { channel, held, seen, release } = heldChannel({ atOnce: 5, atOncePerDestination: 5 })
+  const destinations = Array.from({ length: 60 }, (_, index) => `${index % 6}@example.com`)
+  const ids = await add(service, destinations, 'mail')
+  const worker = startOutbox(service.deps, { webhook: idle, mail: channel })
+  await expect.poll(() => held.length, { interval: 5 }).toBe(5)
+  keepReleasing(release)
+  await expect.poll(() => seen.ids.length, { interval: 10, timeout: 10_000 }).toBe(60)
+  await worker.stop()
+  expect(seen.most).toBe(5)
+  expect(seen.ids.toSorted()).toEqual(ids.toSorted())
+})
+
+test('dead destinations, however many, leave room for one that lives', async () => {
+  const service = await buildService()
+  const { channel, held, seen, release } = heldChannel({ atOnce: 40, atOncePerDestination: 16 })
+  const dead = Array.from({ length: 12 }, (_, index) => Array(30).fill(`dead ${index}`)).flat()
+  await add(service, dead)
+  const worker = startOutbox(service.deps, { webhook: channel, mail: idle })
+  const reached = () => new Set(held.map(({ entry }) => entry.destination)).size
+  await expect.poll(reached, { interval: 5 }).toBe(12)
+  for (const turn of [1, 2, 3]) {
+    await add(service, ['alive'])
+    const isThere = () => held.some(({ entry }) => entry.destination === 'alive')
+    await expect.poll(isThere, { interval: 5, message: `turn ${turn}` }).toBe(true)
+    release(({ destination }) => destination === 'alive')
+  }
+  expect(seen.most).toBeLessThanOrEqual(40)
+  keepReleasing(release)
+  await expect.poll(() => countRows(service, 'outbox', { status: 'pending' }), { interval: 20, timeout: 10_000 }).toBe(0)
+  await worker.stop()
+})
+
+describe('an end', () => {
+  test('waits for what is under way, and begins nothing more', async () => {
+    const service = await buildService()
+    const { channel, held, seen, release } = heldChannel({ atOnce: 10, atOncePerDestination: 3 })
+    await add(service, [...Array(3).fill('a'), 'a', 'a', 'a'])
+    const worker = startOutbox(service.deps, { webhook: channel, mail: idle })
+    await expect.poll(() => held.length, { interval: 5 }).toBe(3)
+    let hasEnded = false
+    const ended = worker.stop().then(() => {
+      hasEnded = true
+    })
+    await add(service, ['b'])
+    expect(hasEnded).toBe(false)
+    release()
+    await ended
+    expect(seen.ids).toHaveLength(3)
+    expect(await countRows(service, 'outbox', { status: 'delivered' })).toBe(3)
+    expect(await countRows(service, 'outbox', { status: 'pending', attempts: 0 })).toBe(4)
+  })
+
+  test('drops the retries that it would have made; the next start makes them', async () => {
+    const service = freezeClock(await buildService())
+    const receiver = await startReceiver((response, _, turn) => void response.writeHead(turn === 1 ? 500 : 200).end())
+    const app = await buildApp(service, { webhooks: [{ name: 'crm', url: receiver.url }] })
+    const worker = sendWebhooks(service)
+    await buildUser(service, app)
+    await deliveriesOf(service, app, [{ attempts: 1 }])
+    await worker.stop()
+    passTime(service, 2)
+    sendWebhooks(service)
+    await deliveriesOf(service, app, [{ status: 'delivered', attempts: 2 }])
+  })
+})
+
+describe.runIf(testDatabase() === 'postgres')('while the database is away', () => {
+  async function buildBehindProxy() {
+    const database = await createDatabase('postgres')
+    const proxy = await startPostgresProxy(database.url)
+    onTestFinished(() => database.drop())
+    const service = await buildService({ DATABASE_URL: proxy.url })
+    const app = await buildApp(service)
+    let answer = () => {}
+    const receiver = await startReceiver((response) => {
+      answer = () => void response.writeHead(204).end()
+    })
+    await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { webhooks: [{ name: 'crm', url: receiver.url }] } })
+    return { proxy, service, app, receiver, answer: () => answer() }
+  }
+
+  test('an attempt that has ended is not made again: it is settled when the database is back', async () => {
+    const { proxy, service, app, receiver, answer } = await buildBehindProxy()
+    sendWebhooks(service)
+    await buildUser(service, app)
+    await expect.poll(() => receiver.requests.length, { interval: 10 }).toBe(1)
+    proxy.cut({ andRefuse: true })
+    answer()
+    await expect.poll(receiver.unanswered, { interval: 10 }).toBe(0)
+    expect((await service.call('GET', '/ready')).status).toBe(503)
+    proxy.accept()
+    await deliveriesOf(service, app, [{ status: 'delivered', attempts: 1 }])
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('an end does not wait for it', async () => {
+    const { proxy, service, app, receiver, answer } = await buildBehindProxy()
+    const worker = sendWebhooks(service)
+    await buildUser(service, app)
+    await expect.poll(() => receiver.requests.length, { interval: 10 }).toBe(1)
+    proxy.cut({ andRefuse: true })
+    const ended = worker.stop()
+    answer()
+    await ended
+    proxy.accept()
+    await deliveriesOf(service, app, [{ status: 'pending', attempts: 0 }])
+  })
+})

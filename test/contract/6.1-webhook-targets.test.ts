@@ -1,0 +1,108 @@
+// decisions 7: with AUTH_WEBHOOK_ALLOW_PRIVATE=false, nothing that is not public is dialled, by whatever name or form.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { deliveriesOf, passTime, sendWebhooks } from '../support/outbox.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { buildApp, buildService, buildUser, type TestService } from '../support/service.ts'
+
+const refused = expect.stringMatching(/is not a public address \(AUTH_WEBHOOK_ALLOW_PRIVATE\)$/)
+
+/** A DNS server's answers, turn by turn; the last one stays. */
+const answers = new Map<string, string[][]>()
+const asked: string[] = []
+const resolve = async (hostname: string) => {
+  asked.push(hostname)
+  const turns = answers.get(hostname) ?? []
+  const addresses = (turns.length > 1 ? turns.shift() : turns[0]) ?? []
+  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
+let service: TestService
+let receiver: Receiver
+let port: string
+beforeAll(async () => {
+  service = freezeClock(await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'false' }, onFileEnd))
+  sendWebhooks(service, { resolve, timeoutMs: 400 }, onFileEnd)
+  receiver = await startReceiver(undefined, onFileEnd)
+  port = new URL(receiver.url).port
+})
+
+async function registerTowards(url: string) {
+  const app = await buildApp(service, { webhooks: [{ name: 'crm', url }] })
+  await buildUser(service, app)
+  return app
+}
+
+test.each([
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.0.0.1',
+  '0177.0.0.1',
+  '017700000001',
+  '0',
+  '0.0.0.0',
+  '[::1]',
+  '[::]',
+  '[::127.0.0.1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  '10.0.0.1',
+  '192.168.0.1',
+  '172.16.0.1',
+  '100.64.0.1',
+  '169.254.169.254',
+  '[fd00::1]',
+  '[fe80::1]',
+  '１２７.0.0.1',
+])('http://%s is not dialled', async (host) => {
+  const app = await registerTowards(`http://${host}:${port}/`)
+  await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_status: null, last_error: refused }])
+  expect(receiver.requests).toEqual([])
+})
+
+describe('a host name', () => {
+  test.each([
+    ['of a private address', [['127.0.0.1']]],
+    ['of a private address among public ones', [['93.184.216.34', '127.0.0.1']]],
+    ['of a private IPv6 address', [['::1']]],
+    ['of an IPv4-mapped one', [['::ffff:127.0.0.1']]],
+    ['of none', [[]]],
+  ])('%s is not dialled', async (_, turns) => {
+    const host = `h${answers.size}.example`
+    answers.set(host, turns)
+    const app = await registerTowards(`http://${host}:${port}/`)
+    await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refused }])
+    expect(receiver.requests).toEqual([])
+  })
+
+  test('that names a public address at first and this machine on the next question is never dialled here', async () => {
+    // An address that nobody answers at: of IPv6 space that was given back.
+    answers.set('rebinding.example', [['3ffe::1'], ['127.0.0.1']])
+    const app = await registerTowards(`http://rebinding.example:${port}/`)
+    const [first] = await deliveriesOf(service, app, [{ status: 'pending', attempts: 1 }])
+    expect(first.last_error).not.toEqual(refused)
+    // One question for one dial: the address that was checked is the one that was dialled.
+    expect(asked.filter((host) => host === 'rebinding.example')).toHaveLength(1)
+    passTime(service, 2)
+    await deliveriesOf(service, app, [{ status: 'pending', attempts: 2, last_error: refused }])
+    passTime(service, 10)
+    await deliveriesOf(service, app, [{ status: 'failed', attempts: 3, last_error: refused }])
+    expect(receiver.requests).toEqual([])
+  })
+})
+
+test('with AUTH_WEBHOOK_ALLOW_PRIVATE the address that the name has at that dial is the one that is dialled', async () => {
+  const permissive = await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'true' })
+  sendWebhooks(permissive, { resolve })
+  answers.set('inside.example', [['127.0.0.1']])
+  const app = await buildApp(permissive, { webhooks: [{ name: 'crm', url: `http://inside.example:${port}/in` }] })
+  await buildUser(permissive, app)
+  await deliveriesOf(permissive, app, [{ status: 'delivered' }])
+  expect(receiver.requests.map(({ path, headers }) => [path, headers.host])).toEqual([['/in', `inside.example:${port}`]])
+})

@@ -1,0 +1,54 @@
+// decisions 7: two servers, each a process of its own, share the outbox of one Postgres.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+
+const registrations = 200
+const atOnce = 20
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  test('200 registrations at both: every event arrives once, none is missing', async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    onTestFinished(() => database.drop())
+    const settings = {
+      DATABASE_URL: database.url,
+      DB_POOL_MAX: '5',
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    }
+    const servers = await Promise.all([startServer(settings), startServer(settings)])
+    const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
+    // Slow enough that each server looks while the other one's attempts are under way.
+    const receiver = await startReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 30))
+    const webhooks = [{ name: 'a', url: `${receiver.url}/a` }]
+    const app = await servers[0].call('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop', webhooks }, token })
+    expect(app.status).toBe(201)
+
+    const users: string[] = []
+    const register = async (index: number) => {
+      const body = { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: 'shop' }
+      const reply = await servers[index % 2]!.call('POST', '/auth/register', { body })
+      expect(reply.status).toBe(201)
+      users.push(reply.body.user.id)
+    }
+    let next = 0
+    const worker = async () => {
+      while (next < registrations) await register(next++)
+    }
+    await Promise.all(Array.from({ length: atOnce }, worker))
+    await expect.poll(() => receiver.requests.length, { interval: 20, timeout: 20_000 }).toBeGreaterThanOrEqual(registrations)
+
+    const pending = async (): Promise<Json[]> =>
+      (await servers[1].call('GET', '/admin/apps/shop/webhook-deliveries?status=pending', { token })).body.items
+    await expect.poll(pending, { interval: 20 }).toEqual([])
+    const told = receiver.requests.map(({ body }) => JSON.parse(body).user.id)
+    expect(told.sort()).toEqual(users.sort())
+    const ids = new Set(receiver.requests.map(({ headers }) => headers['webhook-id']))
+    expect(ids.size).toBe(registrations)
+    for (const server of servers) expect((await server.stop()).code).toBe(0)
+    expect(receiver.requests).toHaveLength(registrations)
+  })
+})

@@ -1,0 +1,142 @@
+// decisions 7: at least once. What was committed is delivered under its id, whenever the server dies or stops.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { chance } from '../support/chance.ts'
+import { createDatabase, type DatabaseKind } from '../support/database.ts'
+import { hang, type Received, startReceiver } from '../support/receiver.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+
+const rounds = 3
+const clients = 6
+
+async function startOn(kind: DatabaseKind) {
+  const database = await createDatabase(kind)
+  onTestFinished(() => database.drop())
+  const settings = {
+    DATABASE_URL: database.url,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  }
+  const start = () => startServer(settings)
+  const createApp = async (server: ServerProcess, url: string) => {
+    const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    const body = { code: 'shop', name: 'Shop', webhooks: [{ name: 'crm', url }] }
+    expect((await server.call('POST', '/admin/apps', { token, body })).status).toBe(201)
+  }
+  return { start, createApp, databaseUrl: database.url }
+}
+
+/** Looks into the database as nobody else does: which events it holds, and ends the leases of the dead. */
+async function withDatabase<T>(databaseUrl: string, use: (db: ReturnType<typeof createKnex>) => Promise<T>): Promise<T> {
+  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
+  try {
+    return await use(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+  test('kill -9 between commit and acknowledgement loses no event', { timeout: 90_000 }, async () => {
+    const { start, createApp, databaseUrl } = await startOn(kind)
+    const dice = chance(kind.length)
+    let kill = () => {}
+    let untilKill = Number.POSITIVE_INFINITY
+    const receiver = await startReceiver((response) => {
+      untilKill -= 1
+      if (untilKill === 0) kill()
+      setTimeout(() => response.writeHead(204).end(), dice.next() * 40)
+    })
+    let server = await start()
+    await createApp(server, receiver.url)
+    let acknowledged = 0
+    for (let round = 0; round < rounds; round += 1) {
+      let isOver = false
+      const client = async () => {
+        while (!isOver) {
+          const body = { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: 'shop' }
+          const reply = await server.call('POST', '/auth/register', { body }).catch(() => undefined)
+          if (reply?.status === 201) acknowledged += 1
+        }
+      }
+      const load = Promise.all(Array.from({ length: clients }, client))
+      // At its n-th arrival in this round, some before it are still without an answer.
+      untilKill = 1 + Math.floor(dice.next() * 12)
+      kill = () => server.signal('SIGKILL')
+      await server.ended
+      isOver = true
+      await load
+      // Nobody has to wait a minute here: what the dead server had claimed falls due as if its lease had ended.
+      await withDatabase(databaseUrl, (db) => db('outbox').where({ status: 'pending' }).update({ next_attempt_at: 0 }))
+      server = await start()
+    }
+    const entries: { id: string; user_id: string }[] = await withDatabase(databaseUrl, (db) =>
+      db('outbox').where({ kind: 'webhook' }).select('id', 'user_id'),
+    )
+    const users: string[] = await withDatabase(databaseUrl, (db) => db('users').whereLike('email', '%-%').pluck('id'))
+    expect(acknowledged).toBeGreaterThan(0)
+    expect(entries.map(({ user_id }) => user_id).sort()).toEqual(users.sort())
+    expect(entries.length).toBeGreaterThanOrEqual(acknowledged)
+    const told = () => new Map(receiver.requests.map((request) => [request.headers['webhook-id'], userOf(request)]))
+    await expect.poll(() => told().size, { interval: 20, timeout: 15_000 }).toBe(entries.length)
+    expect(told()).toEqual(new Map(entries.map(({ id, user_id }) => [id, user_id])))
+    // What was under way when it died came again under its id; else nothing was tried here.
+    expect(receiver.requests.length).toBeGreaterThan(entries.length)
+    expect((await server.stop()).code).toBe(0)
+  })
+
+  test('SIGTERM in the middle of deliveries: they are finished and not made again', { timeout: 60_000 }, async () => {
+    const { start, createApp } = await startOn(kind)
+    const answers: (() => void)[] = []
+    const receiver = await startReceiver((response) => {
+      answers.push(() => void response.writeHead(204).end())
+    })
+    const server = await start()
+    await createApp(server, receiver.url)
+    for (let index = 0; index < 5; index += 1) await register(server)
+    await expect.poll(() => answers.length, { interval: 10 }).toBe(5)
+    const ended = server.stop()
+    await expect.poll(() => refuses(server), { interval: 10 }).toBe(true)
+    for (const answer of answers) answer()
+    expect(await ended).toEqual({ code: 0, signal: null })
+
+    const next = await start()
+    await register(next)
+    await expect.poll(() => answers.length, { interval: 10 }).toBe(6)
+    answers[5]!()
+    expect((await next.stop()).code).toBe(0)
+    expect(new Set(receiver.requests.map(userOf)).size).toBe(6)
+    expect(receiver.requests).toHaveLength(6)
+  })
+})
+
+test('SIGTERM does not wait longer for a receiver that hangs than an attempt may take', { timeout: 60_000 }, async () => {
+  const { start, createApp } = await startOn('sqlite')
+  const receiver = await startReceiver(hang)
+  const server = await start()
+  await createApp(server, receiver.url)
+  await register(server)
+  await expect.poll(() => receiver.requests.length, { interval: 10 }).toBe(1)
+  expect(await server.stop()).toEqual({ code: 0, signal: null })
+  const [line] = server.lines().filter((line) => line.includes('"not sent"'))
+  expect(JSON.parse(line!)).toMatchObject({ kind: 'webhook', attempt: 1, error: 'no whole answer within 5 s' })
+  expect(line).not.toContain(receiver.url)
+})
+
+function userOf({ body }: Received): string {
+  return JSON.parse(body).user.id
+}
+
+async function register(server: ServerProcess): Promise<void> {
+  const body = { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: 'shop' }
+  expect((await server.call('POST', '/auth/register', { body })).status).toBe(201)
+}
+
+async function refuses(server: ServerProcess): Promise<boolean> {
+  return server.call('GET', '/health').then(
+    () => false,
+    () => true,
+  )
+}

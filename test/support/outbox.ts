@@ -1,0 +1,50 @@
+// The outbox's worker beside a service in this process, so that its clock and its network can be handed in.
+import { expect, onTestFinished } from 'vitest'
+import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
+import { resolveOnce } from '../../packages/server/src/workers/post-webhook.ts'
+import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
+import type { Json, TestService } from './service.ts'
+
+/** Takes no entry. */
+export const idle: Channel = {
+  atOnce: 0,
+  atOncePerDestination: 0,
+  waitsMs: [],
+  attempt: async () => ({ result: 'failed', error: 'never asked' }),
+}
+
+type Network = Parameters<typeof createWebhookChannel>[0]
+
+/** Sends the webhooks of a service until the test ends; an attempt may take 10 s, or what `network` says. */
+export function sendWebhooks(
+  service: TestService,
+  network: Partial<Network> = {},
+  onEnd: (fn: () => Promise<void>) => void = onTestFinished,
+): { stop(): Promise<void> } {
+  const webhook = createWebhookChannel({ resolve: resolveOnce, timeoutMs: 10_000, ...network })
+  const worker = startOutbox(service.deps, { webhook, mail: idle })
+  onEnd(() => worker.stop())
+  return worker
+}
+
+/** Moves the clock of the service and has its worker look. */
+export function passTime(service: TestService, seconds: number): void {
+  service.advance(seconds)
+  service.deps.outboxBell.ring()
+}
+
+/** The deliveries of an app, oldest first, once all of them are as told. */
+export async function deliveriesOf(service: TestService, app: { id: string }, expected: Json[]): Promise<Json[]> {
+  let items: Json[] = []
+  await expect
+    .poll(
+      async () => {
+        const { body } = await service.admin('GET', `/admin/apps/${app.id}/webhook-deliveries?limit=200`)
+        items = body.items.reverse()
+        return items
+      },
+      { interval: 15, timeout: 10_000 },
+    )
+    .toMatchObject(expected)
+  return items
+}
