@@ -6,6 +6,8 @@ import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { addNotice } from '../../resources/mail/add-mail.ts'
+import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
 import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
@@ -38,6 +40,8 @@ export async function changePassword(
     // The refresh token that the client holds is replaced by the one in the answer.
     await deps.db('refresh_tokens').where({ session_id: session.id }).whereNull('used_at').delete()
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
+    await dropLoginTokens(deps, caller.userId)
+    await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'password.changed', actor, userId: caller.userId, appId: caller.appId })
     await raiseFloor(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
 

@@ -38,6 +38,7 @@ async function closeAccount(deps: Deps, userId: string, actor: Actor): Promise<v
     'mail_tokens',
     'recovery_codes',
     'second_factors',
+    'user_identities',
   ])
     await deps.db(table).where(ofUser).delete()
   await deps

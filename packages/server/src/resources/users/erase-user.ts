@@ -51,26 +51,13 @@ interface Event {
 
 /** The events about a user, or about nobody, that have details. */
 async function* readEvents(deps: Deps, userId: string | null): AsyncGenerator<Event> {
-  const read = readInPortions<{ id: string; details: string }>((after) =>
-    deps
-      .db('audit_events')
-      .where({ user_id: userId })
-      .whereNotNull('details')
-      .modify((query) => void (after === undefined ? query : query.where('id', '>', after)))
-      .orderBy('id')
-      .limit(portion)
-      .select('id', 'details'),
-  )
-  for await (const { id, details } of read) yield { id, details: JSON.parse(details) }
-}
-
-async function* readInPortions<R extends { id: string }>(
-  read: (after: string | undefined) => PromiseLike<R[]>,
-): AsyncGenerator<R> {
-  let rows: R[] = []
+  let rows: { id: string; details: string }[] = []
   do {
-    rows = await read(rows.at(-1)?.id)
-    yield* rows
+    const after = rows.at(-1)?.id
+    const query = deps.db('audit_events').where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(portion)
+    if (after !== undefined) query.where('id', '>', after)
+    rows = await query.select('id', 'details')
+    for (const { id, details } of rows) yield { id, details: JSON.parse(details) }
   } while (rows.length === portion)
 }
 
@@ -118,44 +105,40 @@ async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promis
   return [...addresses].filter((address) => !held.includes(address))
 }
 
-/** Webhooks that tell of the user, and mails to the addresses. What was not sent yet never is. */
+/** What is or was to be sent about the user, or to the addresses. What was not sent yet never is. */
 async function eraseOutbox(deps: Deps, userId: string, addresses: ReadonlySet<string>): Promise<void> {
+  const outbox = () => deps.db('outbox')
+  const blankMail = blanking(deps, { destination: '', payload: '{}' })
+  await outbox().where({ kind: 'mail', user_id: userId }).update(blankMail)
+  // Asked for by an address alone: what still waits for one that somebody else has now is theirs.
   const free = await withoutHolder(deps, addresses)
-  const rows = readInPortions<OutboxRow>((after) =>
-    deps
-      .db('outbox')
-      .modify((query) => void (after === undefined ? query : query.where('id', '>', after)))
-      .orderBy('id')
-      .limit(portion)
-      .select('id', 'kind', 'destination', 'payload', 'status'),
-  )
-  for await (const row of rows) {
-    const blanked = row.kind === 'webhook' ? blankWebhook(row, userId) : blankMail(row, addresses, free)
-    if (!blanked) continue
-    const now = deps.clock()
-    const unsent = { status: 'failed', last_error: 'the user was erased', finished_at: now }
-    await deps.db('outbox').where({ id: row.id }).update(blanked)
-    await deps.db('outbox').where({ id: row.id, status: 'pending' }).update(unsent)
+  await outbox().where({ kind: 'mail', user_id: null }).whereIn('destination', free).update(blankMail)
+  await outbox()
+    .where({ kind: 'mail', user_id: null })
+    .whereIn('destination', [...addresses])
+    .whereNot({ status: 'pending' })
+    .update(blankMail)
+  const webhooks: { id: string; payload: string }[] = await outbox()
+    .where({ kind: 'webhook', user_id: userId })
+    .select('id', 'payload')
+  for (const { id, payload } of webhooks)
+    await outbox()
+      .where({ id })
+      .update(blanking(deps, { payload: blankWebhook(payload) }))
+}
+
+/** The columns of an entry without what is personal, and finished if it was not. */
+function blanking({ db, clock }: Deps, blanked: { destination?: string; payload: string }) {
+  return {
+    ...blanked,
+    status: db.raw("case when status = 'pending' then 'failed' else status end"),
+    last_error: db.raw("case when status = 'pending' then 'the user was erased' else last_error end"),
+    finished_at: db.raw('coalesce(finished_at, ?)', [clock()]),
   }
 }
 
-interface OutboxRow {
-  id: string
-  kind: 'webhook' | 'mail'
-  destination: string
-  payload: string
-  status: string
-}
-
 /** The registration as received is all about the user, whatever fields it has. */
-function blankWebhook({ payload }: OutboxRow, userId: string): { payload: string } | undefined {
-  if (!payload.includes(userId)) return undefined
+function blankWebhook(payload: string): string {
   const body = JSON.parse(payload)
-  if (body.user?.id !== userId) return undefined
-  return { payload: JSON.stringify({ ...body, user: blank(body.user, new Set(), true), registration: {} }) }
-}
-
-function blankMail(row: OutboxRow, addresses: ReadonlySet<string>, free: readonly string[]) {
-  const isErased = row.status === 'pending' ? free.includes(row.destination) : addresses.has(row.destination)
-  return isErased ? { payload: '{}', destination: '' } : undefined
+  return JSON.stringify({ ...body, user: blank(body.user, new Set(), true), registration: {} })
 }

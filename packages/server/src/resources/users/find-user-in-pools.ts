@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { firstInPools } from '../../lib/pool-set.ts'
-import type { PooledUser } from './present.ts'
+import { foldTags, type PooledUser } from './present.ts'
 
 /**
  * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (contract 4.5 step 3).
@@ -12,22 +12,21 @@ export async function findUserInPools(deps: Deps, email: string, pools: readonly
 
 /** Every user of an e-mail who is not deleted, in whichever pool. */
 export async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
-  return listUsersOfEmails(deps, [email])
+  return listLivingUsers(deps, 'users.email', [email])
 }
 
-export async function listUsersOfEmails(deps: Deps, emails: readonly string[]): Promise<PooledUser[]> {
+/** The users of these ids who are not deleted. */
+export async function listUsersByIds(deps: Deps, ids: readonly string[]): Promise<PooledUser[]> {
+  return listLivingUsers(deps, 'users.id', ids)
+}
+
+async function listLivingUsers(deps: Deps, column: 'users.email' | 'users.id', values: readonly string[]): Promise<PooledUser[]> {
   const rows: (PooledUser & { tag: string | null })[] = await deps
     .db('users')
     .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
-    .whereIn('users.email', emails)
+    .whereIn(column, values)
     .whereRaw("users.status <> 'deleted'")
     .orderBy('users.id')
     .select('users.*', 'user_namespaces.namespace as tag')
-  const users = new Map<string, PooledUser>()
-  for (const { tag, ...row } of rows) {
-    const user = users.get(row.id) ?? { ...row, tags: [] }
-    if (tag !== null) user.tags.push(tag)
-    users.set(row.id, user)
-  }
-  return [...users.values()]
+  return foldTags(rows)
 }

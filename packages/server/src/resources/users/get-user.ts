@@ -1,13 +1,18 @@
 import { type Deps, forUpdate } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { User } from '../../models/user.ts'
-import { type PooledUser, pooled } from './present.ts'
+import type { User } from '../../models/user.ts'
+import { foldTags, type PooledUser } from './present.ts'
 
 /** A user by id, of any status. Throws `not_found`. */
 export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
-  const user = await User.query(deps.db).findById(id).withGraphFetched('tags')
+  const rows = await deps
+    .db('users')
+    .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
+    .where('users.id', id)
+    .select('users.*', 'user_namespaces.namespace as tag')
+  const [user] = foldTags(rows)
   if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })
-  return pooled(user)
+  return user
 }
 
 /**

@@ -1,7 +1,7 @@
-import { type Deps, forUpdate, keptFromDeletion, lockUntilCommit } from '../../deps.ts'
+import { type Deps, forUpdate, idsWhereIn, keptFromDeletion, lockAllUntilCommit } from '../../deps.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { isUuid, newId } from '../../lib/uuid.ts'
-import { listUsersOfEmails } from './find-user-in-pools.ts'
+import { listUsersByIds } from './find-user-in-pools.ts'
 import type { ImportedUser } from './schema.ts'
 import { BASE_ROLE } from './settle-global-roles.ts'
 
@@ -92,13 +92,13 @@ export async function loadPlan(deps: Deps, lines: readonly ImportedUser[], rehea
   const plan = rehearsed ?? new ImportPlan()
   await loadNamed(deps, lines, plan)
   const emails = [...new Set(lines.map(({ email }) => email))].filter((email) => !plan.users.has(email)).sort()
-  if (!rehearsed) {
-    for (const email of emails) await lockUntilCommit(deps, 'email', email)
-    const rows = deps.db('users').whereIn('email', emails).whereRaw("status <> 'deleted'").orderBy('id')
-    await forUpdate(deps, rows.select('id'))
-  }
-  const found = await listUsersOfEmails(deps, emails)
-  const ids = found.map(({ id }) => id)
+  if (!rehearsed) await lockAllUntilCommit(deps, 'email', emails)
+  const ids = await idsWhereIn(deps, 'users', 'email', emails, "status <> 'deleted'")
+  if (ids.length === 0) return plan
+  // Nobody comes to one of the addresses now; who leaves one was faster.
+  if (!rehearsed) await forUpdate(deps, deps.db('users').whereIn('id', ids).orderBy('id').select('id'))
+  const wanted = new Set(emails)
+  const found = (await listUsersByIds(deps, ids)).filter(({ email }) => wanted.has(email))
   const roles: { user_id: string; role_code: string }[] = await deps
     .db('user_roles')
     .whereIn('user_id', ids)

@@ -1,17 +1,16 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, insertRows } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 
-/** So many rows go into one statement: databases bound the values of one. */
-const rowsAtOnce = 100
+type Row = Record<string, unknown>
 
 /** Writes what the lines of a plan came to, in the transaction that loaded it. */
 export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Promise<void> {
   const now = deps.clock()
   const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
-  const rows = { users: [] as object[], user_namespaces: [] as object[], user_roles: [] as object[], user_apps: [] as object[] }
+  const rows = { users: [] as Row[], user_namespaces: [] as Row[], user_roles: [] as Row[], user_apps: [] as Row[] }
   const events: AuditEvent[] = []
   const gain = (
     id: string,
@@ -35,11 +34,8 @@ export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Pro
       events.push({ event: 'user.imported', actor, userId: id, details: detailsOf(user, email, codes) })
     }
   }
-  for (const [table, all] of Object.entries(rows)) {
-    for (let start = 0; start < all.length; start += rowsAtOnce) await deps.db(table).insert(all.slice(start, start + rowsAtOnce))
-  }
-  for (let start = 0; start < events.length; start += rowsAtOnce)
-    await recordEvents(deps, events.slice(start, start + rowsAtOnce))
+  for (const [table, all] of Object.entries(rows)) await insertRows(deps, table, all)
+  await recordEvents(deps, events)
 }
 
 function newRow(user: PlannedUser, email: string, now: number) {

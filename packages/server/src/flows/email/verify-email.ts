@@ -1,0 +1,28 @@
+import type { z } from 'zod'
+import { type Deps, transaction } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { userRecord } from '../../lib/records.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { presentUser } from '../../resources/users/present.ts'
+
+export interface Verified {
+  user: z.output<typeof userRecord>
+  /** Where the user goes on; the app allowed it when the mail was asked for. */
+  redirectUrl: string | null
+}
+
+/** Verifies the address that the token was mailed to (decisions 5). Throws `invalid_token`. */
+export async function verifyEmail(deps: Deps, token: string, actor: Actor): Promise<Verified> {
+  const found = await getMailToken(deps, token, 'verify_email')
+  return transaction(deps, async (deps) => {
+    const user = await spendMailToken(deps, found)
+    if (user.status !== 'active') throw invalidToken()
+    if (user.email_verified_at === null) {
+      user.email_verified_at = deps.clock()
+      await deps.db('users').where({ id: user.id }).update({ email_verified_at: user.email_verified_at })
+      await recordEvent(deps, { event: 'email.verified', actor, userId: user.id, appId: found.app_id })
+    }
+    return { user: presentUser(user), redirectUrl: found.redirect_url }
+  })
+}

@@ -1,0 +1,10 @@
+import { z } from 'zod'
+import { optionalTwoFactorCode } from '../../lib/entry-fields.ts'
+import { mailToken } from '../../lib/mail-fields.ts'
+
+export { tokenAnswer } from '../../lib/records.ts'
+
+export const consumeMagicLinkBody = z
+  .object({ token: mailToken, two_factor_code: optionalTwoFactorCode })
+  .meta({ id: 'ConsumeMagicLink' })
+export type ConsumeMagicLinkInput = z.output<typeof consumeMagicLinkBody>

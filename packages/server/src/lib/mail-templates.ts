@@ -1,0 +1,139 @@
+import { type MailDraft, type MailText, renderMail } from './mail-text.ts'
+import { iso } from './timestamps.ts'
+
+/** An app or an organization: a name that others chose, and the code or slug that stands for it where the name cannot be told in ASCII. */
+export interface Named {
+  name: string
+  code: string
+}
+
+// No mail says the name of its reader: whoever registers somebody else's address would write to them in our name.
+
+const ignore = 'If you did not ask for this, do nothing: without the link, nothing happens.'
+
+export function verificationMail(app: Named, link: string): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Confirm your e-mail address for ${place}`,
+      parts: [
+        'Hello,',
+        `somebody, most likely you, gave this e-mail address to ${place}. Open this link to confirm that it is yours:`,
+        { link, label: 'Confirm the e-mail address' },
+        'It works once, for 24 hours.',
+        ignore,
+      ],
+    }
+  })
+}
+
+export function resetMail(app: Named, link: string): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Set a new password for ${place}`,
+      parts: [
+        'Hello,',
+        `somebody, most likely you, asked for a new password for ${place}. Open this link to choose one:`,
+        { link, label: 'Choose a new password' },
+        'It works once, for one hour. Your present password stays as it is until you have chosen another one.',
+        ignore,
+      ],
+    }
+  })
+}
+
+export function magicLinkMail(app: Named, link: string): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Sign in to ${place}`,
+      parts: [
+        'Hello,',
+        `open this link to sign in to ${place}:`,
+        { link, label: 'Sign in' },
+        'It works once, for 15 minutes. Whoever has it can sign in as you: do not pass it on.',
+        ignore,
+      ],
+    }
+  })
+}
+
+/** `expiresAt` in milliseconds. */
+export function invitationMail(organization: Named, link: string, expiresAt: number): MailText {
+  return renderMail((show) => {
+    const place = show(organization.name, organization.code)
+    return {
+      subject: `You are invited to ${place}`,
+      parts: [
+        'Hello,',
+        `you are invited to become a member of ${place}. Open this link to accept:`,
+        { link, label: 'Accept the invitation' },
+        `It works once, until ${minuteOf(expiresAt)}.`,
+        'If you do not know who invites you, do nothing.',
+      ],
+    }
+  })
+}
+
+/** What changed about an account. */
+export type NoticePurpose =
+  | 'password_changed'
+  | 'password_reset'
+  | 'two_factor_activated'
+  | 'two_factor_disabled'
+  | 'two_factor_removed'
+  | 'credentials_removed'
+
+const whatChanged: Record<NoticePurpose, { subject: string; sentence: string }> = {
+  password_changed: { subject: 'Your password was changed', sentence: 'the password of your account was changed.' },
+  password_reset: {
+    subject: 'Your password was reset',
+    sentence: 'the password of your account was reset by a link sent to this address. Every session of the account has ended.',
+  },
+  two_factor_activated: {
+    subject: 'Two-factor authentication was turned on',
+    sentence: 'two-factor authentication was turned on for your account.',
+  },
+  two_factor_disabled: {
+    subject: 'Two-factor authentication was turned off',
+    sentence: 'two-factor authentication was turned off for your account.',
+  },
+  two_factor_removed: {
+    subject: 'Two-factor authentication was turned off',
+    sentence: 'an administrator turned two-factor authentication off for your account.',
+  },
+  credentials_removed: {
+    subject: 'Your e-mail address was confirmed',
+    sentence:
+      'your e-mail address was confirmed by a first sign-in with it. The account had been opened before anybody had shown that the ' +
+      'address is theirs, so its password, its second factor and its sessions were removed.',
+  },
+}
+
+export interface NoticeFacts {
+  /** Milliseconds. */
+  at: number
+  /** Where it was done; left out of what an administrator did. */
+  ip: string | null
+  userAgent: string | null
+}
+
+/** A notice of a change. Without a link: one that could act would be what others imitate. */
+export function noticeMail(purpose: NoticePurpose, { at, ip, userAgent }: NoticeFacts): MailText {
+  const { subject, sentence } = whatChanged[purpose]
+  return renderMail((show): MailDraft => {
+    const facts = [`Time: ${minuteOf(at)}.`]
+    if (ip !== null) facts.push(`Address: ${show(ip, 'not readable')}`)
+    if (userAgent !== null) facts.push(`Program: ${show(userAgent, 'not readable')}`)
+    const advice =
+      purpose === 'credentials_removed'
+        ? 'To sign in with a password again, ask for a new one with "forgot password".'
+        : 'If this was not you, set a new password with "forgot password" now, and tell whoever runs the service.'
+    return { subject, parts: ['Hello,', sentence, ...facts, advice] }
+  })
+}
+
+function minuteOf(ms: number): string {
+  return `${iso(ms).slice(0, 16).replace('T', ' ')} UTC`
+}

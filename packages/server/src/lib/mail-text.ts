@@ -1,0 +1,62 @@
+import { escapeHtml } from './html.ts'
+import { shownAsciiName, shownName } from './shown-name.ts'
+
+/** What a mail says, in the three forms it is sent in; all of it printable ASCII. */
+export interface MailText {
+  subject: string
+  text: string
+  html: string
+}
+
+type Part = string | { link: string; label: string }
+
+/** A mail as its template gives it: paragraphs, and links each on a line of their own. */
+export interface MailDraft {
+  subject: string
+  parts: readonly Part[]
+}
+
+/** Puts a name that others chose into a sentence; `fallback` is plain ASCII, for the text part of a name that cannot be told in it. */
+export type ShowName = (name: string, fallback: string) => string
+
+const columns = 72
+
+/**
+ * Renders a template twice: as text with names in ASCII, as HTML with names as they are. Links are ASCII URLs. What a template puts
+ * between, and every name, is escaped.
+ */
+export function renderMail(template: (show: ShowName) => MailDraft): MailText {
+  const plain = template((name, fallback) => shownAsciiName(name) ?? fallback)
+  const rich = template((name) => shownName(name))
+  return { subject: plain.subject, text: textOf(plain), html: htmlOf(rich) }
+}
+
+function textOf({ parts }: MailDraft): string {
+  return parts.map((part) => `${typeof part === 'string' ? wrap(part) : part.link}\n`).join('\n')
+}
+
+/** Lines of so many columns at most, a longer word on a line of its own. */
+function wrap(paragraph: string): string {
+  const lines: string[] = []
+  for (const word of paragraph.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > columns) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines.join('\n')
+}
+
+function htmlOf({ subject, parts }: MailDraft): string {
+  const body = parts.map((part) => `<p>${typeof part === 'string' ? escapeHtml(part) : anchor(part)}</p>\n`).join('')
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>
+<body style="max-width: 36em; font-family: sans-serif; line-height: 1.5">
+${body}</body>
+</html>
+`
+}
+
+function anchor({ link, label }: { link: string; label: string }): string {
+  return `<a href="${escapeHtml(link)}">${escapeHtml(label)}</a>`
+}

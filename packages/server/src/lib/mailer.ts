@@ -1,0 +1,150 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer'
+
+/** A message, ready to go out. Its texts are plain ASCII, its lines end in `\n`. */
+export interface OutgoingMail {
+  /** The same over all attempts: it makes the Message-ID, by which a mailbox can tell repeats. */
+  id: string
+  to: string
+  /** Milliseconds: the header `Date`. */
+  at: number
+  subject: string
+  text: string
+  html: string
+}
+
+/** Why a message was not taken. What the other side said is for the operator alone, and never holds the address. */
+export class MailError extends Error {
+  /** The SMTP reply code, where there was one. */
+  readonly status: number | undefined
+  /** Refused for good: trying again changes nothing. */
+  readonly isFinal: boolean
+
+  constructor(message: string, { status, isFinal, cause }: { status: number | undefined; isFinal: boolean; cause: unknown }) {
+    super(message, { cause })
+    this.name = 'MailError'
+    this.status = status
+    this.isFinal = isFinal
+  }
+}
+
+/** Sends one message; resolves once somebody else answers for it. Throws MailError. */
+export interface Mailer {
+  send(mail: OutgoingMail): Promise<void>
+  close(): void
+}
+
+export interface MailerOptions {
+  smtpUrl: string | undefined
+  mailFrom: string
+  mailDir: string
+}
+
+/** How long a mail server may take, in milliseconds. */
+export interface Patience {
+  connectMs: number
+  greetingMs: number
+  /** Without a byte from the other side. */
+  silenceMs: number
+  /** For the whole message: a server that drips its replies is never silent. */
+  sendMs: number
+}
+
+/** Connections to the mail server, kept open for the next message. */
+const connections = 5
+/** Well below the lease of an entry of the outbox. */
+const usualPatience: Patience = { connectMs: 5_000, greetingMs: 5_000, silenceMs: 10_000, sendMs: 25_000 }
+
+/** By SMTP with `smtpUrl`; else each message becomes an `.eml` file in `mailDir`. */
+export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, patience: Patience = usualPatience): Mailer {
+  return smtpUrl === undefined ? fileMailer(mailDir, mailFrom) : smtpMailer(smtpUrl, mailFrom, patience)
+}
+
+function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceMs, sendMs }: Patience): Mailer {
+  const transport = createTransport({
+    url,
+    pool: true,
+    maxConnections: connections,
+    // The outbox counts the attempts; a pool that tried again by itself would make some that nobody sees.
+    maxRequeues: 0,
+    connectionTimeout: connectMs,
+    greetingTimeout: greetingMs,
+    dnsTimeout: connectMs,
+    socketTimeout: silenceMs,
+  })
+  return {
+    async send(mail) {
+      try {
+        await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(sendMs) })
+      } catch (error) {
+        throw mailErrorOf(error, mail.to)
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+interface TransportError extends Error {
+  /** Where it broke: `EENVELOPE` at sender or recipient, `EMESSAGE` at the message itself, `EABORT` when our time was over, and others. */
+  code?: string
+  response?: string
+  responseCode?: number
+}
+
+/**
+ * A 5xx for this sender, recipient or message is final. One that answers the connection or the login speaks of the settings, which may
+ * be mended while the message waits.
+ */
+function mailErrorOf(error: unknown, address: string): MailError {
+  const { code, response, responseCode: status, message } = error as TransportError
+  const isFinal = (code === 'EENVELOPE' || code === 'EMESSAGE') && status !== undefined && status >= 500 && status < 600
+  const said = code === 'EABORT' ? 'the mail server took too long' : (response ?? message)
+  return new MailError(withoutAddress(said, address), { status, isFinal, cause: error })
+}
+
+function withoutAddress(text: string, address: string): string {
+  return text.replace(new RegExp(address.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'gi'), '[address]')
+}
+
+/** One file per message, readable by its owner alone, named by time; it appears whole. */
+function fileMailer(folder: string, from: string): Mailer {
+  const composer: Transporter = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+  return {
+    async send(mail) {
+      const { message } = await composer.sendMail(messageOf(mail, from))
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`
+      const unfinished = join(folder, `.${name}.part`)
+      await writeFile(unfinished, message, { mode: 0o600 })
+      await rename(unfinished, join(folder, name))
+    },
+    close: () => {},
+  }
+}
+
+function messageOf(mail: OutgoingMail, from: string): SendMailOptions {
+  return {
+    from,
+    to: { name: '', address: mail.to },
+    subject: mail.subject,
+    date: new Date(mail.at),
+    messageId: `<${mail.id}@${domainOf(from)}>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    text: { raw: plainPart(mail.text) },
+    html: mail.html,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}
+
+/** As it is, in 7bit: any encoding that folds lines would break a link in the eyes of whoever reads the message raw. */
+function plainPart(text: string): string {
+  if (/[^\n\x20-\x7e]/.test(text)) throw new Error('the text of a mail must be printable ASCII')
+  const headers = ['Content-Type: text/plain; charset=us-ascii', 'Content-Transfer-Encoding: 7bit']
+  return [...headers, '', ...text.split('\n')].join('\r\n')
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+}

@@ -1,0 +1,27 @@
+const maxCharacters = 80
+/** Control, zero-width and bidirectional characters, and what has no meaning: none of it is to be seen. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu
+/** Between these, mail programs see a web or mail address and make a link of it. */
+const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)/gu
+
+/**
+ * A name or the like that somebody else chose, fit to stand in a mail: one line, not long, with nothing hidden in it, and with nothing
+ * that a mail program would make a link of. It is still to be escaped in HTML.
+ */
+export function shownName(raw: string): string {
+  const line = raw.normalize('NFKC').replace(/\s+/gu, ' ').replace(invisible, '').trim()
+  const broken = line.replace(linkMakers, '$& ')
+  const characters = [...broken]
+  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('').trimEnd()}...` : broken
+}
+
+/** The same in printable ASCII: letters without their accents, plain quotes and dashes. Undefined where that would leave gaps. */
+export function shownAsciiName(raw: string): string | undefined {
+  const folded = shownName(raw)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[\u2018\u2019]/g, "'")
+    .replace(/[\u201c-\u201e]/g, '"')
+    .replace(/[\u2010-\u2015]/g, '-')
+  return /^[\x20-\x7e]+$/.test(folded) ? folded : undefined
+}

@@ -1,0 +1,58 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+import { addToOutbox, type NewEntry } from '../outbox/add-to-outbox.ts'
+import type { InvitationPayload, NoticePayload, NoticePurpose, TokenMailPayload, TokenPurpose } from './mail.ts'
+
+// All of these need the transaction of what the mail tells about.
+
+interface TokenMail {
+  purpose: TokenPurpose
+  email: string
+  appId: string
+  /** Where the user is known without looking; who asks by an address must not be made to look. */
+  userId?: string
+  redirectUrl?: string | undefined
+}
+
+/** Asks for a mail with a token. Whether anybody gets one is found out when it is sent. */
+export async function addTokenMail(deps: Deps, { purpose, email, appId, userId, redirectUrl }: TokenMail): Promise<void> {
+  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null }
+  await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
+}
+
+/** What an entry's token is sealed for. */
+export function entryContext(id: string): string {
+  return `outbox:${id}`
+}
+
+/** Mails the token of an invitation to the address it is for. Until it is sent the token lies sealed in the outbox. */
+export async function addInvitationMail(
+  deps: Deps,
+  invitation: { id: string; email: string; appId: string | null; token: string },
+): Promise<void> {
+  const id = newId(deps.clock())
+  const tokenBox = deps.secretBox.seal(invitation.token, entryContext(id))
+  const payload: InvitationPayload = { invitation_id: invitation.id, token_box: tokenBox }
+  await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
+}
+
+/** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
+export async function addNotice(
+  deps: Deps,
+  purpose: NoticePurpose,
+  { user, appId = null }: { user: { id: string; email: string }; appId?: string | null },
+  { caller, origin }: Actor,
+): Promise<void> {
+  const isOwn = caller === undefined || (caller.kind === 'user' && caller.userId === user.id)
+  const payload: NoticePayload = {
+    at: deps.clock(),
+    ip: isOwn ? origin.ip || null : null,
+    user_agent: isOwn ? origin.userAgent : null,
+  }
+  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email }, payload)
+}
+
+async function addMail(deps: Deps, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
+  await addToOutbox(deps, [{ kind: 'mail', ...entry, payload: JSON.stringify(payload) }])
+}

@@ -1,0 +1,21 @@
+import type { Deps } from '../../deps.ts'
+import { linkPaths } from './mail.ts'
+
+/**
+ * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL (contract 2.1). Never built from
+ * what a request says of itself.
+ */
+export function buildLink(
+  deps: Deps,
+  app: { frontend_url: string | null } | null,
+  purpose: keyof typeof linkPaths,
+  { token, redirectUrl = null }: { token: string; redirectUrl?: string | null },
+): string {
+  const origin = asciiUrl(app?.frontend_url ?? deps.config.defaultFrontendUrl)
+  const redirect = redirectUrl === null ? '' : `&redirect_url=${encodeURIComponent(redirectUrl)}`
+  return `${origin}${linkPaths[purpose]}?token=${encodeURIComponent(token)}${redirect}`
+}
+
+function asciiUrl(url: string): string {
+  return /^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href.replace(/\/$/, '')
+}

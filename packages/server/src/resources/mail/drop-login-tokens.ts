@@ -1,0 +1,14 @@
+import type { Deps } from '../../deps.ts'
+
+/**
+ * A new password is the answer to a link that got into the wrong hands, too: those that could log in or set another one are dead.
+ * Needs the transaction that sets it.
+ */
+export async function dropLoginTokens(deps: Deps, userId: string): Promise<void> {
+  await deps
+    .db('mail_tokens')
+    .where({ user_id: userId })
+    .whereIn('purpose', ['reset_password', 'magic_link'])
+    .whereNull('spent_at')
+    .delete()
+}

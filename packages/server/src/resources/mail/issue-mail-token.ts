@@ -1,0 +1,48 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
+import { type TokenPurpose, tokenLifeMs } from './mail.ts'
+
+const TOKEN_PREFIX = 'gmt_'
+
+export interface TokenOrder {
+  userId: string
+  purpose: TokenPurpose
+  /** Where the mail goes. */
+  email: string
+  appId: string
+  redirectUrl: string | null
+}
+
+/**
+ * Makes a token for a user who may have one, as things are now; those of the same purpose that were not used are gone with it.
+ * Undefined when the user may not, any more.
+ */
+export async function issueMailToken(deps: Deps, order: TokenOrder): Promise<string | undefined> {
+  const { userId, purpose, email, appId, redirectUrl } = order
+  const token = newOpaqueToken(TOKEN_PREFIX)
+  return transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    if (!mayHaveToken(await getUser(deps, userId), purpose, email)) return undefined
+    await deps.db('mail_tokens').where({ user_id: userId, purpose }).whereNull('spent_at').delete()
+    const now = deps.clock()
+    await deps.db('mail_tokens').insert({
+      token_hash: hashOpaqueToken(token),
+      user_id: userId,
+      purpose,
+      email,
+      app_id: appId,
+      redirect_url: redirectUrl,
+      created_at: now,
+      expires_at: now + tokenLifeMs[purpose],
+    })
+    return token
+  })
+}
+
+/** Whether there is anything for a token to do: the account is active, the address is its own, and not verified already. */
+export function mayHaveToken(user: PooledUser, purpose: TokenPurpose, email: string): boolean {
+  if (user.status !== 'active' || user.email !== email) return false
+  return purpose !== 'verify_email' || user.email_verified_at === null
+}

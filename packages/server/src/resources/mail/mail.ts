@@ -1,0 +1,46 @@
+import type { NoticePurpose } from '../../lib/mail-templates.ts'
+
+/** What the token of a mail is good for. */
+export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link'
+
+/** Whether an entry of the outbox asks for a mail with a token of these purposes; the worker makes the token when it sends. */
+export function isTokenPurpose(name: string): name is TokenPurpose {
+  return name in tokenLifeMs
+}
+
+const minuteMs = 60_000
+
+/** How long a token of each purpose lives (decisions 5). */
+export const tokenLifeMs: Record<TokenPurpose, number> = {
+  verify_email: 24 * 60 * minuteMs,
+  reset_password: 60 * minuteMs,
+  magic_link: 15 * minuteMs,
+}
+
+/** Where the link of each mail leads, below the origin. */
+export const linkPaths = {
+  verify_email: '/verify-email',
+  reset_password: '/reset-password',
+  magic_link: '/magic-link',
+  invitation: '/accept-invitation',
+} as const satisfies Record<TokenPurpose | 'invitation', string>
+
+// The payloads of mails in the outbox, by purpose: the name of the entry. None holds a token that lives but sealed.
+
+export interface TokenMailPayload {
+  redirect_url: string | null
+}
+
+export interface InvitationPayload {
+  invitation_id: string
+  /** The token, sealed for this entry. */
+  token_box: string
+}
+
+export interface NoticePayload {
+  at: number
+  ip: string | null
+  user_agent: string | null
+}
+
+export type { NoticePurpose }

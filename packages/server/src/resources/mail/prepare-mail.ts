@@ -1,0 +1,69 @@
+import type { Deps } from '../../deps.ts'
+import {
+  invitationMail,
+  magicLinkMail,
+  type NoticePurpose,
+  noticeMail,
+  resetMail,
+  verificationMail,
+} from '../../lib/mail-templates.ts'
+import type { MailText } from '../../lib/mail-text.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import { App } from '../../models/app.ts'
+import { Invitation } from '../../models/invitation.ts'
+import type { OutboxEntry } from '../outbox/entry.ts'
+import { findUserInPools } from '../users/find-user-in-pools.ts'
+import { getUser } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
+import { entryContext } from './add-mail.ts'
+import { buildLink } from './build-link.ts'
+import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
+import { type InvitationPayload, isTokenPurpose, type NoticePayload, type TokenMailPayload, type TokenPurpose } from './mail.ts'
+
+const templates = { verify_email: verificationMail, reset_password: resetMail, magic_link: magicLinkMail }
+
+/** Writes a mail as it is to be sent now. What a link of the same purpose could do before, it can no longer. Undefined: nobody is to get it any more. */
+export type WriteMail = () => Promise<MailText | undefined>
+
+/** What an entry of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
+export async function prepareMail(deps: Deps, entry: OutboxEntry): Promise<WriteMail | undefined> {
+  const payload = JSON.parse(entry.payload)
+  if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
+  if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
+  const { at, ip, user_agent: userAgent }: NoticePayload = payload
+  return async () => noticeMail(entry.name as NoticePurpose, { at, ip, userAgent })
+}
+
+async function prepareTokenMail(
+  deps: Deps,
+  entry: OutboxEntry,
+  purpose: TokenPurpose,
+  { redirect_url: redirectUrl }: TokenMailPayload,
+): Promise<WriteMail | undefined> {
+  const app = await App.query(deps.db).findOne({ id: entry.app_id, status: 'active' })
+  const user = app && (await findRecipient(deps, entry, app))
+  if (!app || !user || !mayHaveToken(user, purpose, entry.destination)) return undefined
+  const order = { userId: user.id, purpose, email: entry.destination, appId: app.id, redirectUrl }
+  return async () => {
+    const token = await issueMailToken(deps, order)
+    return token === undefined ? undefined : templates[purpose](app, buildLink(deps, app, purpose, { token, redirectUrl }))
+  }
+}
+
+/** Who is to get a mail: the user of the entry, or whoever has the address among the users of the app. */
+export async function findRecipient(deps: Deps, entry: OutboxEntry, app: App): Promise<PooledUser | undefined> {
+  return entry.user_id === null ? findUserInPools(deps, entry.destination, poolSet(app)) : getUser(deps, entry.user_id)
+}
+
+async function prepareInvitation(deps: Deps, entry: OutboxEntry, payload: InvitationPayload): Promise<WriteMail | undefined> {
+  const invitation = await Invitation.query(deps.db)
+    .findOne({ id: payload.invitation_id, email: entry.destination })
+    .whereNull('accepted_at')
+    .where('expires_at', '>', deps.clock())
+    .withGraphFetched('[app, organization]')
+  if (!invitation) return undefined
+  const { organization, app = null, expires_at: expiresAt } = invitation
+  const token = deps.secretBox.open(payload.token_box, entryContext(entry.id))
+  const inviting = { name: organization!.name, code: organization!.slug }
+  return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod'
+import { optionalAppCode } from '../../lib/entry-fields.ts'
+import { email, text } from '../../lib/fields.ts'
+
+/** Who asks for a mail: an address, through an app. */
+export const mailRequestBody = z
+  .object({
+    email,
+    app_code: optionalAppCode,
+    redirect_url: text
+      .nullish()
+      .transform((url) => url || undefined)
+      .meta({ description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app' }),
+  })
+  .meta({ id: 'MailRequest' })
+export type MailRequest = z.output<typeof mailRequestBody>
+
+export const queued = z.object({})

@@ -1,0 +1,47 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
+import type { TokenPurpose } from './mail.ts'
+
+export interface MailToken {
+  token_hash: string
+  user_id: string
+  /** Where the mail went. */
+  email: string
+  app_id: string
+  redirect_url: string | null
+  expires_at: number
+}
+
+/** The token of a mail while it is good, unspent. Throws `invalid_token`, whatever is wrong with it. */
+export async function getMailToken(deps: Deps, token: string, purpose: TokenPurpose): Promise<MailToken> {
+  const found = await spendable(deps, hashOpaqueToken(token))
+    .where({ purpose })
+    .first('token_hash', 'user_id', 'email', 'app_id', 'redirect_url', 'expires_at')
+  if (!found) throw invalidToken()
+  return found
+}
+
+/**
+ * Spends a token in the transaction of what it buys: of any number of uses at once one passes, and one that is taken back has spent
+ * nothing. Answers the user as it is now, locked. Throws `invalid_token` also when the user's address has changed since.
+ */
+export async function spendMailToken(deps: Deps, found: MailToken): Promise<PooledUser> {
+  if (!deps.db.isTransaction) throw new Error('a mail token is spent in the transaction of what it buys')
+  // The user first, as whoever issues a token does.
+  await lockUserRow(deps, found.user_id)
+  const spent = await spendable(deps, found.token_hash).update({ spent_at: deps.clock() })
+  const user = await getUser(deps, found.user_id)
+  if (spent === 0 || user.email !== found.email) throw invalidToken()
+  return user
+}
+
+export function invalidToken(): ApiError {
+  return new ApiError('invalid_token', { detail: 'The token is unknown, expired, used, or replaced by a newer one' })
+}
+
+function spendable(deps: Deps, hash: string) {
+  return deps.db('mail_tokens').where({ token_hash: hash }).whereNull('spent_at').where('expires_at', '>', deps.clock())
+}

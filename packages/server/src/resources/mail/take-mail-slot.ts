@@ -1,0 +1,23 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { keyedDigest } from '../../lib/keyed-digest.ts'
+import { type Attempt, takeAttempt } from '../rate-limits/take-attempt.ts'
+
+const slots = 3
+const slotLimit = { count: 1, seconds: 15 * 60 }
+
+/**
+ * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also across the
+ * end of a fixed window, however many ask at once on however many servers (decisions 5). Undefined when all are taken.
+ */
+export async function takeMailSlot(deps: Deps, kind: 'sent' | 'asked', ...what: readonly string[]): Promise<Attempt | undefined> {
+  const key = `mail-${kind}:${keyedDigest(deps.config.encryptionKeys[0], `mail-${kind}`, ...what)}`
+  for (let slot = 0; slot < slots; slot += 1) {
+    try {
+      return await takeAttempt(deps, `${key}:${slot}`, slotLimit)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+    }
+  }
+  return undefined
+}

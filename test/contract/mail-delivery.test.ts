@@ -1,0 +1,365 @@
+// decisions 7, "Mail goes out the same way": what a mail server may do to us, against real SMTP.
+import { execSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { createMailer } from '../../packages/server/src/lib/mailer.ts'
+import {
+  allSent,
+  buildMailingService,
+  type Mail,
+  type Mailbox,
+  readMail,
+  sendNow,
+  startMailbox,
+  startSending,
+  until,
+} from '../support/mailbox.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { auditEvents } from '../support/rows.ts'
+import { selfSigned } from '../support/self-signed.ts'
+import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let mailbox: Mailbox
+beforeAll(async () => {
+  const mailing = await buildMailingService({}, onFileEnd)
+  service = mailing.service
+  mailbox = mailing.mailbox
+})
+beforeEach(() => {
+  mailbox.refuse = {}
+})
+
+/** The entry of a user's mail in the outbox. */
+const entryOf = async (service: TestService, user: Json): Promise<Json> =>
+  service.deps.db('outbox').where({ user_id: user.id }).first()
+const attempted = (service: TestService, user: Json, attempts: number): Promise<Json> =>
+  until(async () => {
+    const entry = await entryOf(service, user)
+    return entry.attempts === attempts ? entry : undefined
+  }, `attempt ${attempts}`)
+const failuresOf = (user: Json) => auditEvents(service, { event: 'mail.failed', user_id: user.id })
+
+/** Lets so many seconds pass, after which the next attempt is due. */
+function letPass(service: TestService, seconds: number): void {
+  service.advance(seconds)
+  sendNow(service)
+}
+
+async function registerOne(service: TestService): Promise<Json> {
+  return (await buildUser(service, await buildApp(service))).user
+}
+
+describe('a message', () => {
+  const names = [
+    ['a name with markup', '<img src=x onerror=alert(1)>"\'&', '<img src=x onerror=alert(1)>"\'&'],
+    ['a name with headers', 'Shop\r\nBcc: victim@example.com\r\n\r\n<h1>', 'Shop Bcc: victim@ example. com <h1>'],
+    ['a name with a link', 'Prize at https://evil.example/x', 'Prize at https: //evil. example/x'],
+    ['a name with accents', 'Zoës Lädchen', 'Zoes Ladchen'],
+    ['a name that ASCII cannot tell', '商店', undefined],
+  ] as const
+
+  test.each(names)('holds %s as text and no more', async (_, name, shown) => {
+    const app = await buildApp(service, { name })
+    const { user } = await buildUser(service, app, { first_name: 'http://evil.example', last_name: 'Visit www.evil.example' })
+    const mail = await mailbox.take(user.email)
+    const place = shown ?? app.code
+    expect(mail.subject).toBe(`Confirm your e-mail address for ${place}`)
+    expect(mail.text.replaceAll('\n', ' ')).toContain(`gave this e-mail address to ${place}.`)
+    expect(mail.links).toHaveLength(1)
+    expect([...mail.headers.keys()].filter((key) => key === 'bcc')).toEqual([])
+    expect(mail.html.match(/<(\w+)/g)!.map((tag) => tag.slice(1))).toEqual([
+      'html',
+      'head',
+      'meta',
+      'title',
+      'body',
+      'p',
+      'p',
+      'p',
+      'a',
+      'p',
+      'p',
+    ])
+    // Nothing that is the user's own choice.
+    expect(mail.raw).not.toMatch(/evil\.example\b(?!.com)|www\./)
+  })
+
+  test('is marked as automatic, sent by MAIL_FROM, dated by the clock, and has a text part in 7bit', async () => {
+    const { service, mailbox } = await buildMailingService({ MAIL_FROM: 'Zoë’s “Shop” <no-reply@shop.example.com>' })
+    service.advance(86_400)
+    const user = await registerOne(service)
+    const mail = await mailbox.take(user.email)
+    const { id } = await entryOf(service, user)
+    expect(Object.fromEntries(mail.headers)).toMatchObject({
+      'auto-submitted': 'auto-generated',
+      'message-id': `<${id}@shop.example.com>`,
+      to: user.email,
+      'mime-version': '1.0',
+    })
+    expect(mail.from).toBe('no-reply@shop.example.com')
+    const lateMs = service.deps.clock() - Date.parse(mail.headers.get('date')!)
+    expect(lateMs).toBeGreaterThanOrEqual(0)
+    expect(lateMs).toBeLessThan(60_000)
+    expect(mail.raw).toContain('Content-Type: text/plain; charset=us-ascii\r\nContent-Transfer-Encoding: 7bit\r\n')
+    expect(mail.raw).toMatch(/^[\r\n\t\x20-\x7e]*$/)
+    // As it travels, not only as it reads.
+    expect(mail.raw.split('\r\n')).toContain(mail.links[0])
+  })
+
+  test('keeps a link of any length in one line, and the same one in the HTML part', async () => {
+    const app = await buildApp(service, { allowed_redirect_urls: ['https://shop.example.com/*'] })
+    const { user } = await buildUser(service, app)
+    await mailbox.take(user.email)
+    const redirect_url = `https://shop.example.com/?q=${'ü&"<'.repeat(400)}`
+    const body = { email: user.email, app_code: app.code, redirect_url }
+    await service.call('POST', '/auth/password/forgot', { body })
+    const mail = await mailbox.take(user.email)
+    expect(mail.links[0]!.length).toBeGreaterThan(2_000)
+    expect(new URL(mail.links[0]!).searchParams.get('redirect_url')).toBe(redirect_url)
+    expect(mail.raw.split('\r\n')).toContain(mail.links[0])
+    expect(mail.html).toContain(`<a href="${mail.links[0]!.replaceAll('&', '&#38;')}">`)
+  })
+
+  test('links to a frontend_url with foreign letters by its ASCII form', async () => {
+    const app = await buildApp(service, { frontend_url: 'https://bücher.example/Käufer' })
+    const { user } = await buildUser(service, app)
+    expect((await mailbox.take(user.email)).links[0]).toMatch(
+      /^https:\/\/xn--bcher-kva\.example\/K%C3%A4ufer\/verify-email\?token=/,
+    )
+  })
+})
+
+describe('a mail server', () => {
+  test('that says 451 is asked again after 2 seconds; the message keeps its id, and its token is a new one', async () => {
+    mailbox.refuse.message = '451 greylisted, come back'
+    const user = await registerOne(service)
+    const failed = await attempted(service, user, 1)
+    expect(failed).toMatchObject({ status: 'pending', last_status: 451, last_error: expect.stringContaining('greylisted') })
+    const [first] = await service.deps.db('mail_tokens').where({ user_id: user.id })
+    mailbox.refuse = {}
+    letPass(service, 3)
+    const mail = await mailbox.take(user.email)
+    expect(mail.headers.get('message-id')).toBe(`<${failed.id}@localhost>`)
+    const tokens = await service.deps.db('mail_tokens').where({ user_id: user.id })
+    expect([tokens.length, tokens[0].token_hash === first.token_hash]).toEqual([1, false])
+    expect(await attempted(service, user, 2)).toMatchObject({ status: 'delivered', payload: '{}', last_error: null })
+    expect(await failuresOf(user)).toEqual([])
+  })
+
+  test.each([
+    ['the recipient', { recipient: '550 no such user here' }, 550],
+    ['the message', { message: '554 looks like spam' }, 554],
+  ])('that refuses %s for good is not asked again, and the audit tells', async (_, refuse, status) => {
+    mailbox.refuse = refuse
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    expect(await attempted(service, user, 1)).toMatchObject({ status: 'failed', last_status: status, payload: '{}' })
+    const [event, ...others] = await failuresOf(user)
+    expect(others).toEqual([])
+    expect(event).toMatchObject({ user_id: user.id, app_id: app.id, actor_type: 'system', reason: 'refused' })
+    expect(event.details).toMatchObject({ purpose: 'verify_email', email: user.email, attempts: 1, status })
+    expect(JSON.stringify(event.details)).not.toMatch(/token|gmt_/)
+    // One that was refused took none of the three.
+    mailbox.refuse = {}
+    const body = { email: user.email, app_code: app.code }
+    for (let count = 0; count < 3; count += 1) await service.call('POST', '/auth/email/resend', { body })
+    await allSent(service)
+    expect(mailbox.mailsTo(user.email)).toHaveLength(3)
+  })
+
+  test('that repeats the address in what it says does not get it into the log', async () => {
+    const app = await buildApp(service)
+    const email = `Some.One+${app.code}@example.com`
+    mailbox.refuse.recipient = `550 <${email.toLowerCase()}>: unknown, ${email} is no one`
+    const { user } = (await service.register(email, app.code)).body
+    const { last_error: error } = await attempted(service, user, 1)
+    expect(error).toContain('<[address]>: unknown, [address] is no one')
+  })
+
+  test('that is down is asked again until it is back', async () => {
+    await mailbox.close()
+    const user = await registerOne(service)
+    expect(await attempted(service, user, 1)).toMatchObject({ status: 'pending', last_status: null })
+    letPass(service, 3)
+    await attempted(service, user, 2)
+    await mailbox.open()
+    letPass(service, 11)
+    await mailbox.take(user.email)
+    await allSent(service)
+    expect(mailbox.mailsTo(user.email)).toHaveLength(1)
+  })
+
+  test('that stays down is given up after seven attempts in an hour and a half, and the audit tells', async () => {
+    await mailbox.close()
+    onTestFinished(() => mailbox.open())
+    const user = await registerOne(service)
+    const waits = [2, 10, 60, 300, 900, 3_600]
+    for (const [index, seconds] of waits.entries()) {
+      const entry = await attempted(service, user, index + 1)
+      expect(entry.status).toBe('pending')
+      letPass(service, seconds + 1)
+    }
+    expect(await attempted(service, user, 7)).toMatchObject({ status: 'failed', payload: '{}' })
+    expect(await failuresOf(user)).toMatchObject([
+      { user_id: user.id, reason: 'not_delivered', details: { attempts: 7, status: null } },
+    ])
+  })
+
+  test('that refuses the login is asked again: the settings may be mended, the mail is not at fault', async () => {
+    const options = {
+      disabledCommands: ['STARTTLS'],
+      onAuth: (_: unknown, __: unknown, answer: (error: Error) => void) => answer(new Error('no')),
+    }
+    const mailbox = await startMailbox({ ...options, allowInsecureAuth: true })
+    const service = await buildService({ SMTP_URL: mailbox.url.replace('//', '//user:wrong@') })
+    startSending(service)
+    const user = await registerOne(service)
+    expect(await attempted(service, user, 1)).toMatchObject({ status: 'pending', last_status: 535 })
+  })
+
+  test('that offers TLS is spoken to in TLS, login and all, and one with an unknown certificate gets nothing', async () => {
+    const logins: string[] = []
+    const mailbox = await startMailbox({
+      ...selfSigned,
+      disabledCommands: [],
+      onAuth({ username, password }, _, answer) {
+        logins.push(`${username}:${password}`)
+        answer(null, { user: username })
+      },
+      onMailFrom(_, session, answer) {
+        answer(session.secure && session.user ? null : Object.assign(new Error('TLS and login first'), { responseCode: 530 }))
+      },
+    })
+    const url = mailbox.url.replace('//', '//user:pass%20word@')
+    const trusting = await buildService({ SMTP_URL: `${url}?tls.rejectUnauthorized=false` })
+    startSending(trusting)
+    await mailbox.take((await registerOne(trusting)).email)
+    expect(logins).toEqual(['user:pass word'])
+
+    const strict = await buildService({ SMTP_URL: url })
+    startSending(strict)
+    const user = await registerOne(strict)
+    expect(await attempted(strict, user, 1)).toMatchObject({ status: 'pending' })
+    expect(mailbox.mailsTo(user.email)).toEqual([])
+    expect(logins).toHaveLength(1)
+  })
+
+  /** A server that says so many of these lines, the last again and again, and nothing else. */
+  async function startSilentServer(lines: readonly string[]): Promise<string> {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      let said = 0
+      const say = () => {
+        const line = lines[Math.min(said, lines.length - 1)]
+        said += 1
+        if (line !== undefined) socket.write(line)
+      }
+      say()
+      const timer = setInterval(() => said > 0 && lines.length > 1 && say(), 20)
+      socket.on('close', () => clearInterval(timer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  const patient = { connectMs: 20_000, greetingMs: 20_000, silenceMs: 20_000, sendMs: 20_000 }
+  test.each([
+    ['says nothing', [], { ...patient, greetingMs: 100 }, 'Greeting never received'],
+    ['stops after its greeting', ['220 hello\r\n'], { ...patient, silenceMs: 100 }, 'Timeout'],
+    [
+      'drips its replies for ever',
+      ['220 hello\r\n', '250-and\r\n'],
+      { ...patient, sendMs: 200 },
+      'the mail server took too long',
+    ],
+  ])('that %s fails in time, holds nothing else up, and is asked again', async (_, lines, patience, error) => {
+    const smtpUrl = await startSilentServer(lines)
+    const service = await buildService()
+    const { mailFrom, mailDir } = service.deps.config
+    service.deps.mailer.close()
+    service.deps.mailer = createMailer({ smtpUrl, mailFrom, mailDir }, patience)
+    startSending(service)
+    const app = await buildApp(service)
+    const users = await Promise.all(Array.from({ length: 8 }, () => buildUser(service, app)))
+    expect((await service.login(users[0].user.email, app.code)).status).toBe(403)
+    for (const { user } of users)
+      expect(await attempted(service, user, 1)).toMatchObject({ status: 'pending', last_status: null, last_error: error })
+  })
+})
+
+describe('without a mail server', () => {
+  test('each mail is a file that its owner alone can read, in the order of time', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const mailDir = join(folder, 'deep', 'mail')
+    const service = await buildService({ AUTH_MAIL_DIR: mailDir })
+    startSending(service)
+    const app = await buildApp(service)
+    const users: Json[] = []
+    for (let count = 0; count < 3; count += 1) {
+      users.push((await buildUser(service, app)).user)
+      await allSent(service)
+    }
+    const files = readdirSync(mailDir).sort()
+    // As docs/account-mail.md has it.
+    const links = execSync("grep -h '^http' *.eml", { cwd: mailDir, encoding: 'utf8' })
+    expect(links.split('\n').filter((line) => line.includes('/verify-email?token=gmt_'))).toHaveLength(3)
+    expect(files).toHaveLength(3)
+    expect(files.every((name) => /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[\da-f-]{36}\.eml$/.test(name))).toBe(true)
+    const mails: Mail[] = await Promise.all(files.map((name) => readMail('', readFileSync(join(mailDir, name)))))
+    expect(mails.map(({ headers }) => headers.get('to'))).toEqual(users.map(({ email }) => email))
+    expect((await service.call('POST', '/auth/email/verify', { body: { token: mails[0]!.token } })).status).toBe(200)
+    expect([statSync(join(mailDir, files[0]!)).mode & 0o777, statSync(mailDir).mode & 0o777]).toEqual([0o600, 0o700])
+  })
+
+  test('a folder that cannot be written is tried again', async () => {
+    const service = await buildService({ AUTH_MAIL_DIR: '/dev/null/mail' })
+    startSending(service)
+    expect(await attempted(service, await registerOne(service), 1)).toMatchObject({
+      status: 'pending',
+      last_error: expect.stringContaining('ENOTDIR'),
+    })
+  })
+})
+
+test('mails to different addresses go out side by side, those to one address one after the other', async () => {
+  let open = 0
+  const most = new Map<string, number>()
+  const underway = new Map<string, number>()
+  let mostOpen = 0
+  const mailbox: Mailbox = await startMailbox({
+    onRcptTo({ address }, _, answer) {
+      open += 1
+      underway.set(address, (underway.get(address) ?? 0) + 1)
+      mostOpen = Math.max(mostOpen, open)
+      most.set(address, Math.max(most.get(address) ?? 0, underway.get(address)!))
+      setTimeout(() => {
+        open -= 1
+        underway.set(address, underway.get(address)! - 1)
+        answer()
+      }, 30)
+    },
+  })
+  const service = await buildService({ SMTP_URL: mailbox.url })
+  const app = await buildApp(service)
+  const users = await Promise.all(Array.from({ length: 6 }, () => buildUser(service, app)))
+  for (const path of ['/auth/password/forgot', '/auth/magic-link'])
+    for (const { user } of users) await service.call('POST', path, { body: { email: user.email, app_code: app.code } })
+  startSending(service)
+  await allSent(service)
+  expect(mailbox.mails).toHaveLength(18)
+  expect(new Set(most.values())).toEqual(new Set([1]))
+  expect(mostOpen).toBeGreaterThan(1)
+  expect(mostOpen).toBeLessThanOrEqual(5)
+})

@@ -1,0 +1,154 @@
+// decisions 3 and 4: an invitation for an address is mailed there; what it proves depends on who else holds the token.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
+import { allSent, buildMailingService, type Mailbox, sendNow, startSending, until } from '../support/mailbox.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { countRows } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let mailbox: Mailbox
+let app: Json
+let organization: Json
+beforeAll(async () => {
+  const mailing = await buildMailingService({}, onFileEnd)
+  service = mailing.service
+  mailbox = mailing.mailbox
+  app = await buildApp(service, { frontend_url: 'https://shop.example.com' })
+  organization = await found('Zoë’s Company')
+})
+
+const anAddress = () => `${randomUUID()}@example.com`
+const found = async (name: string, at = service): Promise<Json> =>
+  (await at.admin('POST', '/admin/organizations', { body: { name } })).body
+const invite = async (body: Json, of = organization, at = service): Promise<Json> => {
+  const reply = await at.admin('POST', `/admin/organizations/${of.id}/invitations`, {
+    body: { role_codes: ['org_member'], ...body },
+  })
+  expect(reply.status).toBe(201)
+  return reply.body
+}
+
+test('the mail holds the very token of the answer, and leads to the app’s frontend, or to the service', async () => {
+  const email = anAddress()
+  const { token } = await invite({ email, app_code: app.code })
+  const mail = await mailbox.take(email)
+  expect(mail).toMatchObject({ subject: "You are invited to Zoe's Company", links: [expect.any(String)] })
+  expect(mail.links[0]).toBe(`https://shop.example.com/accept-invitation?token=${token}`)
+  expect(mail.html).toContain('Zo&#235;&#8217;s Company')
+
+  const plain = anAddress()
+  await invite({ email: plain })
+  expect((await mailbox.take(plain)).links[0]).toMatch(/^http:\/\/127\.0\.0\.1:4000\/accept-invitation\?token=gin_/)
+})
+
+test('one for nobody in particular is not mailed', async () => {
+  const before = await countRows(service, 'outbox')
+  await invite({})
+  expect(await countRows(service, 'outbox')).toBe(before)
+})
+
+test('registering with it verifies the address, and then no other mail is sent; an org_admin’s verifies nothing', async () => {
+  const register = async (email: string, invite_token: string) =>
+    (await service.register(email, app.code, { invite_token })).body.user
+  const email = anAddress()
+  await invite({ email, app_code: app.code })
+  expect(await register(email, (await mailbox.take(email)).token)).toMatchObject({ email_verified: true })
+
+  const orgAdmin = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  await service.admin('PUT', `/admin/organizations/${organization.id}/members/${orgAdmin.user.id}`, {
+    body: { role_codes: ['org_admin'] },
+  })
+  const other = anAddress()
+  const created = await service.call('POST', `/organizations/${organization.id}/invitations`, {
+    token: orgAdmin.access_token,
+    body: { email: other, role_codes: ['org_member'] },
+  })
+  expect(created.status).toBe(201)
+  expect(await register(other, (await mailbox.take(other, /invited/)).token)).toMatchObject({ email_verified: false })
+  await mailbox.take(other, /^Confirm/)
+  await allSent(service)
+  expect(mailbox.mailsTo(email)).toHaveLength(1)
+})
+
+describe('while it waits', () => {
+  test('its token lies sealed in the outbox, for that entry alone, and not at all once it is sent', async () => {
+    const quiet = await buildService({ SMTP_URL: mailbox.url })
+    const place = await found('Acme', quiet)
+    const email = anAddress()
+    const { token } = await invite({ email }, place, quiet)
+    const [entry] = await quiet.deps.db('outbox').where({ destination: email })
+    expect(entry.payload).toContain('token_box')
+    expect(JSON.stringify(await quiet.deps.db('outbox'))).not.toContain(token.slice(4))
+    // Copied into another entry, the box does not open.
+    const copy = { ...entry, id: `${entry.id.slice(0, -4)}ffff` }
+    await quiet.deps.db('outbox').insert(copy)
+    startSending(quiet)
+    expect((await mailbox.take(email)).token).toBe(token)
+    const row = (id: string) => quiet.deps.db('outbox').where({ id }).first()
+    const failed = await until(async () => {
+      const found = await row(copy.id)
+      return found.attempts > 0 && found
+    })
+    expect(failed).toMatchObject({ status: 'pending', attempts: 1 })
+    expect(await row(entry.id)).toMatchObject({ status: 'delivered', payload: '{}' })
+    expect(mailbox.mailsTo(email)).toHaveLength(1)
+  })
+
+  test.each([
+    [
+      'taken back',
+      (of: Json, id: string, at: TestService) => at.admin('DELETE', `/admin/organizations/${of.id}/invitations/${id}`),
+    ],
+    ['expired', async (_: Json, __: string, at: TestService) => at.advance(3_601)],
+    [
+      'left without its organization',
+      (of: Json, _: string, at: TestService) => at.admin('DELETE', `/admin/organizations/${of.id}`),
+    ],
+  ])('and is %s, nothing is mailed', async (_, end) => {
+    const quiet = await buildService({ SMTP_URL: mailbox.url })
+    const place = await found('Acme', quiet)
+    const email = anAddress()
+    const { id } = await invite({ email, expires_in_seconds: 3_600 }, place, quiet)
+    await end(place, id, quiet)
+    startSending(quiet)
+    await allSent(quiet)
+    expect(mailbox.mailsTo(email)).toEqual([])
+  })
+})
+
+test('of more than three to one address in 15 minutes the others come later, and none is lost', async () => {
+  const email = anAddress()
+  const tokens: string[] = []
+  for (let count = 0; count < 5; count += 1) tokens.push((await invite({ email }, await found(`Company ${count}`))).token)
+  await until(() => mailbox.mailsTo(email).length === 3)
+  const held = () => service.deps.db('outbox').where({ destination: email, status: 'pending' })
+  await until(async () => (await held()).every(({ attempts }) => attempts > 0))
+  expect(mailbox.mailsTo(email)).toHaveLength(3)
+  for (const seconds of [3, 11, 61, 301, 901]) {
+    const before = await held()
+    service.advance(seconds)
+    sendNow(service)
+    await until(async () => {
+      const now = await held()
+      return now.length < before.length || now.every((entry, index) => entry.attempts > before[index].attempts)
+    })
+  }
+  await allSent(service)
+  expect(
+    mailbox
+      .mailsTo(email)
+      .map(({ token }) => token)
+      .sort(),
+  ).toEqual(tokens.sort())
+})
+
+test('whoever accepts with it must have the address', async () => {
+  const email = anAddress()
+  await invite({ email })
+  const { token } = await mailbox.take(email)
+  const other = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  const accept = { token: other.access_token, body: { token } }
+  expectError(await service.call('POST', '/auth/invitations/accept', accept), 'invalid_invitation')
+})
