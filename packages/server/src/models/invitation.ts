@@ -1,5 +1,6 @@
 import { App } from './app.ts'
 import { BaseModel } from './base-model.ts'
+import { Organization } from './organization.ts'
 
 /** An invitation to join an organization (decisions 3). */
 export class Invitation extends BaseModel {
@@ -8,6 +9,11 @@ export class Invitation extends BaseModel {
   static override booleanColumns = ['grants_app']
   static override relationMappings = () => ({
     app: { relation: BaseModel.BelongsToOneRelation, modelClass: App, join: { from: 'invitations.app_id', to: 'apps.id' } },
+    organization: {
+      relation: BaseModel.BelongsToOneRelation,
+      modelClass: Organization,
+      join: { from: 'invitations.organization_id', to: 'organizations.id' },
+    },
   })
 
   declare id: string
@@ -24,4 +30,5 @@ export class Invitation extends BaseModel {
   declare accepted_at: number | null
   declare accepted_by: string | null
   declare app?: App | null
+  declare organization?: Organization
 }

@@ -1,0 +1,118 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { normalizeEmail } from '../../lib/email.ts'
+import { MAX_NAME } from '../../lib/fields.ts'
+import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { type OpenIdClaims, OpenIdFault } from '../../lib/open-id-clients.ts'
+import type { SsoProvider } from '../../models/sso-provider.ts'
+import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
+import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
+import type { CallbackInput } from './schema.ts'
+import { codeLifeMs, loginColumns, openFor, type SealedChallenge, type SsoLogin, type SsoProfile, sealFor } from './sso-login.ts'
+import { assertRedirectUrl } from './start-sso.ts'
+
+/** The error words of RFC 6749 that a client is told, and their text. Never the provider's own text, which anybody could have written. */
+const outcomes = {
+  access_denied: 'The provider did not log the user in',
+  temporarily_unavailable: 'The provider cannot be reached',
+  server_error: 'The answer of the provider is not valid',
+} as const
+type Outcome = keyof typeof outcomes
+
+/**
+ * Takes the answer that a provider sent the browser back with; answers where the browser goes: to the client, with a code for whoever
+ * holds the verifier, or with an error (RFC 6749, section 4.1.2.1). Of any number of answers to one login the first is taken, also on
+ * several servers; it is spent before anything goes over the network. No user is looked for or made here.
+ * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, and `validation_failed` when the app allows the
+ * redirect URL no more: before all that is checked, nobody is sent anywhere.
+ */
+export async function answerCallback(deps: Deps, code: string, input: CallbackInput, actor: Actor): Promise<string> {
+  const provider = await getEnabledProvider(deps, code)
+  const { login, challenge } = await spendState(deps, provider, input.state)
+  const app = await getApp(deps, login.app_id)
+  assertAppActive(app)
+  assertRedirectUrl(app, login.redirect_url)
+
+  const callbackUrl = callbackUrlWith(deps, provider, input)
+  const client = openIdClientOf(deps, provider)
+  try {
+    const claims = await deps.openIdClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
+    return backTo(login, { code: await issueCode(deps, login, profileOf(claims)) })
+  } catch (fault) {
+    if (!(fault instanceof OpenIdFault)) throw fault
+    const error = outcomeOf(fault)
+    deps.logger.warn({ provider: code, error, reason: fault.message }, 'third-party login failed')
+    const details = { provider: code, error }
+    await recordEvent(deps, { event: 'login.failed', actor, reason: `provider_${fault.kind}`, appId: app.id, details })
+    return backTo(login, { error, error_description: outcomes[error] })
+  }
+}
+
+/** Bound to the provider: the answer of one, brought to the callback of another, finds nothing. */
+async function spendState(
+  deps: Deps,
+  provider: SsoProvider,
+  state: string,
+): Promise<{ login: SsoLogin; challenge: SealedChallenge }> {
+  const now = deps.clock()
+  const [spent]: (SsoLogin & { challenge_box: string })[] = await deps
+    .db('sso_logins')
+    .where({ state_hash: hashOpaqueToken(state), provider_id: provider.id, issuer: provider.issuer })
+    .whereNull('answered_at')
+    .andWhere('expires_at', '>', now)
+    .update({ answered_at: now })
+    .returning([...loginColumns, 'challenge_box'])
+  if (!spent) throw new ApiError('invalid_sso_state', { detail: 'Begin the login again' })
+  const { challenge_box, ...login } = spent
+  return { login, challenge: openFor(deps, login.state_hash, challenge_box) }
+}
+
+/** The address that the browser was sent to, by our own account and with what we read of it. */
+function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, code, error, iss }: CallbackInput): URL {
+  const members = Object.entries({ state, code, error, iss }).filter(([, value]) => value !== undefined)
+  return new URL(`${callbackUrlOf(deps.config.publicUrl, provider)}?${new URLSearchParams(members as [string, string][])}`)
+}
+
+async function issueCode(deps: Deps, { state_hash }: SsoLogin, profile: SsoProfile): Promise<string> {
+  const code = newOpaqueToken('gsc_')
+  await deps
+    .db('sso_logins')
+    .where({ state_hash })
+    .update({
+      code_hash: hashOpaqueToken(code),
+      claims_box: sealFor(deps, state_hash, profile),
+      challenge_box: null,
+      expires_at: deps.clock() + codeLifeMs,
+    })
+  return code
+}
+
+function profileOf({ subject, email, emailVerified, givenName, familyName }: OpenIdClaims): SsoProfile {
+  return {
+    subject,
+    email: (email === undefined ? undefined : normalizeEmail(email)) ?? null,
+    emailVerified,
+    firstName: nameOf(givenName),
+    lastName: nameOf(familyName),
+  }
+}
+
+/** A name that the service could store is kept; anything else is no loss. */
+function nameOf(name: string | undefined): string | null {
+  return name !== undefined && name.length <= MAX_NAME && !/[\0\p{Cs}]/u.test(name) ? name : null
+}
+
+function outcomeOf({ kind, word }: OpenIdFault): Outcome {
+  if (kind === 'unreachable' || word === 'temporarily_unavailable') return 'temporarily_unavailable'
+  return kind === 'denied' && word !== 'server_error' ? 'access_denied' : 'server_error'
+}
+
+/** The client's redirect URL, as it was given, with the answer in its query. */
+function backTo({ redirect_url: url, client_state: state }: SsoLogin, answer: Record<string, string>): string {
+  const ascii = /^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href
+  const query = new URLSearchParams({ ...answer, state })
+  return `${ascii}${ascii.includes('?') ? '&' : '?'}${query}`
+}

@@ -1,0 +1,79 @@
+import { type Deps, transaction } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { insertIdentity } from '../../resources/identities/insert-identity.ts'
+import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
+import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
+import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
+import { openSession } from '../../resources/sessions/open-session.ts'
+import { claimAccount } from '../../resources/users/claim-account.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { accountKey } from '../login/account-key.ts'
+import { type Entrant, findEntrant } from './find-entrant.ts'
+import { getProviderOf, lockSubject } from './keep-login.ts'
+import { spendCode } from './spend-code.ts'
+import type { Exchange } from './sso-login.ts'
+
+/**
+ * Logs a user in whom a provider vouches for, and links the two where they are not. An account whose address nobody had verified is
+ * taken over by who has it verified, and loses what it was opened with (decisions 5). Undefined when it is about somebody else by now.
+ */
+export async function logInEntrant(
+  deps: Deps,
+  exchange: Exchange,
+  entrant: Entrant,
+  actor: Actor,
+): Promise<TokenAnswer | undefined> {
+  const { app, tried, twoFactorCode } = exchange
+  const { id, email } = entrant.user
+  Object.assign(tried, { email, user: { id }, lockKey: undefined })
+  tried.attempt = await takeAttempt(deps, accountKey(deps, email), deps.config.accountLimit)
+  tried.lockKey = lockoutKey(deps, { userId: id, email, appId: app.id })
+  await assertNotLocked(deps, tried.lockKey)
+  // A code is spent by itself, before the transaction. An account that is about to be taken over is not asked for one.
+  const factor = isClaim(entrant) ? undefined : await passSecondFactor(deps, entrant.user, twoFactorCode, actor)
+  const tokens = await transaction(deps, (deps) => enter(deps, exchange, { ...entrant, factor }, actor))
+  await giveBackAttempt(deps, tried.attempt)
+  return tokens
+}
+
+/** `factor` is undefined for an account that is taken over. */
+async function enter(
+  deps: Deps,
+  exchange: Exchange,
+  entrant: Entrant & { factor: SecondFactorProof | undefined },
+  actor: Actor,
+): Promise<TokenAnswer | undefined> {
+  const { app, login, profile, tried } = exchange
+  const provider = await getProviderOf(deps, exchange)
+  if (!entrant.isLinked) await lockSubject(deps, exchange)
+  await lockUserRow(deps, entrant.user.id)
+  if (!isSame(entrant, await findEntrant(deps, exchange, exchange.pools))) return undefined
+  await spendCode(deps, login)
+
+  const user = await getUser(deps, entrant.user.id)
+  const claimed = entrant.factor ? undefined : await claimAccount(deps, user, app.id, actor)
+  const entry = claimed ?? { user, secondFactor: entrant.factor! }
+  if (!entrant.isLinked) {
+    const subject = { providerId: provider.id, subject: profile.subject }
+    await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
+  }
+  const tokens = await openSession(deps, { ...entry, app, overrides: {}, authMethod: provider.code }, actor)
+  await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
+  const details = { auth_method: provider.code }
+  await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
+  if (claimed) await raiseFloor(deps, { userId: user.id, appId: null, reason: 'credentials.removed' })
+  return tokens
+}
+
+/** Whether a login is still about the same user, and in the same way. */
+function isSame(one: Entrant, other: Entrant | undefined): boolean {
+  return one.user.id === other?.user.id && one.isLinked === other.isLinked && isClaim(one) === isClaim(other)
+}
+
+/** Whether linking takes an account over whose address nobody had verified. */
+function isClaim({ user, isLinked }: Entrant): boolean {
+  return !isLinked && user.email_verified_at === null
+}

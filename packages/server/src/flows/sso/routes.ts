@@ -1,0 +1,78 @@
+import { ok, type Reply, type Route, route } from '../../http/route.ts'
+import { answerCallback } from './answer-callback.ts'
+import { exchangeCode } from './exchange-code.ts'
+import { callbackQuery, exchangeBody, ssoParams, startQuery, tokenAnswer } from './schema.ts'
+import { startSso } from './start-sso.ts'
+
+const tag = 'Third-party login'
+
+/** Neither the address that it leads away from nor the one that it leads to is told to the other. */
+function redirectTo(url: string): Reply {
+  return { status: 302, headers: { Location: url, 'Referrer-Policy': 'no-referrer' } }
+}
+
+export const ssoRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/auth/sso/{provider}/start',
+    tag,
+    summary: 'Send a browser to a provider',
+    description:
+      'Answers with a redirect to the provider. A request that is not valid is answered here and redirects nowhere. Counted by ' +
+      'AUTH_RATE_LIMIT_IP, apart from other calls.',
+    auth: 'public',
+    noStore: true,
+    params: ssoParams,
+    query: startQuery,
+    responses: { 302: null },
+    errors: ['app_code_required', 'app_inactive', 'app_not_found', 'rate_limited', 'sso_provider_disabled'],
+    handle: async (deps, { params, query, origin }) =>
+      redirectTo(await startSso(deps, params.provider, query, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'GET',
+    path: '/auth/sso/{provider}/callback',
+    tag,
+    summary: 'Where a provider sends the browser back to',
+    description:
+      'Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: ' +
+      '`access_denied`, `temporarily_unavailable` or `server_error`.',
+    auth: 'public',
+    noStore: true,
+    params: ssoParams,
+    query: callbackQuery,
+    responses: { 302: null },
+    errors: ['app_inactive', 'invalid_sso_state', 'sso_provider_disabled'],
+    handle: async (deps, { params, query, origin }) =>
+      redirectTo(await answerCallback(deps, params.provider, query, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/sso/token',
+    tag,
+    summary: 'Exchange the code of a third-party login for tokens',
+    description:
+      'A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. Who has ' +
+      'no account in the pools of the app yet is registered.',
+    auth: 'public',
+    noStore: true,
+    body: exchangeBody,
+    responses: { 200: tokenAnswer },
+    errors: [
+      'account_locked',
+      'account_suspended',
+      'app_access_denied',
+      'app_inactive',
+      'auth_method_not_allowed',
+      'email_domain_not_allowed',
+      'invalid_sso_code',
+      'invalid_two_factor_code',
+      'sign_up_closed',
+      'sso_email_missing',
+      'sso_provider_disabled',
+      'two_factor_required',
+      'user_exists',
+    ],
+    handle: async (deps, { body, origin }) => ok(await exchangeCode(deps, body, { caller: undefined, origin })),
+  }),
+]

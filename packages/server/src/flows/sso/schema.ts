@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { optionalAppCode, optionalTwoFactorCode } from '../../lib/entry-fields.ts'
+import { authMethodCode, MAX_TEXT, text } from '../../lib/fields.ts'
+
+export { tokenAnswer } from '../../lib/records.ts'
+
+export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
+
+/** What a client sends a browser with. */
+export const startQuery = z.strictObject({
+  app_code: optionalAppCode,
+  redirect_url: text.min(1).meta({ description: 'One of the `allowed_redirect_urls` of the app' }),
+  code_challenge: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be the SHA-256 of the verifier, in base64url')
+    .meta({ description: 'PKCE, S256' }),
+  code_challenge_method: z
+    .string()
+    .regex(/^S256$/, 'must be S256')
+    .optional(),
+  state: z.string().min(1).max(500).meta({ description: 'Comes back as it is' }),
+})
+export type StartInput = z.output<typeof startQuery>
+
+const word = z.string().max(MAX_TEXT).optional()
+
+/** What a provider answers with (RFC 6749, RFC 9207), among members of its own, which are let through. */
+export const callbackQuery = z.looseObject({
+  state: z.string().min(1).max(MAX_TEXT),
+  code: z.string().max(8_000).optional(),
+  error: word,
+  iss: word,
+})
+export type CallbackInput = z.output<typeof callbackQuery>
+
+export const exchangeBody = z
+  .object({
+    code: text.min(1),
+    code_verifier: text.min(1).meta({ description: 'What `code_challenge` is the SHA-256 of' }),
+    two_factor_code: optionalTwoFactorCode,
+  })
+  .meta({ id: 'ExchangeSsoCode' })
+export type ExchangeInput = z.output<typeof exchangeBody>

@@ -1,0 +1,228 @@
+import * as openid from 'openid-client'
+
+const requestTimeoutMs = 5_000
+const maxAnswerBytes = 512 * 1024
+const metadataFreshMs = 10 * 60 * 1_000
+/** So long an older description of a provider serves while a newer one cannot be had. */
+const metadataKeptMs = 24 * 60 * 60 * 1_000
+/** openid-client takes keys of this age, and looks for new ones when a token names one that is not among them. */
+const keysAgeSeconds = 61
+
+/** This service as a client of one provider. */
+export interface OpenIdClient {
+  issuer: string
+  clientId: string
+  clientSecret: string
+}
+
+/** What a login sent along and its answer must fit. */
+export interface OpenIdChallenge {
+  state: string
+  nonce: string
+  codeVerifier: string
+}
+
+/** Who the provider says somebody is. */
+export interface OpenIdClaims {
+  subject: string
+  /** As the provider wrote it. */
+  email: string | undefined
+  emailVerified: boolean
+  givenName: string | undefined
+  familyName: string | undefined
+}
+
+/**
+ * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider says that there will be no login, `word` is
+ * its error code. `refused`: an answer that is not to be trusted, or that says we may not ask.
+ */
+export type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
+
+/** Why a provider brought nobody. The message is for the log alone: whoever talks to us may have written parts of it. */
+export class OpenIdFault extends Error {
+  readonly kind: OpenIdFaultKind
+  readonly word: string | undefined
+
+  constructor(kind: OpenIdFaultKind, cause: unknown, word?: string) {
+    super(describe(cause), { cause })
+    this.name = 'OpenIdFault'
+    this.kind = kind
+    this.word = word
+  }
+}
+
+interface Described {
+  metadata: openid.ServerMetadata
+  readAt: number
+}
+
+interface Options {
+  /** Whether providers may be reached by http. */
+  allowHttp: boolean
+  /** Unix milliseconds. */
+  clock: () => number
+  /** Of one request to a provider. */
+  timeoutMs?: number
+}
+
+/**
+ * Logins at OpenID Connect providers (OpenID Connect Core, PKCE S256). Descriptions and keys of providers are kept: a login costs the
+ * requests that it needs. A provider that hangs holds up its own logins alone, each for `timeoutMs` per request at most.
+ */
+export class OpenIdClients {
+  readonly #options: Required<Options>
+  readonly #described = new Map<string, Described>()
+  readonly #reading = new Map<string, Promise<Described>>()
+  readonly #keys = new Map<string, openid.JWKS>()
+
+  constructor({ timeoutMs = requestTimeoutMs, ...options }: Options) {
+    this.#options = { timeoutMs, ...options }
+  }
+
+  /** Where a browser goes to log in. Throws OpenIdFault. */
+  async authorizationUrl(
+    client: OpenIdClient,
+    { state, nonce, codeVerifier }: OpenIdChallenge,
+    { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
+  ): Promise<string> {
+    const config = await this.#configure(client)
+    try {
+      const parameters = {
+        redirect_uri: redirectUri,
+        scope: scopes.join(' '),
+        state,
+        nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      }
+      return openid.buildAuthorizationUrl(config, parameters).href
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  /**
+   * Redeems the answer that a browser brought back, `callbackUrl` with its query: state, `iss`, and of the ID token its signature,
+   * issuer, audience, times and nonce are checked. What the ID token leaves out is asked of the userinfo endpoint. Throws OpenIdFault.
+   */
+  async redeem(client: OpenIdClient, callbackUrl: URL, { state, nonce, codeVerifier }: OpenIdChallenge): Promise<OpenIdClaims> {
+    const config = await this.#configure(client)
+    try {
+      const answer = await openid.authorizationCodeGrant(config, callbackUrl, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        idTokenExpected: true,
+      })
+      const keys = openid.getJwksCache(config)
+      if (keys) this.#keys.set(client.issuer, keys.jwks)
+      const claims = answer.claims()!
+      const asks = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined
+      const more = asks ? await openid.fetchUserInfo(config, answer.access_token, claims.sub) : claims
+      return readClaims(claims.sub, more)
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async #configure(client: OpenIdClient): Promise<openid.Configuration> {
+    const { metadata } = await this.#describe(client.issuer)
+    const config = new openid.Configuration(metadata, client.clientId, {}, authenticationOf(metadata, client.clientSecret))
+    config[openid.customFetch] = readBounded
+    config.timeout = this.#options.timeoutMs / 1000
+    if (this.#options.allowHttp) openid.allowInsecureRequests(config)
+    openid.enableNonRepudiationChecks(config)
+    const jwks = this.#keys.get(client.issuer)
+    if (jwks) openid.setJwksCache(config, { jwks, uat: Math.floor(Date.now() / 1000) - keysAgeSeconds })
+    return config
+  }
+
+  /** What an issuer says of itself. However many ask, it is read once at a time. */
+  async #describe(issuer: string): Promise<Described> {
+    const known = this.#described.get(issuer)
+    const ageMs = known ? this.#options.clock() - known.readAt : Number.POSITIVE_INFINITY
+    if (known && ageMs < metadataFreshMs) return known
+    let reading = this.#reading.get(issuer)
+    if (!reading) {
+      reading = this.#discover(issuer).finally(() => this.#reading.delete(issuer))
+      this.#reading.set(issuer, reading)
+    }
+    return reading.catch((error) => {
+      if (known && ageMs < metadataKeptMs) return known
+      throw faultOf(error)
+    })
+  }
+
+  async #discover(issuer: string): Promise<Described> {
+    const { allowHttp, clock, timeoutMs } = this.#options
+    const config = await openid.discovery(new URL(issuer), 'discovery', undefined, undefined, {
+      [openid.customFetch]: readBounded,
+      timeout: timeoutMs / 1000,
+      execute: allowHttp ? [openid.allowInsecureRequests] : [],
+    })
+    // A plain copy: the issuer that tokens must name is the one that is written here, whatever the library knows of special providers.
+    const metadata: openid.ServerMetadata = JSON.parse(JSON.stringify(config.serverMetadata()))
+    if (new URL(metadata.issuer).href !== new URL(issuer).href) throw new Error('the provider describes another issuer')
+    const described = { metadata, readAt: clock() }
+    this.#described.set(issuer, described)
+    return described
+  }
+}
+
+/** OpenID Connect's standard way, where the provider does not say that it takes only the other. */
+function authenticationOf({ token_endpoint_auth_methods_supported: methods }: openid.ServerMetadata, secret: string) {
+  const takesBasic = methods === undefined || methods.includes('client_secret_basic')
+  return takesBasic ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret)
+}
+
+/** A fetch whose answers are read to a bound, within the time of their request. */
+async function readBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
+  const response = await fetch(url, { ...options, redirect: 'manual' } as RequestInit)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxAnswerBytes) throw new Error('the answer of the provider is too long')
+    chunks.push(chunk)
+  }
+  const hasBody = response.status !== 204 && response.status !== 304
+  return new Response(hasBody ? Buffer.concat(chunks) : null, { status: response.status, headers: response.headers })
+}
+
+/** The address and whether it is verified come from one source, so that nothing is verified that was not. */
+function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): OpenIdClaims {
+  return {
+    subject,
+    email: textOf(claims.email),
+    // Some providers write it as text.
+    emailVerified: claims.email_verified === true || (claims.email_verified as unknown) === 'true',
+    givenName: textOf(claims.given_name),
+    familyName: textOf(claims.family_name),
+  }
+}
+
+function textOf(claim: unknown): string | undefined {
+  return typeof claim === 'string' && claim.trim() !== '' ? claim.trim() : undefined
+}
+
+function faultOf(error: unknown): OpenIdFault {
+  if (error instanceof OpenIdFault) return error
+  if (error instanceof openid.AuthorizationResponseError) return new OpenIdFault('denied', error, error.error)
+  return new OpenIdFault(isUnreachable(error) ? 'unreachable' : 'refused', error)
+}
+
+function isUnreachable(error: unknown): boolean {
+  // What fetch throws when there is no answer.
+  if (error instanceof TypeError && error.message === 'fetch failed') return true
+  if (error instanceof openid.ResponseBodyError) return error.status >= 500
+  if (!(error instanceof openid.ClientError)) return false
+  if (error.code === 'OAUTH_TIMEOUT' || error.code === 'OAUTH_ABORT') return true
+  return error.cause instanceof Response && error.cause.status >= 500
+}
+
+/** The messages down to the first cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'an answer that was not expected'
+  const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
+  return `${error.message}${code}${error.cause instanceof Error ? `: ${describe(error.cause)}` : ''}`
+}

@@ -1,0 +1,23 @@
+import type { Deps } from '../../deps.ts'
+import { firstInPools } from '../../lib/pool-set.ts'
+import { listUsersByIds } from '../users/find-user-in-pools.ts'
+import type { PooledUser } from '../users/present.ts'
+
+/** Who a provider says somebody is: its id and what it calls the user. */
+export interface Subject {
+  providerId: string
+  subject: string
+}
+
+/**
+ * The user of the pools who is linked with this subject. A subject may be several users, as an e-mail may: the first by the precedence
+ * that e-mails have (ADR 10). Deleted users are not found.
+ */
+export async function findLinkedUser(
+  deps: Deps,
+  { providerId, subject }: Subject,
+  pools: readonly string[],
+): Promise<PooledUser | undefined> {
+  const ids: string[] = await deps.db('user_identities').where({ provider_id: providerId, subject }).pluck('user_id')
+  return ids.length === 0 ? undefined : firstInPools(await listUsersByIds(deps, ids), pools)
+}

@@ -1,0 +1,18 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { newId } from '../../lib/uuid.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import type { Subject } from './find-identity.ts'
+
+/** Links a user with a subject. The caller holds the lock on the subject and has seen that nobody of the pools is linked with it. */
+export async function insertIdentity(
+  deps: Deps,
+  { providerId, subject }: Subject,
+  { userId, appId, provider }: { userId: string; appId: string; provider: string },
+  actor: Actor,
+): Promise<void> {
+  const now = deps.clock()
+  const id = newId(now)
+  await deps.db('user_identities').insert({ id, user_id: userId, provider_id: providerId, subject, created_at: now })
+  await recordEvent(deps, { event: 'identity.linked', actor, userId, appId, details: { id, provider } })
+}

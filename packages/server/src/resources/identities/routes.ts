@@ -1,0 +1,67 @@
+import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { listIdentities } from './list-identities.ts'
+import { presentIdentity } from './present.ts'
+import { removeIdentity, removeOwnIdentity } from './remove-identity.ts'
+import { identityPage, identityParams, listIdentitiesQuery, userIdentityParams, userParams } from './schema.ts'
+
+export const identityRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/auth/identities',
+    tag: 'Account',
+    summary: 'List the providers that the own account is linked with, newest first',
+    auth: 'user',
+    query: listIdentitiesQuery,
+    responses: { 200: identityPage },
+    errors: [],
+    handle: async (deps, { caller, query }) => {
+      const { items, nextCursor } = await listIdentities(deps, caller.userId, query)
+      return ok({ items: items.map(presentIdentity), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/identities/{identityId}',
+    tag: 'Account',
+    summary: 'Unlink the own account from a provider',
+    description: 'Not when no password and no other provider would be left to log in with. Sessions go on.',
+    auth: 'user',
+    params: identityParams,
+    responses: { 204: null },
+    errors: ['last_login_method'],
+    handle: async (deps, { caller, params, origin }) => {
+      await removeOwnIdentity(deps, caller, params.identityId, { caller, origin })
+      return noContent()
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/users/{userId}/identities',
+    tag: 'Users',
+    summary: 'List the providers that a user is linked with, newest first',
+    auth: 'system_admin',
+    params: userParams,
+    query: listIdentitiesQuery,
+    responses: { 200: identityPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listIdentities(deps, params.userId, query)
+      return ok({ items: items.map(presentIdentity), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}/identities/{identityId}',
+    tag: 'Users',
+    summary: 'Unlink a user from a provider',
+    description: 'Also the last one: the user then sets a password by a reset. Sessions go on.',
+    auth: 'system_admin',
+    params: userIdentityParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await removeIdentity(deps, params, actor)
+      return noContent()
+    },
+  }),
+]

@@ -1,0 +1,35 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { isUniqueViolation } from '../../lib/unique-violation.ts'
+import { newId } from '../../lib/uuid.ts'
+import { SsoProvider } from '../../models/sso-provider.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { presentProvider } from './present.ts'
+import type { CreateProviderInput } from './schema.ts'
+import { settleProvider } from './settle-provider.ts'
+
+/** The issuers that are known by the code of their provider. */
+const presets: Record<string, string> = { google: 'https://accounts.google.com' }
+const usualScopes = ['openid', 'email', 'profile']
+
+/** Sets a provider up (decisions 8). It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
+export async function createProvider(deps: Deps, { code, ...input }: CreateProviderInput, actor: Actor): Promise<SsoProvider> {
+  const issuer = input.issuer ?? presets[code]
+  if (issuer === undefined) throw fieldError('issuer', 'required', 'is required')
+  const now = deps.clock()
+  const id = newId(now)
+  const settings = settleProvider(deps, id, { scopes: usualScopes, enabled: true, ...input, issuer })
+  try {
+    return await transaction(deps, async (deps) => {
+      const row = { id, code, ...settings, created_at: now, updated_at: now }
+      const provider = await SsoProvider.query(deps.db).insertAndFetch(row)
+      const details = { before: null, after: presentProvider(provider, deps.config.publicUrl) }
+      await recordEvent(deps, { event: 'sso_provider.created', actor, details })
+      return provider
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new ApiError('sso_provider_code_taken', { detail: `Another provider has the code ${code}`, cause: error })
+  }
+}

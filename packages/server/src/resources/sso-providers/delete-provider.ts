@@ -1,0 +1,24 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { SsoProvider } from '../../models/sso-provider.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { isLinked } from '../identities/list-identities.ts'
+import { getProviderForUpdate } from './get-provider.ts'
+import { presentProvider } from './present.ts'
+
+/**
+ * Deletes a provider. While users are linked with it it needs `force`, which unlinks them; their sessions go on. To shut it for a
+ * while, it is disabled. Throws `not_found`, `sso_provider_in_use`.
+ */
+export async function deleteProvider(deps: Deps, code: string, { force }: { force: boolean }, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const provider = await getProviderForUpdate(deps, code)
+    if (!force && (await isLinked(deps, provider.id)))
+      throw new ApiError('sso_provider_in_use', { detail: 'Disable it, or delete it with ?force=true, which unlinks its users' })
+    const unlinked = await deps.db('user_identities').where({ provider_id: provider.id }).delete()
+    await SsoProvider.query(deps.db).deleteById(provider.id)
+    const details = { before: presentProvider(provider, deps.config.publicUrl), after: null, unlinked }
+    await recordEvent(deps, { event: 'sso_provider.deleted', actor, details })
+  })
+}

@@ -1,0 +1,49 @@
+import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { OpenIdClient } from '../../lib/open-id-clients.ts'
+import { SsoProvider } from '../../models/sso-provider.ts'
+
+/** Throws `not_found`. */
+export async function getProvider(deps: Deps, code: string): Promise<SsoProvider> {
+  return found(await SsoProvider.query(deps.db).findOne({ code }))
+}
+
+/** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
+export async function getProviderForUpdate(deps: Deps, code: string): Promise<SsoProvider> {
+  return found((await forUpdate(deps, SsoProvider.query(deps.db).findOne({ code }) as never)) as SsoProvider | undefined)
+}
+
+/** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
+export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoProvider> {
+  return enabled(await getProvider(deps, code))
+}
+
+/** The same by id, kept as it is until the transaction ends; undefined when there is none. */
+export async function findKeptProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
+  const provider = await keptFromDeletion(deps, SsoProvider.query(deps.db).findById(id) as never)
+  return provider && enabled(provider as SsoProvider)
+}
+
+function found(provider: SsoProvider | undefined): SsoProvider {
+  if (!provider) throw new ApiError('not_found', { detail: 'No provider has this code' })
+  return provider
+}
+
+function enabled(provider: SsoProvider): SsoProvider {
+  if (!provider.enabled) throw new ApiError('sso_provider_disabled')
+  return provider
+}
+
+/** This service as a client of the provider. */
+export function openIdClientOf(deps: Deps, provider: SsoProvider): OpenIdClient {
+  return {
+    issuer: provider.issuer,
+    clientId: provider.client_id,
+    clientSecret: deps.secretBox.open(provider.client_secret_box, clientSecretContext(provider.id)),
+  }
+}
+
+/** What the sealed secret of a provider is bound to. */
+export function clientSecretContext(providerId: string): string {
+  return `sso_providers/${providerId}/client_secret`
+}

@@ -1,0 +1,88 @@
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { createProvider } from './create-provider.ts'
+import { deleteProvider } from './delete-provider.ts'
+import { getProvider } from './get-provider.ts'
+import { listProviders } from './list-providers.ts'
+import { presentProvider } from './present.ts'
+import {
+  createProviderBody,
+  deleteProviderQuery,
+  listProvidersQuery,
+  providerPage,
+  providerParams,
+  providerRecord,
+  updateProviderBody,
+} from './schema.ts'
+import { updateProvider } from './update-provider.ts'
+
+const tag = 'Third-party login'
+
+export const ssoProviderRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/sso-providers',
+    tag,
+    summary: 'Set up a provider',
+    description: 'Any OpenID Connect issuer, by discovery. `google` needs no `issuer`. Register `callback_url` at the provider.',
+    auth: 'system_admin',
+    body: createProviderBody,
+    responses: { 201: providerRecord },
+    errors: ['sso_provider_code_taken'],
+    handle: async (deps, { body, ...actor }) =>
+      created(presentProvider(await createProvider(deps, body, actor), deps.config.publicUrl)),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/sso-providers',
+    tag,
+    summary: 'List providers, newest first',
+    auth: 'system_admin',
+    query: listProvidersQuery,
+    responses: { 200: providerPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listProviders(deps, query)
+      return ok({ items: items.map((each) => presentProvider(each, deps.config.publicUrl)), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/sso-providers/{providerCode}',
+    tag,
+    summary: 'Show a provider',
+    auth: 'system_admin',
+    params: providerParams,
+    responses: { 200: providerRecord },
+    errors: [],
+    handle: async (deps, { params }) => ok(presentProvider(await getProvider(deps, params.providerCode), deps.config.publicUrl)),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/sso-providers/{providerCode}',
+    tag,
+    summary: 'Change a provider',
+    description: 'Disabling it refuses logins from then on, those under way too; sessions go on.',
+    auth: 'system_admin',
+    params: providerParams,
+    body: updateProviderBody,
+    responses: { 200: providerRecord },
+    errors: ['code_immutable', 'sso_provider_in_use'],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok(presentProvider(await updateProvider(deps, params.providerCode, body, actor), deps.config.publicUrl)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/sso-providers/{providerCode}',
+    tag,
+    summary: 'Delete a provider',
+    auth: 'system_admin',
+    params: providerParams,
+    query: deleteProviderQuery,
+    responses: { 204: null },
+    errors: ['sso_provider_in_use'],
+    handle: async (deps, { params, query, ...actor }) => {
+      await deleteProvider(deps, params.providerCode, { force: query.force === 'true' }, actor)
+      return noContent()
+    },
+  }),
+]

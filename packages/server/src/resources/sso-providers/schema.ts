@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { reservedProviderCodes } from '../../lib/auth-methods.ts'
+import { authMethodCode, id, list, MAX_TEXT, page, pageQuery, text, timestamp, webUrl } from '../../lib/fields.ts'
+
+export const providerParams = z.object({ providerCode: authMethodCode })
+
+const issuer = webUrl.refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
+const scope = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope, without spaces')
+const secret = z.string().min(1).max(MAX_TEXT).meta({ format: 'password', description: 'Write-only' })
+const scopes = list(scope).meta({ description: '`openid email profile` unless told; `openid` is always among them' })
+
+export const createProviderBody = z
+  .strictObject({
+    code: authMethodCode
+      .refine((code) => !reservedProviderCodes.includes(code), 'is the name of another method')
+      .meta({ description: 'Names the provider in URLs and in `allowed_auth_methods`; never changes' }),
+    issuer: issuer.optional().meta({ description: 'Where `/.well-known/openid-configuration` is; known for `google`' }),
+    client_id: text.min(1),
+    client_secret: secret,
+    scopes: scopes.optional(),
+    enabled: z.boolean().optional().meta({ description: 'True unless told' }),
+  })
+  .meta({ id: 'CreateSsoProvider' })
+export type CreateProviderInput = z.output<typeof createProviderBody>
+
+export const updateProviderBody = z
+  .strictObject({
+    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
+    issuer: issuer.optional().meta({ description: 'Only while no user is linked' }),
+    client_id: text.min(1).optional(),
+    client_secret: secret.optional(),
+    scopes: scopes.optional(),
+    enabled: z.boolean().optional(),
+  })
+  .meta({ id: 'UpdateSsoProvider' })
+export type UpdateProviderInput = z.output<typeof updateProviderBody>
+
+export const deleteProviderQuery = z.strictObject({
+  force: z.enum(['true', 'false']).optional().meta({ description: 'Unlink its users' }),
+})
+
+export const listProvidersQuery = z.strictObject(pageQuery)
+
+export const providerRecord = z
+  .object({
+    id,
+    code: z.string(),
+    issuer: z.string(),
+    client_id: z.string(),
+    has_client_secret: z.boolean(),
+    scopes: z.array(z.string()),
+    enabled: z.boolean(),
+    callback_url: z.string().meta({ description: 'The redirect URI to register at the provider' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'SsoProvider' })
+
+export const providerPage = page(providerRecord)

@@ -1,0 +1,38 @@
+import { type Deps, transaction } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { SsoProvider } from '../../models/sso-provider.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { isLinked } from '../identities/list-identities.ts'
+import { getProviderForUpdate } from './get-provider.ts'
+import { presentProvider } from './present.ts'
+import type { UpdateProviderInput } from './schema.ts'
+import { settleProvider } from './settle-provider.ts'
+
+/**
+ * Changes a provider. Its issuer only while no user is linked: another issuer could give the subject of one of them to anybody.
+ * Throws `code_immutable`, `not_found`, `sso_provider_in_use`, `validation_failed`.
+ */
+export async function updateProvider(
+  deps: Deps,
+  providerCode: string,
+  { code, ...input }: UpdateProviderInput,
+  actor: Actor,
+): Promise<SsoProvider> {
+  if (code !== undefined) throw new ApiError('code_immutable', { detail: 'The code of a provider never changes' })
+  return transaction(deps, async (deps) => {
+    const before = await getProviderForUpdate(deps, providerCode)
+    if (input.issuer !== undefined && input.issuer !== before.issuer && (await isLinked(deps, before.id)))
+      throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
+    const changes = { ...settleProvider(deps, before.id, input), updated_at: deps.clock() }
+    const after = await SsoProvider.query(deps.db).patchAndFetchById(before.id, changes)
+    const { publicUrl } = deps.config
+    const details = {
+      before: presentProvider(before, publicUrl),
+      after: presentProvider(after, publicUrl),
+      client_secret_changed: input.client_secret !== undefined,
+    }
+    await recordEvent(deps, { event: 'sso_provider.updated', actor, details })
+    return after
+  })
+}

@@ -1,0 +1,330 @@
+// Providers that lie, fail or hang, and browsers that bring what they should not.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { OpenIdClients } from '../../packages/server/src/lib/open-id-clients.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { CLIENT_SECRET, newKey, type SigningKey, signToken, type TestProvider } from '../support/oidc-server.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import {
+  answerOf,
+  arrive,
+  type Begun,
+  beginSso,
+  buildSsoProvider,
+  callbackOf,
+  comeBack,
+  exchange,
+  get,
+  REDIRECT_URL,
+  startProvider,
+} from '../support/provider.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
+import { buildApp, buildService, claimsOf, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let provider: TestProvider
+let other: TestProvider
+let strangersKey: SigningKey
+let app: Json
+beforeAll(async () => {
+  service = await buildService({}, onFileEnd)
+  provider = await startProvider([callbackOf('acme')], onFileEnd)
+  other = await startProvider([callbackOf('other')], onFileEnd)
+  strangersKey = newKey()
+  await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
+  await buildSsoProvider(service, 'other', { issuer: other.issuer })
+  app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL] })
+})
+beforeEach(() => {
+  Object.assign(provider, { tamper: {}, broken: {}, hanging: new Set() })
+  forget()
+})
+
+/** As a server that has just started: nothing is known of any provider. `timeoutMs` where one is to hang. */
+function forget(timeoutMs?: number): void {
+  service.deps.openIdClients = new OpenIdClients({ allowHttp: true, clock: service.deps.clock, timeoutMs })
+}
+
+const someone = (from = provider) => from.addAccount({ email: `user-${randomUUID()}@example.com`, email_verified: true })
+
+interface Returning extends Begun {
+  back: URL
+}
+
+/** A login up to where the browser comes back. */
+async function goThere(code = 'acme', from = provider, subject = someone(from)): Promise<Returning> {
+  const begun = await beginSso(service, code, app)
+  return { ...begun, back: await from.logIn(begun.reply.headers.get('location')!, subject) }
+}
+
+/** A login whose provider brings nobody: what its client is told. */
+async function failedLogin(returning?: Returning): Promise<Json> {
+  const { back, state } = returning ?? (await goThere())
+  const before = await countRows(service, 'users')
+  const { state: returned, ...answer } = answerOf(await comeBack(service, back))
+  expect(returned).toBe(state)
+  expect(await countRows(service, 'users')).toBe(before)
+  expect(answer).not.toHaveProperty('code')
+  // A try is a try: what failed cannot be brought again.
+  expectError(await comeBack(service, back), 'invalid_sso_state')
+  return answer
+}
+
+/** The ID token with other claims, signed by whoever. */
+function withIdToken(change: (claims: Json) => Json, key: SigningKey | null = provider.key) {
+  provider.tamper.token = (body) => ({ ...body, id_token: signToken(change(claimsOf(body.id_token)), key) })
+}
+
+describe('an ID token', () => {
+  test('that is as it should be passes, so that what follows fails for its fault alone', async () => {
+    withIdToken((claims) => claims)
+    expect(answerOf(await comeBack(service, (await goThere()).back)).code).toMatch(/^gsc_/)
+  })
+
+  test.each<[string, (claims: Json) => Json]>([
+    ['another issuer', (claims) => ({ ...claims, iss: other.issuer })],
+    ['another audience', (claims) => ({ ...claims, aud: 'another-client' })],
+    ['several audiences and another party', (claims) => ({ ...claims, aud: ['gatehouse', 'x'], azp: 'x' })],
+    ['another nonce', (claims) => ({ ...claims, nonce: 'of another login' })],
+    ['no nonce', ({ nonce: _, ...claims }) => claims],
+    ['no subject', ({ sub: _, ...claims }) => claims],
+    ['no end', ({ exp: _, ...claims }) => claims],
+    ['its end an hour ago', (claims) => ({ ...claims, exp: Math.floor(Date.now() / 1000) - 3_600 })],
+  ])('with %s is refused', async (_, change) => {
+    withIdToken(change)
+    expect(await failedLogin()).toEqual({
+      error: 'server_error',
+      error_description: 'The answer of the provider is not valid',
+    })
+    const [event] = (await auditEvents(service, { event: 'login.failed', app_id: app.id })).slice(-1)
+    expect(event).toMatchObject({ reason: 'provider_refused', details: { provider: 'acme', error: 'server_error' } })
+  })
+
+  test('of no algorithm is refused, also where the provider says that it uses none', async () => {
+    withIdToken((claims) => claims, null)
+    provider.tamper.discovery = (body) => ({ ...body, id_token_signing_alg_values_supported: ['none', 'RS256'] })
+    expect((await failedLogin()).error).toBe('server_error')
+  })
+
+  test('signed by a key that is not the provider’s is refused, under its name or another', async () => {
+    for (const kid of [strangersKey.kid, provider.key.kid]) {
+      withIdToken((claims) => claims, { ...strangersKey, kid })
+      expect((await failedLogin()).error).toBe('server_error')
+    }
+  })
+
+  test('that is missing is refused', async () => {
+    provider.tamper.token = ({ id_token: _, ...body }) => body
+    expect((await failedLogin()).error).toBe('server_error')
+  })
+})
+
+describe('userinfo', () => {
+  test('of another subject is refused', async () => {
+    provider.tamper.userinfo = (body) => ({ ...body, sub: 'somebody else' })
+    expect((await failedLogin()).error).toBe('server_error')
+  })
+
+  test('is not asked for what the ID token says: an e-mail there is verified only if it says so there', async () => {
+    withIdToken((claims) => ({ ...claims, email: `user-${randomUUID()}@example.com` }))
+    const asked = provider.asked.userinfo
+    const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
+    expect((await exchange(service, arrived)).body.user.email_verified).toBe(false)
+    expect(provider.asked.userinfo).toBe(asked)
+  })
+
+  test('longer than any should be is not read to its end', async () => {
+    provider.tamper.userinfo = (body) => ({ ...body, more: 'x'.repeat(600_000) })
+    expect((await failedLogin()).error).toBe('server_error')
+  })
+
+  test('with a name that cannot be stored loses the name alone', async () => {
+    provider.tamper.userinfo = (body) => ({ ...body, given_name: 'x'.repeat(201), family_name: 'a\u0000b' })
+    const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
+    expect((await exchange(service, arrived)).body.user).toMatchObject({ first_name: null, last_name: null })
+  })
+})
+
+describe('a description', () => {
+  test('of another issuer is not taken: the start is 503', async () => {
+    provider.tamper.discovery = (body) => ({ ...body, issuer: other.issuer })
+    const { reply } = await beginSso(service, 'acme', app)
+    expectError(reply, 'unavailable')
+    expect(reply.headers.get('location')).toBeNull()
+  })
+
+  test('is read once for many, again after ten minutes, and serves on while there is no newer one', async () => {
+    const asked = provider.asked.discovery
+    const many = await Promise.all(Array.from({ length: 20 }, () => beginSso(service, 'acme', app)))
+    for (const { reply } of many) expect(reply.status).toBe(302)
+    expect(provider.asked.discovery).toBe(asked + 1)
+    service.advance(601)
+    await beginSso(service, 'acme', app)
+    expect(provider.asked.discovery).toBe(asked + 2)
+    service.advance(601)
+    provider.broken.discovery = 500
+    expect((await beginSso(service, 'acme', app)).reply.status).toBe(302)
+    service.advance(24 * 3_600)
+    expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
+  })
+})
+
+test('where http is not allowed, as in production, a provider is not asked over it', async () => {
+  const asked = provider.asked.discovery
+  service.deps.openIdClients = new OpenIdClients({ allowHttp: false, clock: service.deps.clock })
+  expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
+  expect(provider.asked.discovery).toBe(asked)
+})
+
+describe('keys', () => {
+  test('that change are noticed by the next login', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
+      expect((await exchange(service, arrived)).status).toBe(200)
+      provider.rotateKeys()
+    }
+  })
+
+  test('that stay are read once', async () => {
+    const asked = provider.asked.jwks
+    for (let round = 0; round < 3; round += 1) await arrive(service, { provider, code: 'acme', app, subject: someone() })
+    expect(provider.asked.jwks).toBe(asked + 1)
+  })
+})
+
+describe('a provider that', () => {
+  const unreachable = { error: 'temporarily_unavailable', error_description: 'The provider cannot be reached' }
+
+  test('is down makes the start 503, other doors and providers go on, and it is found again', async () => {
+    await provider.close()
+    expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
+    const arrived = await arrive(service, { provider: other, code: 'other', app, subject: someone(other) })
+    expect((await exchange(service, arrived)).status).toBe(200)
+    await provider.open()
+    expect((await beginSso(service, 'acme', app)).reply.status).toBe(302)
+  })
+
+  test('goes down while the user is there: the client is told', async () => {
+    const returning = await goThere()
+    await provider.close()
+    expect(await failedLogin(returning)).toEqual(unreachable)
+    await provider.open()
+  })
+
+  test.each(['token', 'jwks', 'userinfo'] as const)(
+    'hangs at %s, or fails there, holds up its own login alone',
+    async (endpoint) => {
+      const returning = await goThere()
+      provider.hanging.add(endpoint)
+      expect(await failedLogin(returning)).toEqual(unreachable)
+      provider.hanging.clear()
+      provider.broken[endpoint] = 503
+      forget()
+      expect(await failedLogin()).toEqual(unreachable)
+    },
+  )
+
+  test('hangs at its description makes the start 503', async () => {
+    forget(300)
+    provider.hanging.add('discovery')
+    const replies = await Promise.all(Array.from({ length: 5 }, () => beginSso(service, 'acme', app)))
+    for (const { reply } of replies) expectError(reply, 'unavailable')
+  })
+
+  test('does not know us any more brings nobody', async () => {
+    await service.admin('PATCH', '/admin/sso-providers/acme', { body: { client_secret: 'no longer right' } })
+    expect((await failedLogin()).error).toBe('server_error')
+    await service.admin('PATCH', '/admin/sso-providers/acme', { body: { client_secret: CLIENT_SECRET } })
+  })
+
+  test('does not log the user in says so in its own words, and the client is told in ours', async () => {
+    const { back } = await goThere('acme', provider, 'nobody there')
+    back.searchParams.set('error_description', '<a href="https://evil.example.com">your account was closed</a>')
+    expect(back.searchParams.get('error')).toBe('access_denied')
+    const answer = answerOf(await comeBack(service, back))
+    expect(answer).toMatchObject({ error: 'access_denied', error_description: 'The provider did not log the user in' })
+  })
+
+  test.each([
+    ['temporarily_unavailable', 'temporarily_unavailable'],
+    ['server_error', 'server_error'],
+    ['consent_required', 'access_denied'],
+    ['"><script>', 'access_denied'],
+  ])('answers %s: the client is told %s', async (theirs, ours) => {
+    const { back, state } = await goThere()
+    back.searchParams.delete('code')
+    back.searchParams.set('error', theirs)
+    expect(answerOf(await comeBack(service, back))).toMatchObject({ error: ours, state })
+  })
+})
+
+describe('a browser that comes back', () => {
+  test('twenty times at once with one answer is taken once', async () => {
+    const { back } = await goThere()
+    const replies = await Promise.all(Array.from({ length: 20 }, () => comeBack(service, back)))
+    expect(replies.filter(({ status }) => status === 302)).toHaveLength(1)
+    for (const reply of replies) if (reply.status !== 302) expectError(reply, 'invalid_sso_state')
+  })
+
+  test('with the code of another login gets nowhere: the verifier is not its own', async () => {
+    const [own, stolen] = [await goThere(), await goThere()]
+    own.back.searchParams.set('code', stolen.back.searchParams.get('code')!)
+    expect((await failedLogin(own)).error).toBe('server_error')
+  })
+
+  test('with a code that was redeemed gets nowhere', async () => {
+    const first = await goThere()
+    expect(answerOf(await comeBack(service, first.back)).code).toBeDefined()
+    const second = await goThere()
+    second.back.searchParams.set('code', first.back.searchParams.get('code')!)
+    expect((await failedLogin(second)).error).toBe('server_error')
+  })
+
+  test('from one provider to the callback of another is refused, and its login is not spent', async () => {
+    const { back } = await goThere('other', other)
+    expectError(await get(service, `/auth/sso/acme/callback${back.search}`), 'invalid_sso_state')
+    expect(answerOf(await comeBack(service, back)).code).toBeDefined()
+  })
+
+  test('with the issuer of another provider is refused (RFC 9207), and so is one that leaves it out where it is promised', async () => {
+    const mixed = await goThere()
+    mixed.back.searchParams.set('iss', other.issuer)
+    expect((await failedLogin(mixed)).error).toBe('server_error')
+    const bare = await goThere()
+    expect(bare.back.searchParams.get('iss')).toBe(provider.issuer)
+    bare.back.searchParams.delete('iss')
+    expect((await failedLogin(bare)).error).toBe('server_error')
+  })
+
+  test('with no state, an unknown one, or two is answered here', async () => {
+    const { back, state } = await goThere()
+    expectError(await get(service, '/auth/sso/acme/callback?code=x&state=unknown'), 'invalid_sso_state')
+    expectError(await get(service, `/auth/sso/acme/callback?code=x&state=${state}`), 'invalid_sso_state')
+    const none = await get(service, '/auth/sso/acme/callback?code=x')
+    expect(faultsOf(none)).toEqual(['state: required'])
+    expect(faultsOf(await get(service, `/auth/sso/acme/callback${back.search}&state=x`))).toEqual(['state: invalid_type'])
+    expectError(await get(service, `/auth/sso/nobody/callback${back.search}`), 'not_found')
+  })
+
+  test('is not sent to a redirect URL that the app has stopped allowing', async () => {
+    const moved = await buildApp(service, { allowed_redirect_urls: [REDIRECT_URL] })
+    const begun = await beginSso(service, 'acme', moved)
+    const back = await provider.logIn(begun.reply.headers.get('location')!, someone())
+    const body = { allowed_redirect_urls: ['https://app.example.com/new'] }
+    await service.admin('PATCH', `/admin/apps/${moved.id}`, { body })
+    const reply = await comeBack(service, back)
+    expectError(reply, 'validation_failed')
+    expect(reply.headers.get('location')).toBeNull()
+  })
+
+  test('to a provider that has another issuer by now finds nothing, with answer or code', async () => {
+    const code = 'moving'
+    const [before, after] = [await startProvider([callbackOf(code)]), await startProvider([callbackOf(code)])]
+    await buildSsoProvider(service, code, { issuer: before.issuer })
+    const { back } = await goThere(code, before)
+    const arrived = await arrive(service, { provider: before, code, app, subject: someone(before) })
+    await service.admin('PATCH', `/admin/sso-providers/${code}`, { body: { issuer: after.issuer } })
+    expectError(await comeBack(service, back), 'invalid_sso_state')
+    expectError(await exchange(service, arrived), 'invalid_sso_code')
+  })
+})

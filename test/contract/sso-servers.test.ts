@@ -1,0 +1,138 @@
+// Third-party login over two servers, each a process of its own, on one Postgres: begun on one, answered on the other.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
+import { createDatabase } from '../support/database.ts'
+import { CLIENT_ID, CLIENT_SECRET, type TestProvider } from '../support/oidc-server.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import {
+  type Arrived,
+  answerOf,
+  beginSso,
+  callbackOf,
+  comeBack,
+  exchange,
+  REDIRECT_URL,
+  startProvider,
+} from '../support/provider.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  let servers: [ServerProcess, ServerProcess]
+  let provider: TestProvider
+  let admin: string
+  let app: Json
+  /** Registers in a pool of its own, and reads the one of the other app. */
+  let wiki: Json
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    onFileEnd(() => database.drop())
+    const settings = {
+      DATABASE_URL: database.url,
+      DB_POOL_MAX: '5',
+      PUBLIC_URL: 'http://127.0.0.1:4000',
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    }
+    const [first, second, started] = await Promise.all([
+      startServer(settings, onFileEnd),
+      startServer(settings, onFileEnd),
+      startProvider([callbackOf('acme'), callbackOf('twin')], onFileEnd),
+    ])
+    servers = [first, second]
+    provider = started
+    const token = (await first.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    admin = token
+    const client = { issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+    for (const code of ['acme', 'twin']) await first.call('POST', '/admin/sso-providers', { token, body: { code, ...client } })
+    const create = async (settings: Json) => {
+      const body = { name: 'App', auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL], ...settings }
+      return (await first.call('POST', '/admin/apps', { token, body })).body
+    }
+    app = await create({ code: 'shop' })
+    wiki = await create({ code: 'wiki', registration_namespace: 'wiki', read_namespaces: ['default'] })
+  })
+
+  const someone = () => provider.addAccount({ email: `user-${randomUUID()}@example.com`, email_verified: true })
+
+  /** Begun on the first server, answered on the second. */
+  async function arriveAcross(subject: string, { code = 'acme', through = app } = {}): Promise<Arrived> {
+    const begun = await beginSso(servers[0], code, through)
+    const back = await provider.logIn(begun.reply.headers.get('location')!, subject)
+    return { code: answerOf(await comeBack(servers[1], back)).code!, verifier: begun.verifier }
+  }
+
+  test('a login goes over both', async () => {
+    const subject = someone()
+    const reply = await exchange(servers[0], await arriveAcross(subject))
+    expect(reply.status).toBe(200)
+    expect((await exchange(servers[1], await arriveAcross(subject))).body.user).toEqual(reply.body.user)
+  })
+
+  test('an answer brought to both at once is taken by one', async () => {
+    const begun = await beginSso(servers[0], 'acme', app)
+    const back = await provider.logIn(begun.reply.headers.get('location')!, someone())
+    const replies = await atOnce(20, (index) => comeBack(servers[index % 2]!, back))
+    expect(replies.filter(({ status }) => status === 302)).toHaveLength(1)
+    for (const { status, body } of replies) if (status !== 302) expect(body.code).toBe('invalid_sso_state')
+  })
+
+  test('one code, exchanged twenty times at once on both, is one session', async () => {
+    const arrived = await arriveAcross(someone())
+    const replies = await atOnce(20, (index) => exchange(servers[index % 2]!, arrived))
+    const bought = replies.filter(({ status }) => status === 200)
+    expect(bought).toHaveLength(1)
+    const token = bought[0]!.body.access_token
+    expect((await servers[1].call('GET', '/auth/sessions', { token })).body.items).toHaveLength(1)
+  })
+
+  test('twenty first logins of one subject at once on both are one user', async () => {
+    const subject = someone()
+    const arrived: Arrived[] = await atOnce(20, () => arriveAcross(subject))
+    const replies = await atOnce(20, (index) => exchange(servers[index % 2]!, arrived[index]!))
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect(new Set(replies.map(({ body }) => body.user.id)).size).toBe(1)
+    const token = replies[0]!.body.access_token
+    expect((await servers[0].call('GET', '/auth/identities', { token })).body.items).toHaveLength(1)
+  })
+
+  test('a subject whose e-mail changes while it comes in for the first time is one user', async () => {
+    const subject = someone()
+    const arrived: Arrived[] = []
+    for (let index = 0; index < 6; index += 1) {
+      provider.accounts.set(subject, { email: `user-${randomUUID()}@example.com`, email_verified: true })
+      arrived.push(await arriveAcross(subject))
+    }
+    const replies = await atOnce(6, (index) => exchange(servers[index % 2]!, arrived[index]!))
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect(new Set(replies.map(({ body }) => body.user.id)).size).toBe(1)
+  })
+
+  test('a first login and a registration of one e-mail at once, over pools that overlap, are one user', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const email = `user-${randomUUID()}@example.com`
+      const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }), { through: wiki })
+      const body = { email, password: PASSWORD, app_code: app.code }
+      const [sso, registration] = await Promise.all([
+        exchange(servers[0], arrived),
+        servers[1].call('POST', '/auth/register', { body }),
+      ])
+      expect(sso.status).toBe(200)
+      expect([201, 409]).toContain(registration.status)
+      const { items } = (await servers[0].call('GET', `/admin/users?email=${email}`, { token: admin })).body
+      expect(items.map(({ id }: Json) => id)).toEqual([sso.body.user.id])
+    }
+  })
+
+  test('of the last two ways in, removed at once on both, one stays', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const subject = someone()
+      await exchange(servers[0], await arriveAcross(subject))
+      const token = (await exchange(servers[0], await arriveAcross(subject, { code: 'twin' }))).body.access_token
+      const { items } = (await servers[0].call('GET', '/auth/identities', { token })).body
+      const replies = await atOnce(2, (index) => servers[index]!.call('DELETE', `/auth/identities/${items[index].id}`, { token }))
+      expect(replies.map(({ status }) => status).sort()).toEqual([204, 409])
+    }
+  })
+})

@@ -1,0 +1,93 @@
+// Third-party login from outside: providers that end with their test, and what a browser and its client do.
+import { createHash, randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { CLIENT_ID, CLIENT_SECRET, openProvider, type TestProvider } from './oidc-server.ts'
+import type { Json, Reply, TestService } from './service.ts'
+
+type OnEnd = (fn: () => Promise<void>) => void
+
+/** Starts a provider; it ends with the test. */
+export async function startProvider(redirectUris: readonly string[], onEnd: OnEnd = onTestFinished): Promise<TestProvider> {
+  const provider = await openProvider(redirectUris)
+  onEnd(provider.close)
+  return provider
+}
+
+/** A provider of the service; its record. */
+export async function buildSsoProvider(service: TestService, code: string, settings: Json): Promise<Json> {
+  const body = { code, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...settings }
+  const reply = await service.admin('POST', '/admin/sso-providers', { body })
+  if (reply.status !== 201) throw new Error(`no provider: ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+export const REDIRECT_URL = 'https://app.example.com/signed-in'
+/** What the services of the tests call themselves; the redirect URIs are built from it. */
+export const callbackOf = (code: string) => `http://127.0.0.1:4000/api/v1/auth/sso/${code}/callback`
+
+/** A client that begins logins: what it keeps for itself, and the answer to the start. */
+export interface Begun {
+  state: string
+  verifier: string
+  reply: Reply
+}
+
+export async function beginSso(
+  service: Pick<TestService, 'url'>,
+  code: string,
+  app: { code: string },
+  query: Record<string, string> = {},
+): Promise<Begun> {
+  const state = randomBytes(16).toString('hex')
+  const verifier = randomBytes(32).toString('base64url')
+  const search = new URLSearchParams({
+    app_code: app.code,
+    redirect_url: REDIRECT_URL,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    state,
+    ...query,
+  })
+  return { state, verifier, reply: await get(service, `/auth/sso/${code}/start?${search}`) }
+}
+
+/** A GET that follows no redirect. */
+export async function get({ url }: Pick<TestService, 'url'>, path: string): Promise<Reply> {
+  const response = await fetch(`${url}/api/v1${path}`, { redirect: 'manual' })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? text : JSON.parse(text) }
+}
+
+/** Brings the browser back to the service, as the provider told it to. */
+export function comeBack(service: Pick<TestService, 'url'>, { pathname, search }: URL): Promise<Reply> {
+  return get(service, `${pathname.replace('/api/v1', '')}${search}`)
+}
+
+/** The members that an answer added to the redirect URL. */
+export function answerOf({ headers, status, body }: Reply): Record<string, string> {
+  const location = headers.get('location')
+  if (status !== 302 || location === null) throw new Error(`no redirect: ${status} ${JSON.stringify(body)}`)
+  return Object.fromEntries(new URL(location).searchParams)
+}
+
+export interface Arrived {
+  code: string
+  verifier: string
+}
+
+/** The whole way of a browser: to the provider, in as `subject`, and back with a code. */
+export async function arrive(
+  service: Pick<TestService, 'url'>,
+  { provider, code, app, subject }: { provider: TestProvider; code: string; app: { code: string }; subject: string },
+): Promise<Arrived> {
+  const begun = await beginSso(service, code, app)
+  const location = begun.reply.headers.get('location')
+  if (location === null) throw new Error(`no start: ${JSON.stringify(begun.reply.body)}`)
+  const answer = answerOf(await comeBack(service, await provider.logIn(location, subject)))
+  if (answer.code === undefined || answer.state !== begun.state) throw new Error(`no code: ${JSON.stringify(answer)}`)
+  return { code: answer.code, verifier: begun.verifier }
+}
+
+/** Exchanges a code for tokens. */
+export function exchange(service: Pick<TestService, 'call'>, { code, verifier }: Arrived, extra: Json = {}): Promise<Reply> {
+  return service.call('POST', '/auth/sso/token', { body: { code, code_verifier: verifier, ...extra } })
+}
