@@ -1,7 +1,14 @@
 import { createHash, createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
+import {
+  assignRole,
+  changeCatalog,
+  insertMembership,
+  insertOrganization,
+  insertPermissions,
+  insertRole,
+} from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -113,7 +120,7 @@ describe('permissions', () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['pruning'] })
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, await insertRole(service, 'global', ['gone:a']))
-    await service.deps.db('permissions').where({ code: 'gone:a' }).update({ pruned_at: service.deps.clock() })
+    await changeCatalog(service, (db) => db('permissions').where({ code: 'gone:a' }).update({ pruned_at: service.deps.clock() }))
     expect((await loginClaims(user, app)).permissions).toEqual(['kept:b', ...core])
     await assignRole(service, user.id, 'super_admin')
     expect((await loginClaims(user, app)).permissions).not.toContain('gone:a')

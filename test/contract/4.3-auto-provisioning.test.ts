@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { assignRole, auditEvents, countWrites, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
+import {
+  assignRole,
+  auditEvents,
+  changeCatalog,
+  countWrites,
+  insertMembership,
+  insertOrganization,
+  insertRole,
+} from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -66,7 +74,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     const organization = await insertOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     expect((await holdings(service, await touch(service, app))).organizations).toEqual({ [organization.slug]: ['org_member'] })
-    await service.deps.db('apps').where({ id: app.id }).update({ default_role_code: 'system_admin' })
+    await changeCatalog(service, (db) => db('apps').where({ id: app.id }).update({ default_role_code: 'system_admin' }))
     const userId = await touch(service, app)
     expect((await holdings(service, userId)).organizations).toEqual({ [organization.slug]: ['org_member'] })
     expect((await service.admin('GET', `/admin/users/${userId}`)).body.roles).toEqual(['base_user'])

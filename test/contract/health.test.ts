@@ -41,7 +41,8 @@ test('/ready is 503 on a database that a newer server migrated', async () => {
   await deps.db('schema_migrations').insert({ name: '9999-from-the-future', applied_at: 0 })
   const reply = await call('GET', '/ready')
   expect(reply.status).toBe(503)
-  expect(reply.body.status).toBe('not_ready')
+  const migrations = { ok: false, detail: 'migrated by a newer server' }
+  expect(reply.body).toMatchObject({ status: 'not_ready', checks: { database: { ok: true }, migrations } })
 })
 
 test('without its database the service is healthy and not ready', async () => {
@@ -57,4 +58,16 @@ test('without its database the service is healthy and not ready', async () => {
 
 test('neither takes anything but GET', async () => {
   for (const path of ['/health', '/ready']) expectError(await service.call('POST', path, { body: {} }), 'method_not_allowed')
+})
+
+test('/admin/settings tells a system_admin what others may do, and nothing else', async () => {
+  expectError(await service.call('GET', '/admin/settings'), 'token_missing')
+  const reply = await service.admin('GET', '/admin/settings')
+  expect(reply.status).toBe(200)
+  expect(reply.body).toEqual({ production: false, client_overrides: 'open', admin_app_codes: ['*'] })
+  const strict = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared', AUTH_ADMIN_APP_CODES: 'console,authctl' })
+  expect((await strict.admin('GET', '/admin/settings')).body).toMatchObject({
+    client_overrides: 'declared',
+    admin_app_codes: ['console', 'authctl'],
+  })
 })

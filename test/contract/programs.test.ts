@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { createDatabase } from '../support/database.ts'
 import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
 import { callHttp, PASSWORD, testDatabase } from '../support/service.ts'
@@ -202,6 +203,27 @@ describe('migrate and check', () => {
     expect(faulty.stderr).toMatch(/^gatehouse: PORT [^\n]+\n$/)
   })
 
+  test('check is 1 when second factors, webhook or provider secrets are sealed under a key that is no longer configured', async () => {
+    const settings = await someDatabase()
+    const lostBox = new SecretBox([Buffer.alloc(32, 1)]).seal('a secret', 'anywhere')
+    await withDatabase(settings, async (db) => {
+      const id = '0190a0a0-0000-7000-8000-000000000000'
+      const made = { created_at: 1, updated_at: 1 }
+      const names = { code: 'acme', issuer: 'https://id.example.com', client_id: 'x', scopes: '[]', enabled: 1 }
+      await db('sso_providers').insert({ id, ...names, client_secret_box: lostBox, ...made })
+      const webhook = { name: 'crm', url: 'https://a.b', events: [], enabled: true, secret_box: lostBox }
+      await db('apps')
+        .where({ code: 'authctl' })
+        .update({ webhooks: JSON.stringify([webhook]) })
+    })
+    const { code, stderr } = await runGatehouse(['check'], settings)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^gatehouse: 1 webhook secrets, 1 provider secrets [^\n]*AUTH_ENCRYPTION_KEY_PREVIOUS\n$/)
+    const keys = { AUTH_ENCRYPTION_KEY_PREVIOUS: Buffer.alloc(32, 1).toString('base64') }
+    const mended = await runGatehouse(['check'], { ...settings, ...keys })
+    expect([mended.code, mended.stdout]).toEqual([0, 'settings: ok\ndatabase: ok\nencryption key: ok\n'])
+  })
+
   test.runIf(onPostgres)('a database that cannot be reached ends every command with 1, in a line and in seconds', async () => {
     const started = Date.now()
     await Promise.all(
@@ -234,6 +256,7 @@ describe('migrate and check', () => {
       const { code, stderr } = await serveToItsEnd(settings)
       expect(code).toBe(1)
       expect(stderr).toMatch(/^gatehouse: [^\n]*gatehouse migrate\n$/)
+      expect(await runGatehouse(['check'], settings)).toMatchObject({ code: 1, stderr })
       expect((await runGatehouse(['migrate'], settings)).code).toBe(0)
       const server = await startServer(settings)
       expect((await server.stop()).code).toBe(0)

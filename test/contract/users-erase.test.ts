@@ -50,6 +50,7 @@ async function insertOutbox(row: Json): Promise<string> {
 
 const webhookOf = (user: Json) => ({
   kind: 'webhook',
+  user_id: user.id,
   destination: 'https://crm.example.com/hook',
   payload: JSON.stringify({
     id: 'evt',
@@ -79,7 +80,14 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
   const outbox = {
     waiting: await insertOutbox(webhookOf({ ...user, ...first })),
     sent: await insertOutbox({ ...webhookOf({ ...user, ...first }), status: 'delivered' }),
-    mail: await insertOutbox({ kind: 'mail', destination: newEmail, payload: JSON.stringify({ text: `Dear ${renamed}` }) }),
+    asked: await insertOutbox({ kind: 'mail', destination: newEmail, payload: '{"redirect_url":null}' }),
+    mailed: await insertOutbox({ kind: 'mail', destination: user.email, status: 'delivered', payload: '{}' }),
+    told: await insertOutbox({
+      kind: 'mail',
+      user_id: user.id,
+      destination: `older-${user.email}`,
+      payload: '{"ip":"127.0.0.1"}',
+    }),
   }
   const events = await countRows(service, 'audit_events')
   expect((await whereStored(user.email, newEmail)).length).toBeGreaterThan(8)
@@ -113,7 +121,10 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
     'failed',
     'delivered',
     'failed',
+    'delivered',
+    'failed',
   ])
+  expect(await countRows(service, 'outbox', { user_id: user.id, status: 'pending' })).toBe(0)
   const { payload } = await service.deps.db('outbox').where({ id: outbox.sent }).first('payload')
   expect(JSON.parse(payload)).toMatchObject({ id: 'evt', user: { id: user.id, email: '', first_name: null }, registration: {} })
   // An invitation that nobody accepted has not become one that anybody can.
@@ -141,7 +152,14 @@ test('whoever has the address now keeps all that is theirs', async () => {
   await service.login(user.email, app.code, { password: 'wrong password' })
   const organization = await insertOrganization(service)
   const invitation = await invite(organization, user.email)
-  const mail = await insertOutbox({ kind: 'mail', destination: user.email, payload: '{"text":"hello"}' })
+  const mail = await insertOutbox({ kind: 'mail', destination: user.email, payload: '{"redirect_url":null}' })
+  const sent = await insertOutbox({
+    kind: 'mail',
+    user_id: again.body.user.id,
+    destination: user.email,
+    status: 'delivered',
+    payload: '{}',
+  })
   const hook = await insertOutbox(webhookOf(again.body.user))
 
   expect((await erase(user.id)).status).toBe(204)
@@ -153,6 +171,12 @@ test('whoever has the address now keeps all that is theirs', async () => {
   const failed = await auditEvents(service, { user_id: again.body.user.id, event: 'login.failed' })
   expect(failed).toMatchObject([{ details: { email: user.email } }])
   expect(await countRows(service, 'outbox', { id: mail, status: 'pending', destination: user.email })).toBe(1)
+  // The new user's own: the mail of the registration, and what was sent.
+  for (const own of [
+    { name: 'verify_email', status: 'pending' },
+    { id: sent, status: 'delivered' },
+  ])
+    expect(await countRows(service, 'outbox', { ...own, user_id: again.body.user.id, destination: user.email })).toBe(1)
   expect((await service.deps.db('outbox').where({ id: hook }).first()).payload).toContain(user.email)
   const token = (await service.login(user.email, app.code)).body.access_token
   const joined = await service.call('POST', '/auth/invitations/accept', { token, body: { token: invitation.token } })

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { listRoutes } from '../../packages/server/src/app.ts'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 
 declare module 'vitest' {
@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 function declaredReplies(): string[] {
-  return listRoutes().flatMap((route) => {
+  return [...listRoutes(), ...listRootRoutes()].flatMap((route) => {
     const name = `${route.method} ${route.path}`
     const successes = Object.keys(route.responses).map((status) => `${name} ${status}`)
     const errors = [...errorsOf(route)].flatMap(([status, codes]) => codes.map((code) => `${name} ${status} ${code}`))

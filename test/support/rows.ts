@@ -1,11 +1,22 @@
 // State that no route can make yet, written as rows; and questions to the tables that no route answers.
 import { randomBytes } from 'node:crypto'
+
+import { type Deps, transaction } from '../../packages/server/src/deps.ts'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { renewCatalog } from '../../packages/server/src/resources/catalog/renew-catalog.ts'
 import type { Json, TestService } from './service.ts'
 
 function unique(prefix: string): string {
   return `${prefix}-${randomBytes(4).toString('hex')}`
+}
+
+/** Writes to apps, permissions or what roles hold, so that the service does not go on with what it remembers. */
+export async function changeCatalog(service: TestService, write: (db: Deps['db']) => PromiseLike<unknown>): Promise<void> {
+  await transaction(service.deps, async (deps) => {
+    await renewCatalog(deps)
+    await write(deps.db)
+  })
 }
 
 /** An organization, and when a user is given, that user's membership with these roles. */
@@ -46,7 +57,8 @@ export async function insertRole(
   await db('roles').insert({ code, name: code, scope, built_in: 0, created_at: now, updated_at: now })
   if (permissions.length === 0) return code
   const ids: string[] = await db('permissions').whereIn('code', permissions).whereNull('pruned_at').pluck('id')
-  await db('role_permissions').insert(ids.map((permission_id) => ({ role_code: code, permission_id, created_at: now })))
+  const held = ids.map((permission_id) => ({ role_code: code, permission_id, created_at: now }))
+  await changeCatalog(service, (db) => db('role_permissions').insert(held))
   return code
 }
 
@@ -63,7 +75,7 @@ export async function insertPermissions(service: TestService, name: string, code
     const [resource, action] = code.split(':')
     return { id: newId(now), service: name, code, name: code, resource, action, created_at: now, updated_at: now }
   })
-  await db('permissions').insert(rows)
+  await changeCatalog(service, (db) => db('permissions').insert(rows))
 }
 
 export interface InvitationRow {

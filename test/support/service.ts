@@ -1,9 +1,11 @@
 // The service on a database of its own, over HTTP: what the black-box tests talk to. In this process, so that its clock can be moved
 // and every reply compared with its declaration; `server-process.ts` starts it as a program.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
@@ -68,8 +70,15 @@ export async function buildService(
   onEnd: (fn: () => Promise<void>) => void = onTestFinished,
 ): Promise<TestService> {
   const database = await createDatabase(testDatabase())
+  const mailDir = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'))
   const config = loadConfig(
-    { ...testEnvironment, DATABASE_URL: database.url, DB_POOL_MAX: process.env.TEST_POOL_MAX ?? '10', ...settings },
+    {
+      ...testEnvironment,
+      DATABASE_URL: database.url,
+      DB_POOL_MAX: process.env.TEST_POOL_MAX ?? '10',
+      AUTH_MAIL_DIR: mailDir,
+      ...settings,
+    },
     () => {
       throw new Error('tests bring their own secrets')
     },
@@ -88,6 +97,7 @@ export async function buildService(
     await new Promise((resolve) => server.close(resolve))
     await closeDeps(deps).catch(() => {})
     await database.drop()
+    rmSync(mailDir, { recursive: true, force: true })
   })
 
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Reply> => {

@@ -1,16 +1,23 @@
 import Koa from 'koa'
 import type { Deps } from './deps.ts'
+import { accountPages } from './flows/account-pages/routes.ts'
+import { emailRoutes } from './flows/email/routes.ts'
 import { explainRoutes } from './flows/explain/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
+import { magicLinkRoutes } from './flows/magic-link/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
 import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
+import { ssoRoutes } from './flows/sso/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
+import { apiReferenceRoute } from './http/api-reference.ts'
 import { cors } from './http/cors.ts'
+import { countReplies } from './http/count-replies.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { buildOpenApi, openApiRoute } from './http/openapi.ts'
+import { servePages } from './http/pages.ts'
 import { requestLog } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { createRouting, type ReplyObserver } from './http/router.ts'
@@ -19,7 +26,9 @@ import { appRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
 import { consumerRoutes } from './resources/consumers/routes.ts'
+import { identityRoutes } from './resources/identities/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
+import { mailRoutes } from './resources/mail/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
 import { permissionRoutes } from './resources/permissions/routes.ts'
 import { poolRoutes } from './resources/pools/routes.ts'
@@ -30,8 +39,10 @@ import { secondFactorRoutes } from './resources/second-factors/routes.ts'
 import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { sessionRoutes } from './resources/sessions/routes.ts'
-import { systemRoutes } from './resources/system/routes.ts'
+import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
+import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
+import { webhookRoutes } from './resources/webhooks/routes.ts'
 
 export const BASE_PATH = '/api/v1'
 
@@ -39,7 +50,7 @@ export interface AppOptions {
   onReply?: ReplyObserver
 }
 
-/** Every route of the service. */
+/** Every route of the API. */
 export function listRoutes(): Route[] {
   return [
     ...systemRoutes,
@@ -48,10 +59,16 @@ export function listRoutes(): Route[] {
     ...refreshRoutes,
     ...profileRoutes,
     ...passwordRoutes,
+    ...mailRoutes,
+    ...emailRoutes,
+    ...magicLinkRoutes,
+    ...ssoRoutes,
     ...twoFactorRoutes,
     ...sessionRoutes,
+    ...identityRoutes,
     ...appRoutes,
     ...appAccessRoutes,
+    ...webhookRoutes,
     ...userRoutes,
     ...poolRoutes,
     ...secondFactorRoutes,
@@ -60,6 +77,7 @@ export function listRoutes(): Route[] {
     ...roleRoutes,
     ...permissionRoutes,
     ...serviceAccountRoutes,
+    ...ssoProviderRoutes,
     ...auditRoutes,
     ...revocationRoutes,
     ...introspectionRoutes,
@@ -69,6 +87,11 @@ export function listRoutes(): Route[] {
   ]
 }
 
+/** The routes at the root of the service, which are no part of the API. */
+export function listRootRoutes(): Route[] {
+  return [metricsRoute, apiReferenceRoute(openApiDocument)]
+}
+
 /** The OpenAPI document of the service; docs/openapi.json is this. */
 export function openApiDocument() {
   return buildOpenApi(listRoutes(), BASE_PATH)
@@ -76,16 +99,18 @@ export function openApiDocument() {
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
 export function createApp(deps: Deps, options: AppOptions = {}): Koa {
-  const routing = createRouting(deps, BASE_PATH, listRoutes(), {
-    authenticate: authenticateCaller,
-    authenticateConsumer,
-    takeAttempt,
-    onReply: options.onReply,
-  })
+  const mounts = [
+    { prefix: BASE_PATH, routes: listRoutes() },
+    { prefix: '', routes: listRootRoutes() },
+  ]
+  const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt }
+  const routing = createRouting(deps, mounts, { ...callers, onReply: options.onReply })
   const app = new Koa()
   app.use(requestLog(deps))
+  app.use(countReplies(deps))
   app.use(cors(deps, routing.methodsOf))
   app.use(errorHandler(deps))
+  app.use(servePages(deps, accountPages, callers))
   app.use(routing.middleware)
   // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
   app.on('error', (error: unknown) => deps.logger.warn({ err: error }, 'response failed'))

@@ -191,6 +191,7 @@ describe('faults', () => {
     ['AUTH_TRUST_PROXY', ['true', '-1', '21']],
     ['PUBLIC_URL', ['login.example.com', 'ftp://x', 'javascript:x']],
     ['SMTP_URL', ['mail.example.com', 'http://mail.example.com']],
+    ['MAIL_FROM', ['nobody', 'Acme', 'a@b, c@d <e@f', 'Acme <a@b> x', 'a@b\r\nBcc: c@d', 'Acme\n <a@b>']],
     ['DATABASE_URL', ['mysql://x', 'sqlite:', './file.db']],
     ['LOG_LEVEL', ['verbose', 'INFO']],
   ])('%s takes no nonsense', (name, values) => {

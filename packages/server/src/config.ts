@@ -33,6 +33,11 @@ const encryptionKey = z
   .transform((text) => Buffer.from(text, 'base64'))
   .refine((key) => key.length === 32, 'must be 32 bytes in base64 (openssl rand -base64 32)')
 
+const sender = z
+  .string()
+  .max(320)
+  .regex(/^(?:[^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u, 'must be an address, with or without a name before <it>')
+
 const databaseUrl = z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:PATH or postgres://…')
 
 function list(separator = ','): z.ZodType<string[], string> {
@@ -122,7 +127,7 @@ export const settings = z.object({
   AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
   AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
   AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
-  AUTH_RATE_LIMIT_IP: setting(limit, 'POSTs under `/auth/` per address without a bearer, COUNT/SECONDS or `off`', {
+  AUTH_RATE_LIMIT_IP: setting(limit, 'Per address: POSTs to pages, and under `/auth/` without a bearer; COUNT/SECONDS or `off`', {
     default: '1000/60',
     inProduction: '100/60',
   }),
@@ -134,7 +139,9 @@ export const settings = z.object({
     'Mail server; without one, mails become `.eml` files',
     { inProduction: 'required' },
   ),
-  MAIL_FROM: setting(z.string().max(320), 'Sender of mails', { default: 'no-reply@localhost' }),
+  MAIL_FROM: setting(sender, 'Sender of mails: `no-reply@acme.com`, `Acme <no-reply@acme.com>`', {
+    default: 'no-reply@localhost',
+  }),
   AUTH_MAIL_DIR: setting(z.string(), 'Where mails go without SMTP', { default: '.gatehouse/mail' }),
   AUTH_DEFAULT_FRONTEND_URL: setting(originUrl, 'Link origin of apps without `frontend_url`', { default: '`PUBLIC_URL`' }),
   AUTH_WEBHOOK_ALLOW_PRIVATE: setting(flag, 'Whether webhooks may reach loopback, private and link-local addresses', {

@@ -4,14 +4,21 @@ import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
 import { createKnex, isPostgres } from './db/knex.ts'
 import { type Ears, type Listener, listen } from './db/listen.ts'
-import { migrate, pendingMigrations } from './db/migrate.ts'
+import { migrate, pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
 import { Bell } from './lib/bell.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
+import { GenerationCache } from './lib/generation-cache.ts'
+import { inFlight } from './lib/in-flight.ts'
+import { createMailer, type Mailer } from './lib/mailer.ts'
+import { Metrics } from './lib/metrics.ts'
+import { OpenIdClients } from './lib/open-id-clients.ts'
 import { commonPasswords } from './lib/password-blocklist.ts'
 import { PasswordHasher } from './lib/password-hasher.ts'
 import { RevocationHub } from './lib/revocation-hub.ts'
 import { SecretBox } from './lib/secret-box.ts'
+
+export { SchemaTooNewError }
 
 /** What every use-case is handed. Inside `transaction`, `db` is the transaction and the outer one is out of reach. */
 export interface Deps {
@@ -28,7 +35,14 @@ export interface Deps {
   revocationHub: RevocationHub
   /** Rung when something was added to the outbox. */
   outboxBell: Bell
+  mailer: Mailer
+  /** What `/metrics` tells. */
+  metrics: Metrics
   secretBox: SecretBox
+  /** Logins at the providers of third-party login. */
+  openIdClients: Pick<OpenIdClients, keyof OpenIdClients>
+  /** Apps and permissions in memory; read through `readCatalog`. */
+  catalogCache: GenerationCache
   lifecycle: Lifecycle
   /** Run once the transaction is committed, and never when it is taken back. */
   afterCommit?: (() => void)[]
@@ -54,6 +68,8 @@ const redactedPaths = [
     'refresh_token',
     'two_factor_code',
     'secret',
+    'client_secret',
+    'code_verifier',
   ].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
 ]
 
@@ -70,13 +86,15 @@ export function createLogger(level: string, destination?: { write(line: string):
 
 export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock' | 'logger'>> = {}): Deps {
   const logger = overrides.logger ?? createLogger(config.logLevel)
+  const clock = overrides.clock ?? Date.now
+  const metrics = new Metrics()
   const db = createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
   return {
     config,
     db,
-    clock: overrides.clock ?? Date.now,
+    clock,
     logger,
-    passwords: new PasswordHasher({ cost: config.bcryptCost, threads: config.hashThreads }),
+    passwords: new PasswordHasher({ cost: config.bcryptCost, threads: config.hashThreads, observer: metrics.hashObserver() }),
     passwordBlocklist: config.passwordBlocklist ? commonPasswords() : new Set(),
     accessTokens: new AccessTokens({
       secret: config.accessSecret,
@@ -88,12 +106,17 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     ),
     revocationHub: new RevocationHub(),
     outboxBell: new Bell(),
+    mailer: createMailer(config),
+    metrics,
     secretBox: new SecretBox(config.encryptionKeys),
-    lifecycle: { isStopping: false, pendingMigrations: () => pendingMigrations(db) },
+    openIdClients: new OpenIdClients({ allowHttp: !config.production, clock }),
+    catalogCache: new GenerationCache(),
+    lifecycle: { isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
 }
 
 export async function closeDeps(deps: Deps): Promise<void> {
+  deps.mailer.close()
   await Promise.all([deps.db.destroy(), deps.passwords.close()])
 }
 
@@ -130,19 +153,63 @@ export function listenFor(deps: Deps, channel: Channel, ears: Ears): Listener | 
   return isPostgres(deps.db) ? listen(deps.config.databaseUrl, channel, ears) : undefined
 }
 
+type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations'
+
 /**
  * Makes everyone who names the same thing wait until this transaction ends. SQLite's one writer waits anyway.
  * Locks of one transaction are taken in the order given by the caller: where there are several, sort them.
  */
-export async function lockUntilCommit(
-  deps: Deps,
-  kind: 'email' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations',
-  name = '',
-): Promise<void> {
+export async function lockUntilCommit(deps: Deps, kind: LockKind, name = ''): Promise<void> {
+  await lockAllUntilCommit(deps, kind, [name])
+}
+
+/** The same for several names in one step, in the order given. */
+export async function lockAllUntilCommit(deps: Deps, kind: LockKind, names: readonly string[]): Promise<void> {
   if (!deps.db.isTransaction) throw new Error('a lock needs a transaction')
-  if (!isPostgres(deps.db)) return
-  const key = createHash('sha256').update(`${kind}:${name}`).digest().readBigInt64BE()
-  await deps.db.raw('select pg_advisory_xact_lock(?::bigint)', [key.toString()])
+  if (!isPostgres(deps.db) || names.length === 0) return
+  const keys = names.map((name) => createHash('sha256').update(`${kind}:${name}`).digest().readBigInt64BE())
+  await deps.db.raw('select count(pg_advisory_xact_lock(key)) from unnest(?::bigint[]) as key', [`{${keys.join()}}`])
+}
+
+/**
+ * Inserts rows that all have the members of the first. However many there are, the statement is short and binds one value: with a
+ * value for each member, to compose and to parse the statement would cost more than to insert the rows.
+ */
+export async function insertRows(deps: Deps, table: string, rows: readonly Record<string, unknown>[]): Promise<void> {
+  const [first] = rows
+  if (!first) return
+  const columns = Object.keys(first)
+  const list = columns.map(() => '??').join(', ')
+  if (isPostgres(deps.db)) {
+    const sql = `insert into ?? (${list}) select ${list} from json_populate_recordset(null::??, ?::json)`
+    await deps.db.raw(sql, [table, ...columns, ...columns, table, JSON.stringify(rows)])
+    return
+  }
+  const values = columns.map((_, index) => `value ->> ${index}`).join(', ')
+  const json = JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
+  await deps.db.raw(`insert into ?? (${list}) select ${values} from json_each(?)`, [table, ...columns, json])
+}
+
+/**
+ * The ids of the rows whose column has one of many values, and for which the condition holds. Each value is looked up in the index:
+ * given all at once, Postgres reads the whole table as long as it has no statistics of it, as in the first minute of an import.
+ */
+export async function idsWhereIn(
+  deps: Deps,
+  table: string,
+  column: string,
+  values: readonly string[],
+  condition: string,
+): Promise<string[]> {
+  if (!isPostgres(deps.db)) {
+    const sql = `select id from ?? where ?? in (select value from json_each(?)) and ${condition}`
+    const rows: { id: string }[] = await deps.db.raw(sql, [table, column, JSON.stringify(values)])
+    return rows.map(({ id }) => id)
+  }
+  const each = `select id from ?? where ?? = wanted.value and ${condition} offset 0`
+  const sql = `select found.id from unnest(?::text[]) as wanted (value) cross join lateral (${each}) as found`
+  const { rows } = await deps.db.raw(sql, [[...values], table, column])
+  return rows.map(({ id }: { id: string }) => id)
 }
 
 /** Adds `for key share`: a row that others refer to cannot be deleted until this transaction ends; everything else goes on. */
@@ -153,6 +220,20 @@ export function keptFromDeletion<Q extends Knex.QueryBuilder>(deps: Deps, query:
 /** Adds `for update` where the database has row locks; SQLite's transaction holds its one write lock already. */
 export function forUpdate<Q extends Knex.QueryBuilder>(deps: Deps, query: Q): Q {
   return isPostgres(deps.db) ? (query.forUpdate() as Q) : query
+}
+
+/** The same for the rows that nobody else has locked; the others are passed over. */
+export function forUpdateOfUnlocked<Q extends Knex.QueryBuilder>(deps: Deps, query: Q): Q {
+  return isPostgres(deps.db) ? (query.forUpdate().skipLocked() as Q) : query
+}
+
+/** The connections of the pool, and how many requests wait for one. */
+export function connectionsOf({ db }: Deps): { used: number; free: number; wanted: number } {
+  const { pool } = db.client
+  // A closed database has no pool any more.
+  return pool
+    ? { used: pool.numUsed(), free: pool.numFree(), wanted: pool.numPendingAcquires() }
+    : { used: 0, free: 0, wanted: 0 }
 }
 
 /** The last number that the database gave to a row of a table, be the row gone or not yet committed; 0 before the first. */

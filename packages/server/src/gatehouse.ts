@@ -8,8 +8,9 @@ import { closeDeps, createDeps, type Deps, migrateDatabase } from './deps.ts'
 import { ApiError } from './errors.ts'
 import { keptSecret } from './lib/kept-secret.ts'
 import { systemActor } from './resources/audit/record-event.ts'
+import { countUnopenable } from './resources/system/count-unopenable.ts'
 import { createSystemAdmin } from './resources/users/create-system-admin.ts'
-import { StartError, serve } from './serve.ts'
+import { assertMigratable, StartError, serve } from './serve.ts'
 
 const usage = `Usage: gatehouse <command> [--env-file FILE]
 
@@ -111,9 +112,18 @@ async function runCreateAdmin(
   process.stdout.write(`${outcome} ${options.email}\n`)
 }
 
+/** What would keep the service from starting, or from serving some of its users, is an error; what it mends by itself is told. */
 async function runCheck(deps: Deps): Promise<void> {
   const pending = await pendingMigrations(deps.db)
   process.stdout.write(`settings: ok\ndatabase: ok${pending.length > 0 ? `, pending migrations: ${pending.join(', ')}` : ''}\n`)
+  assertMigratable(deps, pending)
+  // Tables that are still to be made hold nothing.
+  const lost = pending.length > 0 ? [] : await countUnopenable(deps)
+  if (lost.length > 0) {
+    const what = lost.map(({ what, count }) => `${count} ${what}`).join(', ')
+    throw new StartError(`${what} were sealed under another AUTH_ENCRYPTION_KEY; give it in AUTH_ENCRYPTION_KEY_PREVIOUS`)
+  }
+  process.stdout.write('encryption key: ok\n')
 }
 
 function fail(error: unknown): never {

@@ -11,7 +11,7 @@ import { startCleanup } from './workers/cleanup.ts'
 import { startOutbox } from './workers/outbox.ts'
 import { startRevocationFeed } from './workers/revocation-feed.ts'
 import { mailChannel } from './workers/send-mail.ts'
-import { webhookChannel } from './workers/send-webhook.ts'
+import { createWebhookChannel } from './workers/send-webhook.ts'
 
 const graceMs = 25_000
 
@@ -29,6 +29,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   await prepareDatabase(deps)
   // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
   await deps.passwords.warmUp()
+  deps.metrics.watchProcess()
   const server = createServer(createApp(deps).callback())
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
@@ -45,7 +46,8 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const cleanup = startCleanup(deps)
-  const outbox = startOutbox(deps, { webhook: webhookChannel, mail: mailChannel })
+  const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
+  if (deps.config.smtpUrl === undefined) deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails become files')
   deps.logger.info({ url }, 'listening')
   return {
     url,
@@ -63,11 +65,14 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   }
 }
 
+/** Throws StartError when there are migrations that `serve` may not run. */
+export function assertMigratable(deps: Deps, pending: readonly string[]): void {
+  if (pending.length === 0 || !isPostgres(deps.db) || deps.config.autoMigrate) return
+  throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
+}
+
 async function prepareDatabase(deps: Deps): Promise<void> {
-  const pending = await deps.lifecycle.pendingMigrations()
-  if (pending.length > 0 && isPostgres(deps.db) && !deps.config.autoMigrate) {
-    throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
-  }
+  assertMigratable(deps, await deps.lifecycle.pendingMigrations())
   const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
 

@@ -27,6 +27,10 @@ export async function seed(db: Knex, now: number): Promise<void> {
     .insert(roles.map((role) => ({ ...role, built_in: 1, ...stamps })))
     .onConflict('code')
     .ignore()
+  await db('generations')
+    .insert({ name: 'catalog', generation: newId(now) })
+    .onConflict('name')
+    .merge()
   await db('permission_services').insert({ service: 'core', registered_at: now }).onConflict('service').ignore()
   await db('permissions')
     .insert(

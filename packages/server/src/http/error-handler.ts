@@ -70,8 +70,11 @@ function bearerChallenge(code: ErrorCode): Record<string, string> {
   return { 'WWW-Authenticate': `Bearer realm="gatehouse"${reason}` }
 }
 
-/** The one place where errors become HTTP (decisions 1). Internal reasons go to the log only. */
-export function errorHandler(deps: Deps): Middleware {
+/** Shows an error to the caller. */
+type WriteError = (ctx: Context, error: ApiError, requestId: string) => void
+
+/** The one place where errors become HTTP (decisions 1), as JSON unless told. Internal reasons go to the log only. */
+export function errorHandler(deps: Deps, write: WriteError = writeError): Middleware {
   return async (ctx: Context, next: Next) => {
     try {
       await next()
@@ -84,7 +87,7 @@ export function errorHandler(deps: Deps): Middleware {
           'request failed',
         )
       }
-      writeError(ctx, error, ctx.state.origin.requestId)
+      write(ctx, error, ctx.state.origin.requestId)
     }
   }
 }

@@ -139,7 +139,7 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
         ? { description: route.summary, content: { 'application/json': { schema } } }
         : route.eventStream
           ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
-          : { description: 'Done' },
+          : { description: status === '302' ? 'A redirect: `Location` says where to' : 'Done' },
     ]),
   )
 }

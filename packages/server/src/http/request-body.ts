@@ -42,6 +42,23 @@ export async function readBody(
   return ctx.is(formType) ? parseForm(bytes.toString('latin1')) : parseObject(bytes)
 }
 
+/** The fields of a form, as a browser sends it. Throws `invalid_json` for one that is not UTF-8, 413 and 415. */
+export async function readForm(ctx: Context): Promise<Record<string, unknown>> {
+  const text = (await collect(ctx, [formType], usualLimitBytes)).toString('latin1')
+  if (!isUtf8Form(text)) throw new ApiError('invalid_json', { detail: 'The form is not encoded in UTF-8' })
+  return parseForm(text)
+}
+
+/** What is no UTF-8 would come out of the parser as replacement characters, in passwords too. */
+function isUtf8Form(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return /^[\x20-\x7e]*$/.test(text)
+  } catch {
+    return false
+  }
+}
+
 /** The bytes of a body of newline-delimited JSON. They are read whole before the first is used: work on them may outlast the time for sending. */
 export async function readLines(ctx: Context, limitBytes = usualLimitBytes): Promise<Buffer> {
   return collect(ctx, ['application/x-ndjson'], limitBytes)

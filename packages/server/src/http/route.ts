@@ -48,7 +48,7 @@ export interface Reply {
 /** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document all read this. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below `/api/v1`, with parameters in braces: `/admin/apps/{appId}`. */
+  /** Below `/api/v1`, or for what is no part of the API below the root, with parameters in braces: `/admin/apps/{appId}`. */
   path: string
   tag: string
   summary: string
@@ -115,6 +115,11 @@ export function ok(body: unknown): Reply {
 
 export function created(body: unknown): Reply {
   return { status: 201, body }
+}
+
+/** What was asked for is done later. */
+export function accepted(): Reply {
+  return { status: 202, body: {} }
 }
 
 export function noContent(): Reply {

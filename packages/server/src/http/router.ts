@@ -5,10 +5,12 @@ import { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateCaller, type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
+import type { AnsweringRoute } from './count-replies.ts'
 import { toApiError } from './error-handler.ts'
 import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
 import { isSoundText, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
+import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
@@ -31,12 +33,24 @@ export interface Routing {
 const noQuery = z.strictObject({})
 const lastWordsMs = 500
 
-/** Mounts routes below a prefix: limit, authenticate, read the body, validate, handle, in that order. */
-export function createRouting(deps: Deps, prefix: string, routes: readonly Route[], options: RouterOptions): Routing {
-  const router = new Router({ prefix, strict: true, sensitive: true })
-  for (const route of routes) {
-    const path = route.path.replace(/\{(\w+)\}/g, ':$1')
-    router.register(path, [route.method], (ctx: Context) => answer(deps, route, ctx, options))
+/** Routes and the path that they stand below. */
+export interface Mount {
+  prefix: string
+  routes: readonly Route[]
+}
+
+/** Mounts routes: limit, authenticate, read the body, validate, handle, in that order. */
+export function createRouting(deps: Deps, mounts: readonly Mount[], options: RouterOptions): Routing {
+  const router = new Router({ strict: true, sensitive: true })
+  for (const { prefix, routes } of mounts) {
+    for (const route of routes) {
+      const pattern = prefix + route.path
+      const answering: AnsweringRoute = { method: route.method, pattern }
+      router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), [route.method], (ctx: Context) => {
+        ctx.state.route = answering
+        return answer(naming(deps, ctx), route, ctx, options)
+      })
+    }
   }
 
   const methodsOf = (path: string): string[] => {

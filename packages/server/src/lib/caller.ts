@@ -16,6 +16,8 @@ export interface UserCaller {
   appId: string | null
   appCode: string | null
   isSystemAdmin: boolean
+  /** Of apps and permissions, as read together with the session. */
+  catalogGeneration: string
   claims: AccessTokenClaims
 }
 

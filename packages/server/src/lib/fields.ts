@@ -61,6 +61,12 @@ export const roleCode = z
   .min(1)
   .max(maxCode)
   .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+/** A way to sign in: `password`, `magic_link`, or the code of a provider. */
+export const authMethodCode = z
+  .string()
+  .min(1)
+  .max(maxCode)
+  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
 export const serviceCode = z.string().min(1).max(maxCode).regex(stableForm, 'must be of letters, digits, . _ : and -')
 
 export const email = z.string().transform((raw, context) => {

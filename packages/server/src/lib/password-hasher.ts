@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina'
-import type { HashJob } from './hash-worker.ts'
+import type { HashAnswer, HashJob } from './hash-worker.ts'
 import { bcryptCost, bcryptInput } from './password-hash.ts'
 
 /** Thrown when more hashes wait than about two seconds of work; callers answer 503. */
@@ -15,6 +15,14 @@ function estimatedSeconds(cost: number): number {
   return 0.07 * 2 ** (cost - 10)
 }
 
+/** Told of each hash how long it waited for a thread, or that it was refused. */
+export interface HashObserver {
+  waited(seconds: number): void
+  refused(): void
+}
+
+const nobody: HashObserver = { waited() {}, refused() {} }
+
 /**
  * bcrypt in worker threads behind a bounded queue, so that no number of logins stops the event loop.
  * Every verification costs one bcrypt at the configured cost, also for users that do not exist.
@@ -22,10 +30,12 @@ function estimatedSeconds(cost: number): number {
 export class PasswordHasher {
   readonly cost: number
   readonly #pool: Piscina
+  readonly #observer: HashObserver
   #dummy: Promise<string> | undefined
 
-  constructor(options: { cost: number; threads: number }) {
+  constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
+    this.#observer = options.observer ?? nobody
     const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
     this.#pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
@@ -35,6 +45,11 @@ export class PasswordHasher {
       idleTimeout: 30_000,
       maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * options.threads) / estimatedSeconds(options.cost)))),
     })
+  }
+
+  /** Hashes that wait for a thread now. */
+  get queueLength(): number {
+    return this.#pool.queueSize
   }
 
   /** Hashes a password at the configured cost. Throws HashQueueFullError. */
@@ -76,7 +91,13 @@ export class PasswordHasher {
 
   async #run(job: HashJob): Promise<string | boolean> {
     // Piscina reports a full queue by message only, so the bound is looked at first.
-    if (this.#pool.queueSize >= this.#pool.options.maxQueue) throw new HashQueueFullError()
-    return this.#pool.run(job)
+    if (this.#pool.queueSize >= this.#pool.options.maxQueue) {
+      this.#observer.refused()
+      throw new HashQueueFullError()
+    }
+    const asked = performance.now()
+    const { result, workedMs }: HashAnswer = await this.#pool.run(job)
+    this.#observer.waited(Math.max(0, performance.now() - asked - workedMs) / 1_000)
+    return result
   }
 }

@@ -28,6 +28,11 @@ export class SecretBox {
     return `${this.#current}.${sealed.toString('base64url')}`
   }
 
+  /** Whether the key that a box was sealed under is configured. */
+  hasKeyOf(box: string): boolean {
+    return this.#keys.has(box.split('.')[0]!)
+  }
+
   /** Throws when the box was sealed under a key that is no longer configured, for another context, or was changed. */
   open(box: string, context: string): string {
     const [id = '', body = ''] = box.split('.')

@@ -25,9 +25,11 @@ export async function up(db: Knex): Promise<void> {
   await createMembershipsAndAccess(db)
   await createSessions(db)
   await createSecondFactors(db)
+  await createThirdPartyLogin(db)
   await createInvitationsAndMailTokens(db)
   await createServiceAccounts(db)
   await createOutbox(db)
+  await createGenerations(db)
   await createAuditEvents(db)
   await createLimits(db)
 }
@@ -240,6 +242,49 @@ async function createSecondFactors(db: Knex): Promise<void> {
   })
 }
 
+async function createThirdPartyLogin(db: Knex): Promise<void> {
+  await db.schema.createTable('sso_providers', (t) => {
+    t.uuid('id').primary()
+    t.text('code').notNullable().unique()
+    t.text('issuer').notNullable()
+    t.text('client_id').notNullable()
+    t.text('client_secret_box').notNullable()
+    t.text('scopes').notNullable()
+    t.integer('enabled').notNullable()
+    stamps(t)
+  })
+  // Who a provider calls by this subject. One subject may be several users, in pools of their own, as an e-mail may.
+  await db.schema.createTable('user_identities', (t) => {
+    t.uuid('id').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    t.uuid('provider_id').notNullable().references('id').inTable('sso_providers').onDelete('RESTRICT')
+    t.text('subject').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.unique(['provider_id', 'subject', 'user_id'])
+    t.index(['user_id', 'id'])
+  })
+  // A login on its way to a provider and back: spent once by the answer, which gives it a code, and once by whoever brings that code.
+  await db.schema.createTable('sso_logins', (t) => {
+    t.text('state_hash').primary()
+    owner(t, 'provider_id', 'sso_providers').notNullable().index()
+    owner(t, 'app_id', 'apps').notNullable().index()
+    // What the provider was when it began: an answer is not judged by what an admin made of it since.
+    t.text('issuer').notNullable()
+    t.text('redirect_url').notNullable()
+    t.text('client_state').notNullable()
+    t.text('code_challenge').notNullable()
+    // Nonce and verifier, sealed, until the answer comes.
+    t.text('challenge_box')
+    t.bigInteger('answered_at')
+    t.text('code_hash').unique()
+    // What the provider said of the user, sealed, until the code is spent.
+    t.text('claims_box')
+    t.bigInteger('spent_at')
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('expires_at').notNullable().index()
+  })
+}
+
 async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
   await db.schema.createTable('invitations', (t) => {
     t.uuid('id').primary()
@@ -286,6 +331,14 @@ async function createServiceAccounts(db: Knex): Promise<void> {
   })
 }
 
+async function createGenerations(db: Knex): Promise<void> {
+  // What servers keep in memory holds for one generation; whoever changes it writes another.
+  await db.schema.createTable('generations', (t) => {
+    t.text('name').primary()
+    t.text('generation').notNullable()
+  })
+}
+
 async function createOutbox(db: Knex): Promise<void> {
   // Webhooks and mail: written in the transaction of what they tell about, sent by a worker that claims rows with a lease.
   await db.schema.createTable('outbox', (t) => {
@@ -309,7 +362,7 @@ async function createOutbox(db: Knex): Promise<void> {
     t.index(['user_id'])
     t.index(['destination'])
   })
-  await db.raw("create index outbox_due on outbox (next_attempt_at) where status = 'pending'")
+  await db.raw("create index outbox_due on outbox (kind, next_attempt_at) where status = 'pending'")
   await db.raw('create index outbox_finished on outbox (finished_at) where finished_at is not null')
 }
 

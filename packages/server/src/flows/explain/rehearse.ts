@@ -21,6 +21,7 @@ export async function rehearse<T>(deps: Deps, fn: (deps: Deps) => Promise<T>): P
 function anyPassword(passwords: Deps['passwords']): Deps['passwords'] {
   return {
     cost: passwords.cost,
+    queueLength: 0,
     verify: async (_password, hash) => typeof hash === 'string' && bcryptCost(hash) !== undefined,
     needsUpgrade: () => false,
     hash: (password) => passwords.hash(password),

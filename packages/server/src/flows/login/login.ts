@@ -14,6 +14,7 @@ import { openSession } from '../../resources/sessions/open-session.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { accountKey } from './account-key.ts'
+import { recordLoginFailure } from './record-login-failure.ts'
 import type { LoginInput } from './schema.ts'
 import { verifyPassword } from './verify-password.ts'
 
@@ -61,7 +62,7 @@ export async function login(
     })
   } catch (thrown) {
     const error = await settleTry(deps, tried, thrown, actor)
-    if (error instanceof ApiError && tried.app !== undefined) await recordFailure(deps, error, tried, actor) // step 10
+    if (error instanceof ApiError && tried.app !== undefined) await recordLoginFailure(deps, error, tried, actor) // step 10
     throw error
   }
 }
@@ -88,10 +89,4 @@ function entryOf(input: LoginInput, app: App | null, user: PooledUser, secondFac
     overrides: { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes },
     authMethod: 'password',
   }
-}
-
-async function recordFailure(deps: Deps, error: ApiError, { email, user, app }: CredentialsTry, actor: Actor): Promise<void> {
-  const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
-  const about = { userId: user?.id ?? null, appId: app?.id ?? null }
-  await recordEvent(deps, { event: 'login.failed', actor, reason, ...about, details: { email } })
 }

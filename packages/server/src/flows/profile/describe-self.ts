@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { UserCaller } from '../../lib/caller.ts'
-import { App } from '../../models/app.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { listMemberships } from '../../resources/organizations/list-memberships.ts'
 import { listGlobalRoles } from '../../resources/roles/list-user-roles.ts'
 import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
@@ -13,16 +13,17 @@ import type { Profile } from './schema.ts'
 /** The caller's own account as it is now, with the roles and permissions that a token of this session would get. */
 export async function describeSelf(deps: Deps, caller: UserCaller): Promise<Profile> {
   const user = await getUser(deps, caller.userId)
-  const app = caller.appId === null ? null : ((await App.query(deps.db).findById(caller.appId)) ?? null)
+  const catalog = await readCatalog(deps, caller.catalogGeneration)
+  const app = caller.appId === null ? null : ((await catalog.findApp({ id: caller.appId })) ?? null)
   const organizations = await listMemberships(deps, user.id)
   const membership = organizations.find((organization) => organization.id === caller.claims.org_id) ?? null
   const globalRoles = await listGlobalRoles(deps, user.id)
-  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles })
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
   return {
     user: presentUser(user),
     app: app ? presentAppRef(app) : null,
     roles,
-    permissions,
+    permissions: [...permissions],
     organizations,
     two_factor: (await findActiveFactor(deps, user.id)) !== undefined,
   }

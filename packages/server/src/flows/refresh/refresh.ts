@@ -5,7 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { SecretBox } from '../../lib/secret-box.ts'
-import { App } from '../../models/app.ts'
+import { catalogGeneration, readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-sessions.ts'
 import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
 import { getUser } from '../../resources/users/get-user.ts'
@@ -25,6 +25,7 @@ interface PresentedToken {
   successor_box: string | null
   user_version: number
   user_floor: number
+  catalog_generation: string
   app_floor: number | null
 }
 
@@ -70,6 +71,7 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
       'u.token_version as user_version',
       'u.min_token_version as user_floor',
       'g.min_token_version as app_floor',
+      catalogGeneration(deps.db),
     )
   const now = deps.clock()
   const isAlive =
@@ -128,9 +130,10 @@ async function readmit(deps: Deps, input: RefreshInput, presented: PresentedToke
   // The version that was read together with the session: one that rose since must not make its way into a token.
   const user = { ...(await getUser(deps, presented.user_id)), token_version: presented.user_version }
   if (user.status === 'deleted') throw new ApiError('invalid_refresh_token')
-  const app = presented.app_id === null ? null : ((await App.query(deps.db).findById(presented.app_id)) ?? null)
+  const catalog = await readCatalog(deps, presented.catalog_generation)
+  const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  return admit(deps, { user, app, organizationId, overrides: {} }, actor)
+  return admit(deps, { user, app, organizationId, overrides: {}, catalog }, actor)
 }
 
 /**

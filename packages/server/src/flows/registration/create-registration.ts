@@ -6,12 +6,14 @@ import { findAccess } from '../../resources/app-access/find-access.ts'
 import { provisionAccess } from '../../resources/app-access/provision-access.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
 import { listMemberships } from '../../resources/organizations/list-memberships.ts'
 import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
 import { insertUser } from '../../resources/users/insert-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
+import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
@@ -21,6 +23,8 @@ export interface NewRegistration {
   app: App
   pools: readonly string[]
   passwordHash: string
+  /** The body as it was parsed, before it was validated. */
+  received: Record<string, unknown>
 }
 
 /**
@@ -29,7 +33,7 @@ export interface NewRegistration {
  */
 export async function createRegistration(
   deps: Deps,
-  { input, app, pools, passwordHash }: NewRegistration,
+  { input, app, pools, passwordHash, received }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const user = await insertUser(deps, {
@@ -44,11 +48,20 @@ export async function createRegistration(
   })
   await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id })
   const organization = await associateOrganization(deps, input, app, user, actor)
+  await askForVerification(deps, user, app) // step 6
   const access = await findAccess(deps, user.id, app.id)
   const opensSession = access.isActive && input.mode !== 'register_or_return'
   const entry = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod: 'password' }
   const tokens = opensSession ? await openSession(deps, entry, actor) : undefined
-  return presentRegistration({ created: true, user, app, granted: access.isActive, organization, tokens })
+  const answer = presentRegistration({ created: true, user, app, granted: access.isActive, organization, tokens })
+  await announceUser(deps, { app, user: answer.user, organization, received }, actor)
+  return answer
+}
+
+/** Contract 4.4 step 6. An invitation may have verified the address already. */
+async function askForVerification(deps: Deps, user: PooledUser, app: App): Promise<void> {
+  if (user.email_verified_at !== null) return
+  await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
 }
 
 /** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case (decisions 4). */

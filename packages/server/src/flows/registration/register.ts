@@ -6,25 +6,31 @@ import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findAccess } from '../../resources/app-access/find-access.ts'
+import { checkPolicy } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { login } from '../login/login.ts'
-import { checkPolicy } from './check-policy.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Registration: contract 4.4, step by step. Who may use `register_or_return` was checked by the route.
+ * Registration: contract 4.4, step by step. Who may use `register_or_return` was checked by the route. `received` is the body as it was
+ * parsed, for the webhooks.
  * Of any number of callers who register one e-mail over overlapping pool sets, on any number of servers, one creates the user.
  * Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes, `validation_failed`, `user_exists`,
  * `invalid_invitation`, and for `register_or_login` what a login throws.
  */
-export async function register(deps: Deps, input: RegisterInput, actor: Actor): Promise<RegistrationAnswer> {
+export async function register(
+  deps: Deps,
+  input: RegisterInput,
+  received: Record<string, unknown>,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
   checkPolicy(app, { email: input.email, method: 'password', isInvited: invitationOf(input) !== undefined }) // step 2
   const pools = poolSet(app) // step 3
@@ -42,7 +48,7 @@ export async function register(deps: Deps, input: RegisterInput, actor: Actor): 
     await lockUntilCommit(deps, 'email', input.email)
     const rival = await findUserInPools(deps, input.email, pools) // step 4 again, now for good
     if (rival) return { rival }
-    return { answer: await createRegistration(deps, { input, app, pools, passwordHash }, actor) } // step 5
+    return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
   })
   return outcome.rival ? meetExisting(deps, input, app, outcome.rival, actor) : outcome.answer
 }

@@ -39,9 +39,9 @@ export const registrationRoutes: Route[] = [
       'two_factor_required',
       'user_exists',
     ],
-    handle: async (deps, { body, bearer, origin }) => {
+    handle: async (deps, { body, rawBody, bearer, origin }) => {
       const caller = await authorizeMode(deps, body, bearer)
-      const answer = await register(deps, body, { caller, origin })
+      const answer = await register(deps, body, rawBody, { caller, origin })
       return { status: answer.created ? 201 : 200, body: answer }
     },
   }),

@@ -4,8 +4,10 @@ import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { addNotice } from '../../resources/mail/add-mail.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { findFactor, type SecondFactor, seedContext } from '../../resources/second-factors/find-second-factor.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
 /** Wrong codes per user. Two steps beside the present one fit too, so this leaves a guesser one chance in 33,000. */
@@ -61,6 +63,7 @@ async function activate(deps: Deps, factor: SecondFactor, step: number, actor: A
   const digestOf = (code: string) => recoveryCodeDigest(deps.config.encryptionKeys[0], userId, code)
   await deps.db('recovery_codes').where({ user_id: userId }).delete()
   await deps.db('recovery_codes').insert(codes.map((code) => ({ user_id: userId, code_hash: digestOf(code) })))
+  await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   return codes
 }

@@ -2,8 +2,10 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { addNotice } from '../../resources/mail/add-mail.ts'
 import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../login/prove-again.ts'
 import type { DisableInput } from './schema.ts'
 
@@ -16,6 +18,7 @@ export async function disableTwoFactor(deps: Deps, input: DisableInput, caller: 
   await proveAgain(deps, { caller, password: input.password, secondFactor: { code: input.code } }, actor)
   await transaction(deps, async (deps) => {
     if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
+    await addNotice(deps, 'two_factor_disabled', { user: await getUser(deps, caller.userId), appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'two_factor.disabled', actor, userId: caller.userId })
   })
 }

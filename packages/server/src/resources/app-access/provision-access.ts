@@ -69,10 +69,7 @@ async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, 
 
   const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
   if (refused.length > 0) {
-    deps.logger.warn(
-      { request_id: actor.origin.requestId, app: app.code, linked_app_codes: refused },
-      'linked apps skipped: unknown or not allowed',
-    )
+    deps.logger.warn({ app: app.code, linked_app_codes: refused }, 'linked apps skipped: unknown or not allowed')
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { linked_app_codes: refused } })
   }
   if (overrides.linkedAppCodes !== undefined && linked.length > 0) {

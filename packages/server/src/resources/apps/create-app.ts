@@ -5,6 +5,7 @@ import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { presentApp } from './present.ts'
 import type { CreateAppInput } from './schema.ts'
 import { blankApp, settleApp } from './settle-app.ts'
@@ -16,6 +17,7 @@ export async function createApp(deps: Deps, { code, ...input }: CreateAppInput, 
   try {
     return await transaction(deps, async (deps) => {
       const changes = await settleApp(deps, blank, input)
+      await renewCatalog(deps)
       const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app

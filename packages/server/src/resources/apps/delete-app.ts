@@ -4,6 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
 import { UserApp, whereActive } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 
@@ -18,6 +19,7 @@ export async function deleteApp(deps: Deps, ref: string, options: { force: boole
     const grant = await UserApp.query(deps.db).modify(whereActive, deps.clock()).findOne({ app_id: app.id })
     if (grant && !options.force)
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
+    await renewCatalog(deps)
     await App.query(deps.db).deleteById(app.id)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
   })

@@ -2,6 +2,7 @@ import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
 
 /** The app that `{appId}` of a path names, by UUID or code. Throws `not_found`. */
 export async function getApp(deps: Deps, ref: string): Promise<App> {
@@ -26,7 +27,7 @@ export async function getKeptApp(deps: Deps, ref: string): Promise<App> {
 
 /** The app that a login or registration names by code (contract 4.5 step 2). Throws `app_not_found`, `app_inactive`. */
 export async function getActiveApp(deps: Deps, code: string): Promise<App> {
-  const app = await App.query(deps.db).findOne({ code })
+  const app = await (await readCatalog(deps)).findApp({ code })
   if (!app) throw new ApiError('app_not_found', { detail: 'No app has this code' })
   assertAppActive(app)
   return app

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  authMethodCode,
   clearable,
   emailDomainRule,
   id,
@@ -21,7 +22,6 @@ import {
 
 export { appParams } from '../../lib/fields.ts'
 
-export const authMethods = ['password', 'magic_link', 'google'] as const
 const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])
 const signUp = z.enum(['open', 'invitation', 'closed'])
@@ -68,7 +68,9 @@ const settings = {
   override_role_codes: clearableList(roleCode),
   frontend_url: clearable(webUrl),
   allowed_email_domains: clearableList(emailDomainRule),
-  allowed_auth_methods: clearableList(z.enum(authMethods)),
+  allowed_auth_methods: clearableList(authMethodCode).meta({
+    description: 'How one may register: `password`, `magic_link`, `google`, or the code of a provider',
+  }),
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),
   sign_up: clearable(signUp),

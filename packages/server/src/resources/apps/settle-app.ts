@@ -1,5 +1,6 @@
 import { type Deps, keptFromDeletion } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
+import { builtInAuthMethods } from '../../lib/auth-methods.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { App, StoredWebhook } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
@@ -69,6 +70,7 @@ export async function settleApp(deps: Deps, current: AppColumns, input: AppInput
   }
   if (changes.default_organization_id) await assertOrganizationExists(deps, changes.default_organization_id)
   await assertDefaultRole(deps, merged)
+  if (changes.allowed_auth_methods) await assertAuthMethods(deps, changes.allowed_auth_methods)
   if (changes.override_role_codes) await assertOrganizationRoles(deps, changes.override_role_codes)
   return changes
 }
@@ -95,6 +97,16 @@ async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> 
   if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
 }
 
+/** Any provider that is set up counts, be it disabled (decisions 4). */
+async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promise<void> {
+  const codes = methods.filter((method) => !builtInAuthMethods.includes(method))
+  const providers: string[] = codes.length === 0 ? [] : await deps.db('sso_providers').whereIn('code', codes).pluck('code')
+  methods.forEach((method, index) => {
+    if (!builtInAuthMethods.includes(method) && !providers.includes(method))
+      throw fieldError(`allowed_auth_methods.${index}`, 'invalid_value', 'is no method and names no provider')
+  })
+}
+
 async function assertOrganizationRoles(deps: Deps, codes: readonly string[]): Promise<void> {
   // Kept until the app names them; nothing in the database says that it does.
   const named = keptFromDeletion(deps, deps.db('roles').whereIn('code', codes).andWhere('scope', 'org'))
@@ -114,6 +126,6 @@ function settleWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<A
 }
 
 /** What the sealed secret of a webhook is bound to. */
-function webhookSecretContext(appId: string, webhookName: string): string {
+export function webhookSecretContext(appId: string, webhookName: string): string {
   return `apps/${appId}/webhooks/${webhookName}`
 }

@@ -4,6 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
@@ -33,6 +34,7 @@ async function change(deps: Deps, ref: string, input: AppInput, actor: Actor): P
     const current = await getAppForUpdate(deps, ref)
     const changes = await settleApp(deps, current, input)
     if (Object.keys(changes).length === 0) return current
+    await renewCatalog(deps)
     const updated = await App.query(deps.db).patchAndFetchById(current.id, { ...changes, updated_at: deps.clock() })
     await recordEvent(deps, {
       event: 'app.updated',

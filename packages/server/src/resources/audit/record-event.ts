@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, insertRows } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 
@@ -7,8 +7,12 @@ export type AuditEventName =
   | 'app.created'
   | 'app.deleted'
   | 'app.updated'
+  | 'credentials.removed'
+  | 'email.verified'
   | 'grant.created'
   | 'grant.revoked'
+  | 'identity.linked'
+  | 'identity.unlinked'
   | 'invitation.accepted'
   | 'invitation.created'
   | 'invitation.deleted'
@@ -16,6 +20,7 @@ export type AuditEventName =
   | 'login.success'
   | 'logout'
   | 'logout.all'
+  | 'mail.failed'
   | 'membership.created'
   | 'membership.deleted'
   | 'membership.updated'
@@ -25,6 +30,7 @@ export type AuditEventName =
   | 'override.applied'
   | 'override.refused'
   | 'password.changed'
+  | 'password.reset'
   | 'permissions.registered'
   | 'reauthentication.failed'
   | 'role.assigned'
@@ -37,6 +43,9 @@ export type AuditEventName =
   | 'service_account.deleted'
   | 'service_account.rotated'
   | 'session.ended'
+  | 'sso_provider.created'
+  | 'sso_provider.deleted'
+  | 'sso_provider.updated'
   | 'token.reuse_detected'
   | 'token.refreshed'
   | 'two_factor.activated'
@@ -57,6 +66,8 @@ export type AuditEventName =
   | 'user.suspended'
   | 'user.unlocked'
   | 'user.updated'
+  | 'webhook.redelivered'
+  | 'webhook.tested'
 
 export interface AuditEvent {
   event: AuditEventName
@@ -80,7 +91,9 @@ export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> 
 
 /** The same for many at once. */
 export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
-  if (events.length > 0) await deps.db('audit_events').insert(events.map((event) => rowOf(deps, event)))
+  const rows = events.map((event) => rowOf(deps, event))
+  if (rows.length === 1) await deps.db('audit_events').insert(rows)
+  else await insertRows(deps, 'audit_events', rows)
 }
 
 function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent) {

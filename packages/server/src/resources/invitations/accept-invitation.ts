@@ -1,15 +1,15 @@
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
-import { Invitation } from '../../models/invitation.ts'
+import type { Invitation } from '../../models/invitation.ts'
 import { insertGrant } from '../app-access/provision-access.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMember } from '../organizations/add-member.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { listMemberships } from '../organizations/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
+import { invalidInvitation, openInvitations } from './get-open-invitation.ts'
 
 const fallbackRole = 'org_member'
 
@@ -48,25 +48,18 @@ export async function acceptInvitation(deps: Deps, token: string, user: PooledUs
 
 /** The invitation while this user may accept it. */
 function acceptable(deps: Deps, user: Pick<PooledUser, 'email'>) {
-  return Invitation.query(deps.db)
-    .whereNull('accepted_at')
-    .where('expires_at', '>', deps.clock())
-    .where((any) => any.whereNull('email').orWhere('email', user.email))
+  return openInvitations(deps).where((any) => any.whereNull('email').orWhere('email', user.email))
 }
 
 async function getAcceptable(deps: Deps, token: string, user: PooledUser): Promise<Invitation> {
   const invitation = await acceptable(deps, user).findOne({ token_hash: hashOpaqueToken(token) })
-  if (!invitation) throw invalid()
+  if (!invitation) throw invalidInvitation()
   return invitation
 }
 
 async function spend(deps: Deps, id: string, user: PooledUser): Promise<void> {
   const spent = await acceptable(deps, user).where({ id }).patch({ accepted_at: deps.clock(), accepted_by: user.id })
-  if (spent === 0) throw invalid()
-}
-
-function invalid(): ApiError {
-  return new ApiError('invalid_invitation', { detail: 'The invitation is unknown, expired, used or for another address' })
+  if (spent === 0) throw invalidInvitation()
 }
 
 /** Roles may have been deleted since; whoever would come with none is a plain member. */

@@ -7,6 +7,7 @@ import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { addInvitationMail } from '../mail/add-mail.ts'
 import { type Governed, lockGovernedOrganization } from '../organizations/govern-organization.ts'
 import { settleMemberRoles } from '../organizations/settle-member-roles.ts'
 import { presentInvitation } from './present.ts'
@@ -16,7 +17,7 @@ const TOKEN_PREFIX = 'gin_'
 const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
- * Invites to an organization. The token is in this answer and nowhere else: stored is its hash.
+ * Invites to an organization. The token is in this answer, and in the mail to the address where there is one: stored is its hash.
  * Throws what `lockGovernedOrganization` throws, `validation_failed`.
  */
 export async function createInvitation(
@@ -43,6 +44,8 @@ export async function createInvitation(
       accepted_by: null,
     }
     await Invitation.query(deps.db).insert({ ...invitation, token_hash: hashOpaqueToken(token), app_id: app?.id ?? null })
+    const { id, email } = invitation
+    if (email !== null) await addInvitationMail(deps, { id, email, appId: app?.id ?? null, token })
     const presented = presentInvitation({ ...invitation, app }, now)
     await recordEvent(deps, { event: 'invitation.created', actor, appId: app?.id ?? null, details: { after: presented } })
     return { ...presented, token, code: token }

@@ -5,6 +5,7 @@ import type { Actor, Caller } from '../../lib/caller.ts'
 import { chunksOf } from '../../lib/chunks.ts'
 import { newId } from '../../lib/uuid.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { listLosses } from './list-losses.ts'
 import { CORE_SERVICE } from './list-token-permissions.ts'
 import { type DeclaredPermission, type LivePermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
@@ -46,6 +47,7 @@ export async function registerPermissions(
     const answer = { service, ...countsOf(plan), permissions: plan.result }
     if (dryRun) return { ...answer, ...(await listLosses(deps, plan.pruned)) }
 
+    if (changes) await renewCatalog(deps)
     await prune(deps, plan.pruned)
     await write(deps, service, written)
     if (revision !== undefined && (newest === null || revision > newest)) {

@@ -32,6 +32,7 @@ export async function raiseFloor(
   await deps
     .db('sessions')
     .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
+    .where('token_version', '<', minTokenVersion)
     .whereNull('ended_at')
     .update({ ended_at: deps.clock(), ended_reason: reason })
   if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)

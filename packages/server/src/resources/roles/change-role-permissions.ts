@@ -3,6 +3,7 @@ import { ApiError, type FieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { chunksOf } from '../../lib/chunks.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getRoleForChange } from './get-role.ts'
 import { HOLDER_OF_ALL, listRolePermissions, type RolePermission } from './list-role-permissions.ts'
 
@@ -67,6 +68,7 @@ async function changeAssignments(
     await getRoleForChange(deps, roleCode)
     if (roleCode === HOLDER_OF_ALL) throw new ApiError('built_in', { detail: `${roleCode} holds every permission` })
     const before = await listRolePermissions(deps, roleCode)
+    await renewCatalog(deps)
     const written = await change(deps)
     if (written === 0) return before
     const after = await listRolePermissions(deps, roleCode)

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getRole, getRoleForDeletion } from './get-role.ts'
 import { presentRole } from './present.ts'
 
@@ -18,6 +19,7 @@ export async function deleteRole(deps: Deps, code: string, actor: Actor): Promis
     const role = await getRoleForDeletion(deps, code)
     await assertUnnamed(deps, code)
     await assertUnheld(deps, code)
+    await renewCatalog(deps)
     // What a deleted user held is nobody's use of it.
     await deps.db('user_roles').where({ role_code: code }).delete()
     await deps.db('membership_roles').where({ role_code: code }).delete()

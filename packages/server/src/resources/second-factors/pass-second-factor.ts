@@ -5,6 +5,7 @@ import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { findActiveFactor, type SecondFactor, seedContext } from './find-second-factor.ts'
+import { deleteSecondFactor } from './remove-second-factor.ts'
 
 declare const proven: unique symbol
 
@@ -33,6 +34,16 @@ export async function passSecondFactor(
 /** For a user who is created in this very transaction and can have no second factor yet. */
 export function proofForNewUser(user: { id: string }): SecondFactorProof {
   return proofFor(user)
+}
+
+/**
+ * For a user whose first sign-in by mail proves an address that nobody had verified: a second factor that is there is not known to be
+ * the user's, and is removed with its recovery codes (decisions 5). Needs a transaction. Says whether there was one.
+ */
+export async function proofByRemoval(deps: Deps, user: { id: string }): Promise<{ proof: SecondFactorProof; removed: boolean }> {
+  if (!deps.db.isTransaction) throw new Error('what is removed and what it is removed for go together')
+  const removed = await deleteSecondFactor(deps, user.id)
+  return { proof: proofFor(user), removed }
 }
 
 function proofFor(user: { id: string }): SecondFactorProof {

@@ -2,6 +2,7 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { addNotice } from '../mail/add-mail.ts'
 import { getUser } from '../users/get-user.ts'
 
 /** Takes a user's second factor away, for an admin. Throws `not_found`, also when none is active. */
@@ -9,6 +10,7 @@ export async function removeSecondFactor(deps: Deps, userId: string, actor: Acto
   await transaction(deps, async (deps) => {
     const user = await getUser(deps, userId)
     if (!(await deleteSecondFactor(deps, user.id))) throw new ApiError('not_found', { detail: 'The user has no second factor' })
+    await addNotice(deps, 'two_factor_removed', { user }, actor)
     await recordEvent(deps, { event: 'two_factor.removed', actor, userId: user.id })
   })
 }

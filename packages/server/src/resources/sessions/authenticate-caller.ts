@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { catalogGeneration } from '../catalog/read-catalog.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 interface LiveSession {
@@ -16,6 +17,7 @@ interface LiveSession {
   user_floor: number
   app_floor: number | null
   is_system_admin: number | boolean
+  catalog_generation: string
 }
 
 /**
@@ -56,6 +58,7 @@ function callerOf(session: LiveSession, claims: UserCaller['claims']): UserCalle
     appId: session.app_id,
     appCode: session.app_code,
     isSystemAdmin: Boolean(session.is_system_admin),
+    catalogGeneration: session.catalog_generation,
     claims,
   }
 }
@@ -79,5 +82,6 @@ async function findSession(deps: Deps, sessionId: string): Promise<LiveSession |
       'u.min_token_version as user_floor',
       'g.min_token_version as app_floor',
       deps.db.raw('case when r.user_id is null then 0 else 1 end as is_system_admin'),
+      catalogGeneration(deps.db),
     )
 }

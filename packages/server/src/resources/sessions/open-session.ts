@@ -10,8 +10,8 @@ import type { App } from '../../models/app.ts'
 import { type Access, findAccess } from '../app-access/find-access.ts'
 import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
 import { assertAppActive } from '../apps/get-app.ts'
+import { type Catalog, readCatalog } from '../catalog/read-catalog.ts'
 import { listMemberships } from '../organizations/list-memberships.ts'
-import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
 import { listGlobalRoles } from '../roles/list-user-roles.ts'
 import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
@@ -27,6 +27,8 @@ export interface Entry {
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
+  /** Read on the way in; read here otherwise. */
+  catalog?: Catalog | undefined
   /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
   invitedTo?: Membership | undefined
 }
@@ -37,7 +39,7 @@ export interface Admission {
   app: App | null
   membership: Membership | null
   roles: string[]
-  permissions: string[]
+  permissions: readonly string[]
   /** Milliseconds; no token outlives the grant it stands on. */
   accessExpiresAt: number | null
 }
@@ -58,7 +60,8 @@ export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Adm
 
   // contract 4.5 step 7
   const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
-  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles })
+  const catalog = entry.catalog ?? (await readCatalog(deps))
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
 
   // contract 4.5 step 8
   if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
@@ -68,13 +71,13 @@ export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Adm
 /** What a token says that its holder may do; a login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone (decisions 5). */
 export async function resolveRights(
   deps: Deps,
-  { app, membership, globalRoles }: { app: App | null; membership: Membership | null; globalRoles: string[] },
-): Promise<{ roles: string[]; permissions: string[] }> {
+  { app, membership, globalRoles, catalog }: Pick<Admission, 'app' | 'membership'> & { globalRoles: string[]; catalog: Catalog },
+): Promise<Pick<Admission, 'roles' | 'permissions'>> {
   if (app === null && deps.config.allowBaseUserLogin) {
-    return { roles: ['base_user'], permissions: await listTokenPermissions(deps, null, []) }
+    return { roles: ['base_user'], permissions: await catalog.listTokenPermissions(null, []) }
   }
   const roles = membership?.role_codes ?? globalRoles
-  return { roles, permissions: await listTokenPermissions(deps, app, roles) }
+  return { roles, permissions: await catalog.listTokenPermissions(app?.id ?? null, roles) }
 }
 
 async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: readonly string[], actor: Actor): Promise<Access> {
@@ -184,6 +187,6 @@ function claimsOf(deps: Deps, admission: Admission, sessionId: string, issuedAt:
     iat: issuedAt,
     jti: newId(),
     roles: admission.roles,
-    permissions: admission.permissions,
+    permissions: [...admission.permissions],
   }
 }

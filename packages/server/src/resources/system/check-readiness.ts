@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, SchemaTooNewError } from '../../deps.ts'
 import { version } from '../../lib/version.ts'
 import type { Health, Readiness } from './schema.ts'
 
@@ -9,7 +9,10 @@ export function checkHealth(): Health {
 
 const fine = { ok: true, detail: null }
 
-/** Whether a balancer should send requests here: not shutting down, the database answers, its schema is the one we know. */
+/**
+ * Whether a balancer should send requests here: not shutting down, the database answers, its schema is the one we know. Only what stops
+ * every request counts: with a mail server or a receiver away, the rest is served, and mail and webhooks wait.
+ */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
   const accepting = deps.lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
   let database = fine as Readiness['checks']['database']
@@ -19,9 +22,10 @@ export async function checkReadiness(deps: Deps): Promise<Readiness> {
     if (pending.length > 0) migrations = { ok: false, detail: `pending: ${pending.join(', ')}` }
   } catch (error) {
     deps.logger.warn({ err: error }, 'not ready')
+    const isTooNew = error instanceof SchemaTooNewError
     // The reason is for the log: it may name hosts.
-    database = { ok: false, detail: 'not reachable, or migrated by a newer server' }
-    migrations = { ok: false, detail: 'unknown' }
+    if (!isTooNew) database = { ok: false, detail: 'not reachable' }
+    migrations = { ok: false, detail: isTooNew ? 'migrated by a newer server' : 'unknown' }
   }
   const checks = { accepting, database, migrations }
   return { status: Object.values(checks).every((check) => check.ok) ? 'ready' : 'not_ready', checks }

@@ -1,8 +1,27 @@
+import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { checkHealth, checkReadiness } from './check-readiness.ts'
-import { healthRecord, readyRecord } from './schema.ts'
+import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
+import { presentSettings } from './present.ts'
+import { healthRecord, readyRecord, settingsRecord } from './schema.ts'
 
 const tag = 'System'
+
+/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN where that is set (decisions 2). */
+export const metricsRoute = route({
+  method: 'GET',
+  path: '/metrics',
+  tag,
+  summary: 'Figures of this server in the text format of Prometheus',
+  auth: 'public',
+  offline: true,
+  responses: { 200: z.string() },
+  errors: ['token_missing', 'token_invalid'],
+  async handle(deps, { bearer }) {
+    assertMetricsToken(deps, bearer)
+    return { ...ok(await collectMetrics(deps)), headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } }
+  },
+})
 
 /** Routes about the process itself; `/ready` reports a missing database in its own shape. */
 export const systemRoutes: Route[] = [
@@ -30,5 +49,15 @@ export const systemRoutes: Route[] = [
       const readiness = await checkReadiness(deps)
       return readiness.status === 'ready' ? ok(readiness) : { status: 503, body: readiness, headers: { 'Retry-After': '2' } }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/settings',
+    tag,
+    summary: 'The settings that tell what the service lets others do; no secret, and nothing of its surroundings',
+    auth: 'system_admin',
+    responses: { 200: settingsRecord },
+    errors: [],
+    handle: async (deps) => ok(presentSettings(deps.config)),
   }),
 ]

@@ -9,3 +9,11 @@ export const readyRecord = z
   .object({ status: z.enum(['ready', 'not_ready']), checks: z.object({ accepting: check, database: check, migrations: check }) })
   .meta({ id: 'Ready' })
 export type Readiness = z.output<typeof readyRecord>
+
+export const settingsRecord = z
+  .object({
+    production: z.boolean().meta({ description: 'Production mode' }),
+    client_overrides: z.enum(['open', 'declared']).meta({ description: 'AUTH_CLIENT_OVERRIDES' }),
+    admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` is all' }),
+  })
+  .meta({ id: 'Settings' })

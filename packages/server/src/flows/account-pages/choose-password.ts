@@ -1,0 +1,18 @@
+import type { Deps } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { resetPassword } from '../password/reset-password.ts'
+import type { NewPasswordForm } from './schema.ts'
+
+/**
+ * Sets the password that the form brings. It is asked for twice, since a page without script cannot show what was typed. Throws
+ * `invalid_token`, and `validation_failed`, which leaves the token as it was.
+ */
+export async function choosePassword(
+  deps: Deps,
+  { token, password, password_again: again }: NewPasswordForm,
+  actor: Actor,
+): Promise<void> {
+  if (again !== password) throw fieldError('password_again', 'invalid_value', 'is not the same as the first')
+  await resetPassword(deps, { token, password }, actor)
+}

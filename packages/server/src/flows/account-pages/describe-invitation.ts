@@ -1,0 +1,32 @@
+import type { Deps } from '../../deps.ts'
+import { App } from '../../models/app.ts'
+import { getOpenInvitation } from '../../resources/invitations/get-open-invitation.ts'
+
+/** What a page may tell whoever holds the link of an invitation. */
+export interface InvitationOffer {
+  organization: { name: string; code: string }
+  /** The one address that it is for; null when it is for anybody. */
+  email: string | null
+  /** Through which one goes in with a password here; null when there is none that takes people so. */
+  app: { name: string; code: string } | null
+}
+
+/** Looks at an invitation and leaves it as it is. Throws `invalid_invitation`. */
+export async function describeInvitation(deps: Deps, token: string): Promise<InvitationOffer> {
+  const { organization, app, email } = await getOpenInvitation(deps, token)
+  const through = app ?? (await findDefaultApp(deps))
+  return {
+    organization: { name: organization!.name, code: organization!.slug },
+    email,
+    app: through && takesPasswords(through) ? { name: through.name, code: through.code } : null,
+  }
+}
+
+async function findDefaultApp(deps: Deps): Promise<App | undefined> {
+  const { defaultAppCode: code } = deps.config
+  return code === undefined ? undefined : App.query(deps.db).findOne({ code })
+}
+
+function takesPasswords({ status, sign_up: signUp, allowed_auth_methods: methods }: App): boolean {
+  return status === 'active' && signUp !== 'closed' && (methods.length === 0 || methods.includes('password'))
+}

@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.ts'
+import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
+import { getApp } from '../../resources/apps/get-app.ts'
+import type { TokenPurpose } from '../../resources/mail/mail.ts'
+import { getMailToken } from '../../resources/mail/spend-mail-token.ts'
+
+const minuteMs = 60_000
+
+/** What a page may tell whoever holds the link of a mail. */
+export interface MailLink {
+  app: { name: string; code: string }
+  /** Where the mail went. */
+  email: string
+  /** Where the user goes on: what was asked for with the mail, while the app allows it. Never what the link itself says. */
+  redirectUrl: string | null
+  /** Whole, 1 at least. */
+  minutesLeft: number
+}
+
+/** Looks at a token and leaves it as it is. Throws `invalid_token`, whatever is wrong with it. */
+export async function describeMailLink(deps: Deps, token: string, purpose: TokenPurpose): Promise<MailLink> {
+  const { email, app_id: appId, redirect_url: asked, expires_at: expiresAt } = await getMailToken(deps, token, purpose)
+  const app = await getApp(deps, appId)
+  const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
+  const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
+  return { app: { name: app.name, code: app.code }, email, redirectUrl: isAllowed ? asked : null, minutesLeft }
+}

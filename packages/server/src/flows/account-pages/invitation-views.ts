@@ -1,0 +1,81 @@
+import { type Html, html } from '../../lib/html.ts'
+import type { PageView } from '../../lib/page-view.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import type { InvitationOffer } from './describe-invitation.ts'
+import type { Entered } from './enter-by-invitation.ts'
+import { alert, codeField, field, form, headOf, name, nameOf, type Place } from './page-parts.ts'
+import type { Refusal } from './refusal.ts'
+import { generalFault, withFaultOfCode } from './refusal-text.ts'
+import type { InvitationForm } from './schema.ts'
+
+/** What was sent before, to be shown once more; passwords and codes are not. */
+interface Sent {
+  form: InvitationForm
+  refusal: Refusal
+}
+
+/** The form for an account that is there or a new one; where no app takes people so, the code to take elsewhere. */
+export function invitationView(place: Place, { organization, app, email }: InvitationOffer, sent?: Sent): PageView {
+  const inviting = nameOf(organization)
+  if (app === null) return invitationCodeView(place.token, inviting)
+  const through = nameOf(app)
+  return {
+    ...headOf(sent?.refusal, `You are invited to ${inviting}`),
+    place: inviting,
+    body: html`<p>Accept with your account for ${name(through)}. If you have none, this makes you one.</p>
+${form(
+  place,
+  'Accept the invitation',
+  alert(generalFault(sent?.refusal, through)),
+  emailField(email, sent),
+  passwordField(through, sent),
+  secondFactorField(sent),
+  nameField('first_name', 'First name', 'given-name', sent),
+  nameField('last_name', 'Last name', 'family-name', sent),
+)}`,
+  }
+}
+
+function emailField(fixed: string | null, sent: Sent | undefined): Html {
+  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
+  return field({ ...email, value: fixed ?? sent?.form.email ?? '', isFixed: fixed !== null }, sent?.refusal)
+}
+
+function passwordField(app: string, sent: Sent | undefined): Html {
+  const hint = `The one you sign in to ${app} with. Without an account, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
+  const refusal = sent && withFaultOfCode(sent.refusal)
+  return field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hint }, refusal)
+}
+
+/** Once the account turned out to have a second factor. */
+function secondFactorField(sent: Sent | undefined): Html | undefined {
+  if (sent === undefined || !/two_factor/.test(sent.refusal.code)) return undefined
+  const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const
+  const hint = 'Of your authenticator app, or one of your recovery codes.'
+  return field({ ...code, hint }, withFaultOfCode(sent.refusal))
+}
+
+function nameField(key: 'first_name' | 'last_name', label: string, autocomplete: string, sent: Sent | undefined): Html {
+  const value = sent?.form[key] ?? ''
+  return field({ name: key, label, type: 'text', autocomplete, value, isOptional: true }, sent?.refusal)
+}
+
+export function enteredView({ organization, app }: InvitationOffer, { created, granted }: Entered): PageView {
+  const place = nameOf(organization)
+  const through = app && name(nameOf(app))
+  const account = created && html`Your account is ready. `
+  const next = granted
+    ? html`You can sign in to ${through} now.`
+    : html`Access to ${through} has still to be given to you: ask whoever invited you.`
+  return { status: 200, title: `You are a member of ${place}`, place, body: html`<p>${account}${next}</p>` }
+}
+
+function invitationCodeView(token: string, place: string): PageView {
+  return {
+    status: 200,
+    title: `You are invited to ${place}`,
+    place,
+    body: html`<p>Sign in, or register, where ${name(place)} asked you to, and give this code there as your invitation.</p>
+${codeField('Invitation code', token)}<p>If you do not know where that is, ask whoever invited you.</p>`,
+  }
+}

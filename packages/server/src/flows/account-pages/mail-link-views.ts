@@ -1,0 +1,70 @@
+import { type Html, html } from '../../lib/html.ts'
+import type { PageView } from '../../lib/page-view.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import type { MailLink } from './describe-mail-link.ts'
+import { codeField, field, form, headOf, name, nameOf, type Place } from './page-parts.ts'
+import type { Refusal } from './refusal.ts'
+
+export function verifyView(place: Place, { app, email }: MailLink): PageView {
+  return {
+    status: 200,
+    title: 'Confirm your e-mail address',
+    place: nameOf(app),
+    body: html`<p>Is ${name(email)} your address?</p>\n${form(place, 'Yes, confirm it')}`,
+  }
+}
+
+export function verifiedView(link: MailLink): PageView {
+  const title = 'Your e-mail address is confirmed'
+  return { status: 200, title, place: nameOf(link.app), body: onward(link, html`There is nothing more to do here.`) }
+}
+
+export function resetView(place: Place, { app, email }: MailLink, refusal?: Refusal): PageView {
+  const newPassword = { type: 'password', autocomplete: 'new-password' } as const
+  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several words that do not belong together are easy to keep in mind.`
+  return {
+    ...headOf(refusal, 'Choose a new password'),
+    place: nameOf(app),
+    body: form(
+      place,
+      'Set the new password',
+      // Password keepers store the new password under it.
+      field({ name: 'email', label: 'Account', type: 'email', autocomplete: 'username', value: email, isFixed: true }),
+      field({ name: 'password', label: 'New password', hint, ...newPassword }, refusal),
+      field({ name: 'password_again', label: 'New password again', ...newPassword }, refusal),
+    ),
+  }
+}
+
+export function passwordSetView(link: MailLink): PageView {
+  const said = html`You can sign in to ${name(nameOf(link.app))} with it now. You have been signed out everywhere.`
+  return { status: 200, title: 'Your new password is set', place: nameOf(link.app), body: onward(link, said) }
+}
+
+export function magicLinkView(place: Place, { app, redirectUrl }: MailLink): PageView {
+  const to = nameOf(app)
+  return {
+    status: 200,
+    title: `Sign in to ${to}`,
+    place: to,
+    body: html`<p>If you did not ask for this, close the page: nothing happens.</p>\n${form(place, 'Sign in')}`,
+    leadsTo: redirectUrl,
+  }
+}
+
+/** For an app that named no address: whoever reads this carries the token there. */
+export function loginCodeView({ token }: Place, { app, minutesLeft }: MailLink): PageView {
+  const place = nameOf(app)
+  return {
+    status: 200,
+    title: 'Your sign-in code',
+    place,
+    body: html`<p>Copy this code into ${name(place)}. It works once, for ${minutesLeft} more ${minutesLeft === 1 ? 'minute' : 'minutes'}.</p>
+${codeField('Sign-in code', token)}<p>Whoever has it can sign in as you: give it to nobody, and enter it nowhere else.</p>`,
+  }
+}
+
+function onward({ app, redirectUrl }: MailLink, said: Html): Html {
+  if (redirectUrl === null) return html`<p>${said}</p>`
+  return html`<p>${said}</p>\n<p><a class="button" href="${redirectUrl}">Continue to ${name(nameOf(app))}</a></p>`
+}

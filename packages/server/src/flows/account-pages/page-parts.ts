@@ -1,0 +1,95 @@
+import { type Html, html } from '../../lib/html.ts'
+import type { PageView } from '../../lib/page-view.ts'
+import { shownName } from '../../lib/shown-name.ts'
+import type { Refusal } from './refusal.ts'
+
+/** A token, and the path of the page that takes it. */
+export interface Place {
+  path: string
+  token: string
+}
+
+export interface Field {
+  name: string
+  label: string
+  type: 'text' | 'email' | 'password'
+  autocomplete: string
+  value?: string
+  hint?: string
+  isOptional?: boolean
+  isFixed?: boolean
+}
+
+/** A form that posts to its own page; relative, for a service that a proxy shows below a path of its own. */
+export function form({ path, token }: Place, button: string, ...parts: readonly (Html | undefined)[]): Html {
+  return html`<form method="post" action="${path.slice(1)}">
+<input type="hidden" name="token" value="${token}">
+${parts}<button type="submit">${button}</button>
+</form>`
+}
+
+/** A field with its label, and what is to be known of it: rules, and what was wrong, both told with it to those who do not see. */
+export function field(
+  { name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
+  refusal?: Refusal,
+): Html {
+  const fault = refusal?.faults[name]
+  const notes = [...(hint ? [`${name}-hint`] : []), ...(fault ? [`${name}-fault`] : [])]
+  const input = attributes({
+    id: name,
+    name,
+    type,
+    value,
+    autocomplete,
+    spellcheck: type === 'text' ? undefined : 'false',
+    required: !isOptional && !isFixed,
+    readonly: isFixed,
+    'aria-describedby': notes.join(' ') || undefined,
+    'aria-invalid': fault && 'true',
+    autofocus: fault !== undefined && Object.keys(refusal!.faults)[0] === name,
+  })
+  return html`<div class="field">
+<label for="${name}">${label}${isOptional && html` <span class="optional">(optional)</span>`}</label>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>\n`}${fault && html`<p class="fault" id="${name}-fault" role="alert">${label} ${fault}</p>\n`}<input${input}>
+</div>
+`
+}
+
+function attributes(values: Record<string, string | boolean | undefined>): readonly Html[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return []
+    return [value === true ? html` ${name}` : html` ${name}="${value}"`]
+  })
+}
+
+/** What is wrong with a form as a whole. */
+export function alert(text: string | undefined): Html | undefined {
+  return text === undefined ? undefined : html`<p class="alert" role="alert">${text}</p>\n`
+}
+
+/** A text to copy: a field, so that a keyboard reaches and selects it. */
+export function codeField(label: string, value: string): Html {
+  return html`<div class="field">
+<label for="code">${label}</label>
+<input class="code" id="code" type="text" value="${value}" autocomplete="off" spellcheck="false" readonly>
+</div>
+`
+}
+
+/** The status of a form that is shown once more is that of its refusal. */
+export function headOf(
+  refusal: Refusal | undefined,
+  title: string,
+): Pick<PageView, 'status' | 'errorCode' | 'title' | 'retryAfter'> {
+  return { status: refusal?.status ?? 200, errorCode: refusal?.code, title, retryAfter: refusal?.retryAfter }
+}
+
+/** As it may stand in a page; its code where nothing of the name is to be seen. */
+export function nameOf({ name, code }: { name: string; code: string }): string {
+  return shownName(name) || code
+}
+
+/** A text that others chose, kept from turning the direction of the sentence it stands in. */
+export function name(text: string): Html {
+  return html`<bdi>${text}</bdi>`
+}

@@ -1,0 +1,84 @@
+import { type Page, page } from '../../http/page.ts'
+import { validate } from '../../http/validate.ts'
+import { choosePassword } from './choose-password.ts'
+import { confirmEmail } from './confirm-email.ts'
+import { describeInvitation } from './describe-invitation.ts'
+import { describeMailLink } from './describe-mail-link.ts'
+import { enterByInvitation } from './enter-by-invitation.ts'
+import { handOverLogin } from './hand-over-login.ts'
+import { enteredView, invitationView } from './invitation-views.ts'
+import { loginCodeView, magicLinkView, passwordSetView, resetView, verifiedView, verifyView } from './mail-link-views.ts'
+import { refusalOf } from './refusal.ts'
+import { invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
+
+/** The pages that the links of mails lead to when an app has no frontend of its own (decisions 5). */
+export const accountPages: Page[] = [verifyEmailPage(), resetPasswordPage(), magicLinkPage(), acceptInvitationPage()]
+
+function verifyEmailPage(): Page {
+  const path = '/verify-email'
+  return page({
+    path,
+    advice:
+      'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.',
+    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
+    form: tokenForm,
+    submit: async (deps, { form, origin }) => verifiedView(await confirmEmail(deps, form.token, { caller: undefined, origin })),
+  })
+}
+
+function resetPasswordPage(): Page {
+  const path = '/reset-password'
+  return page({
+    path,
+    advice: 'If you still need a new password, ask for another mail with "forgot password", and open its link.',
+    show: async (deps, { token }) => resetView({ path, token }, await describeMailLink(deps, token, 'reset_password')),
+    form: newPasswordForm,
+    async submit(deps, { form, origin }) {
+      const link = await describeMailLink(deps, form.token, 'reset_password')
+      try {
+        await choosePassword(deps, form, { caller: undefined, origin })
+        return passwordSetView(link)
+      } catch (error) {
+        return resetView({ path, token: form.token }, link, refusalOf(error))
+      }
+    },
+  })
+}
+
+function magicLinkPage(): Page {
+  const path = '/magic-link'
+  return page({
+    path,
+    advice: 'To sign in, ask for another mail where you want to go, and open its link within 15 minutes.',
+    show: async (deps, { token }) => magicLinkView({ path, token }, await describeMailLink(deps, token, 'magic_link')),
+    form: tokenForm,
+    async submit(deps, { form: { token } }) {
+      const { link, redirectTo } = await handOverLogin(deps, token)
+      return redirectTo === null ? loginCodeView({ path, token }, link) : { redirectTo }
+    },
+  })
+}
+
+function acceptInvitationPage(): Page {
+  const path = '/accept-invitation'
+  return page({
+    path,
+    advice: 'If you have accepted the invitation before, all is done. If not, ask whoever invited you for another one.',
+    show: async (deps, { token }) => invitationView({ path, token }, await describeInvitation(deps, token)),
+    form: invitationForm,
+    async submit(deps, { form, origin }) {
+      const { token } = form
+      const offer = await describeInvitation(deps, token)
+      if (offer.app === null) return invitationView({ path, token }, offer)
+      try {
+        const answers = validate(invitationAnswers, { ...form, email: offer.email ?? form.email })
+        return enteredView(
+          offer,
+          await enterByInvitation(deps, { token, app: offer.app, answers }, { caller: undefined, origin }),
+        )
+      } catch (error) {
+        return invitationView({ path, token }, offer, { form, refusal: refusalOf(error) })
+      }
+    },
+  })
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { optionalTwoFactorCode, password } from '../../lib/entry-fields.ts'
+import { email, MAX_NAME } from '../../lib/fields.ts'
+
+/** A field as the form sends it; what is missing, or comes twice, counts as empty and is judged as that. */
+const sent = z.string().catch('')
+
+export const tokenForm = z.object({ token: sent })
+
+export const newPasswordForm = z.object({ token: sent, password: sent, password_again: sent })
+export type NewPasswordForm = z.output<typeof newPasswordForm>
+
+export const invitationForm = z.object({
+  token: sent,
+  email: sent,
+  password: sent,
+  first_name: sent,
+  last_name: sent,
+  two_factor_code: sent,
+})
+export type InvitationForm = z.output<typeof invitationForm>
+
+const optionalName = z
+  .string()
+  .trim()
+  .max(MAX_NAME)
+  .transform((value) => value || undefined)
+
+/** What a registration and a login take of that form, with their bounds. */
+export const invitationAnswers = z.object({
+  email,
+  password,
+  first_name: optionalName,
+  last_name: optionalName,
+  two_factor_code: optionalTwoFactorCode,
+})
+export type InvitationAnswers = z.output<typeof invitationAnswers>

@@ -1,0 +1,41 @@
+import type { Context, Middleware, Next } from 'koa'
+import type { Deps } from '../deps.ts'
+import type { Metrics } from '../lib/metrics.ts'
+
+/** What `router.ts` leaves behind of the route that answered: its own method and pattern. */
+export interface AnsweringRoute {
+  method: string
+  pattern: string
+}
+
+const nowhere: AnsweringRoute = { method: 'none', pattern: 'none' }
+
+/** The doors to a token, and which counter tells of them. */
+const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
+  'POST /api/v1/auth/login': login('password'),
+  'POST /api/v1/auth/magic-link/consume': login('magic_link'),
+  'POST /api/v1/auth/sso/token': login('sso'),
+  'POST /api/v1/auth/register': ({ registrations }, status, errorCode) =>
+    registrations.inc({ outcome: errorCode ?? (status === 201 ? 'created' : 'existing') }),
+  'POST /api/v1/auth/refresh': ({ refreshes }, _, errorCode) => refreshes.inc({ outcome: errorCode ?? 'success' }),
+}
+
+function login(method: 'password' | 'magic_link' | 'sso') {
+  return ({ logins }: Metrics, _: number, errorCode: string | undefined) =>
+    logins.inc({ method, outcome: errorCode ?? 'success' })
+}
+
+/** Counts every answer by the route that gave it, and the doors by their outcome. What no route answered is `none`, whatever was asked. */
+export function countReplies({ metrics }: Deps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const started = performance.now()
+    try {
+      await next()
+    } finally {
+      const { method, pattern: route }: AnsweringRoute = ctx.state.route ?? nowhere
+      metrics.requests.inc({ method, route, status: `${Math.floor(ctx.status / 100)}xx` })
+      metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
+      doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
+    }
+  }
+}

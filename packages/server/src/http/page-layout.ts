@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { Html, html } from '../lib/html.ts'
+import type { PageView } from '../lib/page-view.ts'
+
+// Every pair of text and ground is at 4.5:1 or more, in both schemes; borders of fields are at 3:1.
+const style = `
+:root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b1f24; --quiet: #57606a; --edge: #767f89;
+  --accent: #1a56db; --on-accent: #ffffff; --fault: #b42318; --fault-ground: #fef3f2; }
+@media (prefers-color-scheme: dark) {
+  :root { --ground: #0f1318; --card: #181d24; --text: #e6e9ee; --quiet: #a9b2bd; --edge: #7d8793;
+    --accent: #8ab4f8; --on-accent: #0b1a33; --fault: #ffa198; --fault-ground: #2d1a1b; }
+}
+* { box-sizing: border-box; }
+html { font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+body { margin: 0; padding: 1rem; min-height: 100vh; display: grid; align-content: center; justify-content: center;
+  grid-template-columns: minmax(0, 26rem); background: var(--ground); color: var(--text); }
+main { padding: 1.5rem; border-radius: .75rem; background: var(--card); overflow-wrap: anywhere;
+  box-shadow: 0 1px 3px rgb(0 0 0 / .2); }
+.place { margin: 0; color: var(--quiet); font-weight: 600; }
+h1 { margin: .25rem 0 1rem; font-size: 1.5rem; line-height: 1.25; }
+p { margin: 0 0 1rem; }
+form, main > :last-child, form > :last-child { margin-bottom: 0; }
+.field { margin: 0 0 1rem; }
+label { display: block; margin-bottom: .25rem; font-weight: 600; }
+.optional { color: var(--quiet); font-weight: 400; }
+.hint, .fault { margin: 0 0 .25rem; font-size: .9375rem; }
+.hint { color: var(--quiet); }
+.fault { color: var(--fault); font-weight: 600; }
+.alert { padding: .75rem 1rem; border-left: .25rem solid var(--fault); background: var(--fault-ground); }
+input { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
+  color: inherit; font: inherit; }
+input[readonly] { background: var(--ground); }
+input[aria-invalid="true"] { border: 2px solid var(--fault); }
+.code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
+button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 2px solid transparent; border-radius: .375rem;
+  background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-align: center; text-decoration: none;
+  cursor: pointer; }
+button:hover, .button:hover { text-decoration: underline; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+`
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/** The whole document of a page: one column, no script, nothing from anywhere else. */
+export function renderPage({ title, place, body }: PageView): string {
+  const name = place ? `${title} - ${place}` : title
+  const { markup } = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${name}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<main>
+${place ? html`<p class="place"><bdi>${place}</bdi></p>\n` : undefined}<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`
+  return markup
+}
+
+/**
+ * The headers of a page. Its address holds a token, so no cache keeps it and no other site is told it. `leadsTo` is where the answer
+ * to its form redirects: browsers hold that against `form-action` too.
+ */
+export function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
+  const targets = leadsTo ? `'self' ${sourceOf(leadsTo)}` : "'self'"
+  return {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+  }
+}
+
+/** An origin, where the policy has words for it; the scheme for private ones and for addresses in brackets. */
+function sourceOf(url: string): string {
+  const { protocol, origin } = new URL(url)
+  return /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(origin) ? origin : protocol
+}

@@ -1,0 +1,88 @@
+import type { Context, Middleware } from 'koa'
+import type { Deps } from '../deps.ts'
+import { ApiError, errorCodes } from '../errors.ts'
+import { html } from '../lib/html.ts'
+import type { PageView } from '../lib/page-view.ts'
+import type { AnsweringRoute } from './count-replies.ts'
+import { errorHandler } from './error-handler.ts'
+import type { Page, PageReply } from './page.ts'
+import { pageHeaders, renderPage } from './page-layout.ts'
+import { limitByAddress } from './rate-limit.ts'
+import { readForm } from './request-body.ts'
+import { naming } from './request-log.ts'
+import type { RouterOptions } from './router.ts'
+import { validate } from './validate.ts'
+
+const methods = ['GET', 'HEAD', 'POST']
+
+/** Serves pages, errors of theirs as pages too; every other path is left to what comes after. A POST counts as one under `/auth/`. */
+export function servePages(
+  deps: Deps,
+  pages: readonly Page[],
+  options: Pick<RouterOptions, 'takeAttempt' | 'authenticate'>,
+): Middleware {
+  const byPath = new Map(
+    pages.map((page) => {
+      const refuse = errorHandler(deps, (ctx, error, requestId) => sendView(ctx, refusalView(page, error, requestId)))
+      return [page.path, (ctx: Context) => refuse(ctx, () => answer(naming(deps, ctx), page, ctx, options))]
+    }),
+  )
+  return async (ctx, next) => {
+    const serve = byPath.get(ctx.path)
+    if (!serve) return next()
+    if (!methods.includes(ctx.method)) throw new ApiError('method_not_allowed', { headers: { Allow: methods.join(', ') } })
+    ctx.state.route = { method: ctx.method === 'POST' ? 'POST' : 'GET', pattern: ctx.path } satisfies AnsweringRoute
+    await serve(ctx)
+  }
+}
+
+async function answer(
+  deps: Deps,
+  page: Page,
+  ctx: Context,
+  options: Pick<RouterOptions, 'takeAttempt' | 'authenticate'>,
+): Promise<void> {
+  const { origin } = ctx.state
+  if (ctx.method === 'POST') {
+    await limitByAddress(deps, { ip: origin.ip, bearer: undefined }, options)
+    const form = validate(page.form, await readForm(ctx))
+    send(ctx, await page.submit(deps, { form, origin }))
+  } else {
+    const { token } = ctx.query
+    send(ctx, await page.show(deps, { token: typeof token === 'string' ? token : '', origin }))
+  }
+}
+
+function send(ctx: Context, reply: PageReply): void {
+  if ('body' in reply) sendView(ctx, reply)
+  else sendElsewhere(ctx, reply.redirectTo)
+}
+
+function sendElsewhere(ctx: Context, url: string): void {
+  ctx.set({ ...pageHeaders(url), Location: url })
+  ctx.body = null
+  ctx.status = 303
+}
+
+function sendView(ctx: Context, view: PageView): void {
+  ctx.set(pageHeaders(view.leadsTo))
+  ctx.state.errorCode ??= view.errorCode
+  if (view.retryAfter !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(view.retryAfter))))
+  ctx.status = view.status
+  ctx.type = 'text/html; charset=utf-8'
+  ctx.body = renderPage(view)
+}
+
+/** One page for every link that is no good, whatever is wrong with it; any other error by what can be done about it. */
+function refusalView(page: Page, error: ApiError, requestId: string): PageView {
+  const { code, status, retryAfter } = error
+  if (code === 'invalid_token' || code === 'invalid_invitation') {
+    const why = 'It may have been used already, be too old, or have been replaced by a newer one.'
+    return { status, title: 'This link does not work', body: html`<p>${why}</p>\n<p>${page.advice}</p>` }
+  }
+  const isOfForm = status < 500 && retryAfter === undefined
+  const title = isOfForm ? 'This form cannot be read' : errorCodes[code].title
+  const advice = isOfForm ? 'Open the link of the mail again.' : 'Wait a little, go back, and try again.'
+  const help = `If it happens again, tell whoever runs this service the number of this request: ${requestId}`
+  return { status, title, body: html`<p>${advice}</p>\n<p class="hint">${help}</p>`, retryAfter }
+}

@@ -1,0 +1,16 @@
+const entriesKept = 10_000
+
+/** Values in memory that hold for one generation of what they were read from. */
+export class GenerationCache {
+  #generation: string | undefined
+  #kept = new Map<string, unknown>()
+
+  /** What is kept of a generation; that of any other is dropped. */
+  at(generation: string): Map<string, unknown> {
+    if (generation !== this.#generation || this.#kept.size > entriesKept) {
+      this.#generation = generation
+      this.#kept = new Map()
+    }
+    return this.#kept
+  }
+}

@@ -1,0 +1,95 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { HashObserver } from './password-hasher.ts'
+import { version } from './version.ts'
+
+const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
+
+/**
+ * What `/metrics` tells, in the words of Prometheus; times are seconds. Every label has a closed set of values: the pattern of a route
+ * and never a path, a code and never an address, an id or anything else that a caller can make up.
+ */
+export class Metrics {
+  readonly #registry = new Registry()
+  #collecting: Promise<string> | undefined
+
+  readonly requests = this.#counter('http_requests_total', 'Answers by route pattern and class of status', [
+    'method',
+    'route',
+    'status',
+  ])
+  readonly requestSeconds = this.#histogram(
+    'http_request_duration_seconds',
+    'From the first byte to the answer; of a stream, until it is open',
+    requestBuckets,
+    ['method', 'route'],
+  )
+  readonly logins = this.#counter('logins_total', 'Tries to log in by their outcome: success, or the code of the error', [
+    'method',
+    'outcome',
+  ])
+  readonly registrations = this.#counter('registrations_total', 'Registrations: created, existing, or the code of the error', [
+    'outcome',
+  ])
+  readonly refreshes = this.#counter('refreshes_total', 'Refreshes: success, or the code of the error', ['outcome'])
+  readonly hashWaitSeconds = this.#histogram('password_hash_wait_seconds', 'How long hashes waited for a thread', waitBuckets)
+  readonly hashesRefused = this.#counter('password_hashes_refused_total', 'Hashes refused since too many waited')
+  readonly hashesWaiting = this.#gauge('password_hash_queue_length', 'Hashes that wait for a thread')
+  readonly attempts = this.#counter('outbox_attempts_total', 'Attempts to send: delivered, retried or given_up', [
+    'kind',
+    'outcome',
+  ])
+  readonly outboxPending = this.#gauge('outbox_pending', 'Entries still to be sent, counted to 10000', ['kind'])
+  readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due entry has waited', ['kind'])
+  readonly streams = this.#gauge('revocation_streams', 'Consumers that listen to this server')
+  readonly revocationLagSeconds = this.#histogram(
+    'revocation_lag_seconds',
+    'From the writing of a revocation, by whatever server, to its publication here',
+    lagBuckets,
+  )
+  readonly connections = this.#gauge('database_connections', 'Connections of the pool', ['state'])
+  readonly connectionsWanted = this.#gauge('database_connections_wanted', 'Requests that wait for a connection')
+  readonly databaseUp = this.#gauge('database_up', '1 when the database answered this scrape within a second')
+
+  constructor() {
+    this.#gauge('build_info', 'The version that runs', ['version']).set({ version }, 1)
+  }
+
+  /** Adds memory, processor, event loop and garbage collection of this process; they are watched until it ends. */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  /** For the hasher of passwords. */
+  hashObserver(): HashObserver {
+    return { waited: (seconds) => this.hashWaitSeconds.observe(seconds), refused: () => this.hashesRefused.inc() }
+  }
+
+  /** Runs `gather`, which sets the gauges, and answers all of it as text. Calls that come meanwhile get the same answer. */
+  collect(gather: () => Promise<void>): Promise<string> {
+    this.#collecting ??= gather()
+      .then(() => this.#registry.metrics())
+      .finally(() => {
+        this.#collecting = undefined
+      })
+    return this.#collecting
+  }
+
+  #counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
+    return new Counter({ name: `gatehouse_${name}`, help, labelNames, registers: [this.#registry] })
+  }
+
+  #gauge<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
+    return new Gauge({ name: `gatehouse_${name}`, help, labelNames, registers: [this.#registry] })
+  }
+
+  #histogram<L extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly L[] = [],
+  ): Histogram<L> {
+    return new Histogram({ name: `gatehouse_${name}`, help, buckets, labelNames, registers: [this.#registry] })
+  }
+}

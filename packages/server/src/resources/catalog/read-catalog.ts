@@ -1,0 +1,54 @@
+import type { Knex } from 'knex'
+import type { Deps } from '../../deps.ts'
+import { App } from '../../models/app.ts'
+import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
+
+/** Settings of apps and permissions of roles, from memory where they were read before. What it gives is frozen. */
+export interface Catalog {
+  findApp(by: { id: string } | { code: string }): Promise<App | undefined>
+  /** The permissions of an access token for an app, or for none, and these roles (contract 2.8). */
+  listTokenPermissions(appId: string | null, roles: readonly string[]): Promise<readonly string[]>
+}
+
+const generationQuery = "select generation from generations where name = 'catalog'"
+
+/** The present generation, as a column of a query that is made anyway. */
+export function catalogGeneration(db: Knex): Knex.Raw {
+  return db.raw(`(${generationQuery}) as catalog_generation`)
+}
+
+/**
+ * The catalog as it is now. Whoever changes it renews its generation in the same transaction (`renewCatalog`), so what was read under
+ * the present generation is as good as a query, on every server and without a message between them.
+ */
+export async function readCatalog(deps: Deps, generation?: string): Promise<Catalog> {
+  const kept = deps.catalogCache.at(generation ?? (await readGeneration(deps)))
+  const remember = async <T>(key: string, read: () => Promise<T>): Promise<T> => {
+    if (kept.has(key)) return kept.get(key) as T
+    const value = await read()
+    if (value !== undefined) kept.set(key, value)
+    return value
+  }
+  const findApp: Catalog['findApp'] = (by) =>
+    remember(`app ${JSON.stringify(by)}`, async () => deepFreeze(await App.query(deps.db).findOne(by)))
+  return {
+    findApp,
+    listTokenPermissions: (appId, roles) =>
+      remember(`permissions ${JSON.stringify([appId, ...roles])}`, async () => {
+        const app = appId === null ? null : ((await findApp({ id: appId })) ?? null)
+        return Object.freeze(await listTokenPermissions(deps, app, roles))
+      }),
+  }
+}
+
+async function readGeneration(deps: Deps): Promise<string> {
+  const answer = await deps.db.raw(generationQuery)
+  return (Array.isArray(answer) ? answer : answer.rows)[0].generation
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const member of Object.values(value)) deepFreeze(member)
+  return value
+}

@@ -1,0 +1,52 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectionsOf, type Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
+
+const databaseLimitMs = 1_000
+
+/** Throws `token_missing` or `token_invalid` where AUTH_METRICS_TOKEN is set and this is not it. */
+export function assertMetricsToken(deps: Deps, bearer: string | undefined): void {
+  const { metricsToken } = deps.config
+  if (metricsToken === undefined) return
+  if (bearer === undefined) throw new ApiError('token_missing')
+  // As digests: they are of one length.
+  if (!timingSafeEqual(hash('sha256', bearer, 'buffer'), hash('sha256', metricsToken, 'buffer')))
+    throw new ApiError('token_invalid')
+}
+
+/** The metrics as text. A database that does not answer within a second is told as such, and the rest stands. */
+export function collectMetrics(deps: Deps): Promise<string> {
+  const { metrics } = deps
+  return metrics.collect(async () => {
+    const { used, free, wanted } = connectionsOf(deps)
+    metrics.connections.set({ state: 'used' }, used)
+    metrics.connections.set({ state: 'free' }, free)
+    metrics.connectionsWanted.set(wanted)
+    metrics.hashesWaiting.set(deps.passwords.queueLength)
+    metrics.streams.set(deps.revocationHub.streamCount)
+    setBacklogs(deps, await backlogsInTime(deps))
+  })
+}
+
+async function backlogsInTime(deps: Deps): Promise<Backlog[] | undefined> {
+  const timer = new AbortController()
+  const measured = measureBacklog(deps).catch((error) => {
+    deps.logger.warn({ err: error }, 'metrics without those of the database')
+    return undefined
+  })
+  const late = sleep(databaseLimitMs, undefined, { signal: timer.signal }).catch(() => undefined)
+  return Promise.race([measured, late]).finally(() => timer.abort())
+}
+
+/** What is not known is not told: an old number would look like one that does not change. */
+function setBacklogs({ metrics }: Deps, backlogs: Backlog[] | undefined): void {
+  metrics.databaseUp.set(backlogs ? 1 : 0)
+  metrics.outboxPending.reset()
+  metrics.outboxOldestDueSeconds.reset()
+  for (const { kind, pending, oldestDueMs } of backlogs ?? []) {
+    metrics.outboxPending.set({ kind }, pending)
+    metrics.outboxOldestDueSeconds.set({ kind }, oldestDueMs / 1_000)
+  }
+}

@@ -1,0 +1,15 @@
+import type { z } from 'zod'
+import type { settingsRecord } from './schema.ts'
+
+/** Of the settings what an admin needs to judge apps by. */
+export function presentSettings(config: {
+  production: boolean
+  clientOverrides: 'open' | 'declared'
+  adminAppCodes: string[]
+}): z.output<typeof settingsRecord> {
+  return {
+    production: config.production,
+    client_overrides: config.clientOverrides,
+    admin_app_codes: config.adminAppCodes,
+  }
+}

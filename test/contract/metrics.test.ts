@@ -1,0 +1,297 @@
+// decisions 1 and 2: what an operator asks of a running server, as Prometheus reads it.
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
+import { HashQueueFullError } from '../../packages/server/src/lib/password-hasher.ts'
+import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
+import { assertionOf, openEventStream } from '../support/consumer.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { allSent, buildMailingService, startMailbox, startSending, until } from '../support/mailbox.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { buildApp, buildService, buildUser, callHttp, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+interface Sample {
+  name: string
+  labels: Record<string, string>
+  value: number
+}
+
+async function scrape(service: TestService, token?: string): Promise<Sample[]> {
+  const reply = await callHttp(`${service.url}/metrics`, 'GET', { token })
+  expect(reply.status).toBe(200)
+  expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const lines = (reply.body as string).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.map((line) => {
+    const [, name = '', labels = '', value] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    return {
+      name,
+      labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, k, v]) => [k, v])),
+      value: Number(value),
+    }
+  })
+}
+
+/** The sum of the samples of a name that have these labels. */
+function sum(samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
+  const fits = samples.filter(
+    (sample) =>
+      sample.name === `gatehouse_${name}` && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+  )
+  return fits.length === 0 ? undefined : fits.reduce((total, { value }) => total + value, 0)
+}
+
+/** By how much a figure rises over something that is done. */
+async function rise(
+  service: TestService,
+  name: string,
+  labels: Record<string, string>,
+  act: () => Promise<unknown>,
+): Promise<number> {
+  const before = sum(await scrape(service), name, labels) ?? 0
+  await act()
+  return (sum(await scrape(service), name, labels) ?? 0) - before
+}
+
+let service: TestService
+let app: Json
+let user: Json
+beforeAll(async () => {
+  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' }, onFileEnd)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+  user = await buildUser(service, app)
+})
+
+describe('a door is counted by its outcome', () => {
+  const times = async (count: number, act: () => Promise<unknown>) => {
+    for (let index = 0; index < count; index += 1) await act()
+  }
+
+  test('logins: success, a wrong password, a locked account, too many tries, a missing code', async () => {
+    const locked = (await buildUser(service, app)).user
+    const guarded = await buildUser(service, app)
+    await enableTwoFactor(service, guarded.access_token)
+    const wrong = { password: 'a wrong password' }
+    const outcomes: [string, number, () => Promise<unknown>][] = [
+      ['success', 2, () => service.login(user.user.email, app.code)],
+      ['invalid_credentials', 2, () => service.login(locked.email, app.code, wrong)],
+      ['account_locked', 2, () => service.login(locked.email, app.code)],
+      ['app_not_found', 1, () => service.login(user.user.email, 'no-such-app')],
+      ['two_factor_required', 1, () => service.login(guarded.user.email, app.code)],
+      ['validation_failed', 1, () => service.call('POST', '/auth/login', { body: {} })],
+    ]
+    for (const [outcome, count, act] of outcomes) {
+      // The third failure locks, and is told as such.
+      if (outcome === 'account_locked') await service.login(locked.email, app.code, wrong)
+      expect(await rise(service, 'logins_total', { method: 'password', outcome }, () => times(count, act)), outcome).toBe(count)
+    }
+    const nobody = 'nobody@example.com'
+    expect(
+      await rise(service, 'logins_total', { outcome: 'rate_limited' }, () => times(8, () => service.login(nobody, app.code))),
+    ).toBeGreaterThan(0)
+  })
+
+  test('registrations: created, existing, refused', async () => {
+    const email = `user-${randomBytes(4).toString('hex')}@example.com`
+    const register =
+      (extra = {}) =>
+      () =>
+        service.register(email, app.code, extra)
+    expect(await rise(service, 'registrations_total', { outcome: 'created' }, register())).toBe(1)
+    expect(await rise(service, 'registrations_total', { outcome: 'existing' }, register({ mode: 'register_or_login' }))).toBe(1)
+    expect(await rise(service, 'registrations_total', { outcome: 'user_exists' }, register())).toBe(1)
+  })
+
+  test('refreshes: success, reuse, garbage', async () => {
+    const { refresh_token } = (await service.login(user.user.email, app.code)).body
+    const refresh = (token: string) => () => service.call('POST', '/auth/refresh', { body: { refresh_token: token } })
+    expect(await rise(service, 'refreshes_total', { outcome: 'success' }, refresh(refresh_token))).toBe(1)
+    service.advance(11)
+    expect(await rise(service, 'refreshes_total', { outcome: 'refresh_token_reused' }, refresh(refresh_token))).toBe(1)
+    expect(await rise(service, 'refreshes_total', { outcome: 'invalid_refresh_token' }, refresh('garbage'))).toBe(1)
+  })
+})
+
+describe('requests', () => {
+  test('are counted and timed by the pattern of their route and the class of their status', async () => {
+    const route = '/api/v1/admin/users/{userId}'
+    const labels = { method: 'GET', route, status: '2xx' }
+    const look = () => service.admin('GET', `/admin/users/${user.user.id}`)
+    expect(await rise(service, 'http_requests_total', labels, look)).toBe(1)
+    expect(await rise(service, 'http_request_duration_seconds_count', { method: 'GET', route }, look)).toBe(1)
+    const unknown = () => service.admin('GET', '/admin/users/0190a0a0-0000-7000-8000-000000000000')
+    expect(await rise(service, 'http_requests_total', { ...labels, status: '4xx' }, unknown)).toBe(1)
+  })
+
+  test('of 1,000 paths that nobody declared make no new series, and tell nothing of what was asked', async () => {
+    const canary = randomBytes(6).toString('hex')
+    const visit = async (count: number) => {
+      const paths = Array.from({ length: count }, (_, index) => `/${canary}/${index}/${randomBytes(3).toString('hex')}`)
+      const methods = ['GET', 'POST', 'PROPFIND', 'DELETE']
+      for (let from = 0; from < count; from += 50) {
+        await Promise.all(
+          paths.slice(from, from + 50).map((path, index) =>
+            callHttp(service.url + (index % 2 === 0 ? path : `/api/v1/admin/users${path}`), methods[index % 4]!, {
+              headers: { 'user-agent': canary, 'x-request-id': canary },
+            }),
+          ),
+        )
+      }
+    }
+    await visit(4)
+    const before = await scrape(service)
+    expect(await rise(service, 'http_requests_total', { method: 'none', route: 'none', status: '4xx' }, () => visit(1_000))).toBe(
+      1_000,
+    )
+    const after = await scrape(service)
+    expect(after.length).toBe(before.length)
+    expect(JSON.stringify(after)).not.toContain(canary)
+    const declared = [...listRoutes().map(({ path }) => `/api/v1${path}`), ...listRootRoutes().map(({ path }) => path), 'none']
+    for (const { labels } of after) if (labels.route !== undefined) expect(declared).toContain(labels.route)
+  })
+})
+
+describe('what waits', () => {
+  test('passwords: how long each waited, and those refused since the queue was full', async () => {
+    expect(await rise(service, 'password_hash_wait_seconds_count', {}, () => service.login(user.user.email, app.code))).toBe(1)
+    let refused = 0
+    let longest = 0
+    const storm = async () => {
+      const hashes = Promise.allSettled(Array.from({ length: 1_200 }, () => service.deps.passwords.hash(PASSWORD)))
+      longest = sum(await scrape(service), 'password_hash_queue_length')!
+      for (const { status, reason } of (await hashes) as PromiseRejectedResult[]) {
+        if (status !== 'rejected') continue
+        expect(reason).toBeInstanceOf(HashQueueFullError)
+        refused += 1
+      }
+    }
+    expect(await rise(service, 'password_hashes_refused_total', {}, storm)).toBe(refused)
+    expect(refused).toBeGreaterThan(0)
+    expect(longest).toBeGreaterThan(0)
+    expect(sum(await scrape(service), 'password_hash_queue_length')).toBe(0)
+  })
+
+  test('the outbox: entries still to be sent, the age of the oldest due one, and attempts by their outcome', async () => {
+    const mailbox = await startMailbox()
+    const service = await buildService({ SMTP_URL: mailbox.url })
+    const receiver = await startReceiver((response) => void response.writeHead(410).end())
+    const webhooks = [{ name: 'crm', url: receiver.url, events: ['user.registered'], enabled: true }]
+    const app = await buildApp(service, { webhooks })
+    expect(sum(await scrape(service), 'outbox_pending', { kind: 'mail' })).toBe(0)
+    await buildUser(service, app)
+    await buildUser(service, app)
+    service.advance(90)
+    const waiting = await scrape(service)
+    for (const kind of ['mail', 'webhook']) {
+      expect(sum(waiting, 'outbox_pending', { kind })).toBe(2)
+      expect(sum(waiting, 'outbox_oldest_due_seconds', { kind })).toBeGreaterThanOrEqual(90)
+    }
+    mailbox.refuse.recipient = '451 try later'
+    startSending(service)
+    await until(async () => sum(await scrape(service), 'outbox_attempts_total', { kind: 'mail', outcome: 'retried' }) === 2)
+    mailbox.refuse = {}
+    service.advance(3)
+    service.deps.outboxBell.ring()
+    await allSent(service)
+    await until(async () => sum(await scrape(service), 'outbox_pending') === 0)
+    const sent = await scrape(service)
+    expect(sum(sent, 'outbox_attempts_total', { kind: 'mail', outcome: 'delivered' })).toBe(2)
+    expect(sum(sent, 'outbox_attempts_total', { kind: 'webhook', outcome: 'given_up' })).toBe(2)
+    expect(sum(sent, 'outbox_oldest_due_seconds')).toBe(0)
+  })
+
+  test('consumers that listen, and how far behind a revocation reached them', async () => {
+    const feed = await startRevocationFeed(service.deps)
+    const url = `${service.url}/api/v1/revocations/stream`
+    const stream = await openEventStream(url, assertionOf(app, { now: service.deps.clock() }))
+    expect(sum(await scrape(service), 'revocation_streams')).toBe(1)
+    const { access_token } = (await service.login(user.user.email, app.code)).body
+    const published = await rise(service, 'revocation_lag_seconds_count', {}, async () => {
+      await service.call('POST', '/auth/logout-all', { token: access_token })
+      await stream.next(({ data }) => data.user_id === user.user.id)
+      await until(async () => sum(await scrape(service), 'revocation_lag_seconds_count') !== 0)
+    })
+    expect(published).toBe(1)
+    stream.close()
+    await until(async () => sum(await scrape(service), 'revocation_streams') === 0)
+    await feed.stop()
+  })
+})
+
+describe('the database', () => {
+  test('that answers is up, and its connections are counted', async () => {
+    const samples = await scrape(service)
+    expect(sum(samples, 'database_up')).toBe(1)
+    expect(sum(samples, 'database_connections')).toBeGreaterThan(0)
+    expect(sum(samples, 'database_connections_wanted')).toBe(0)
+  })
+
+  test('that is gone is told as down; what it knew is not told, and the rest stands', async () => {
+    const service = await buildService()
+    await service.login('nobody@example.com', 'authctl')
+    expect(sum(await scrape(service), 'outbox_pending')).toBe(0)
+    await service.deps.db.destroy()
+    const samples = await scrape(service)
+    expect(sum(samples, 'database_up')).toBe(0)
+    expect(sum(samples, 'outbox_pending')).toBeUndefined()
+    expect(sum(samples, 'outbox_oldest_due_seconds')).toBeUndefined()
+    expect(sum(samples, 'logins_total', { outcome: 'invalid_credentials' })).toBe(1)
+  })
+
+  test('all of whose connections are taken holds no scrape up', async () => {
+    const service = await buildService({ DB_POOL_MAX: '1' })
+    const held = await service.deps.db.transaction()
+    try {
+      const [first, second] = await Promise.all([scrape(service), scrape(service)])
+      for (const samples of [first, second]) {
+        expect(sum(samples, 'database_up')).toBe(0)
+        expect(sum(samples, 'database_connections', { state: 'used' })).toBe(1)
+      }
+    } finally {
+      await held.rollback()
+    }
+    await until(async () => sum(await scrape(service), 'database_up') === 1)
+  })
+})
+
+describe('AUTH_METRICS_TOKEN', () => {
+  const token = 'the-token-of-the-scraper'
+
+  test('guards /metrics: without it 401, with another one 401', async () => {
+    const service = await buildService({ AUTH_METRICS_TOKEN: token })
+    const ask = (bearer?: string) => callHttp(`${service.url}/metrics`, 'GET', { token: bearer })
+    expectError(await ask(), 'token_missing')
+    for (const wrong of ['garbage', `${token}x`, token.slice(1)]) {
+      expectError(await ask(wrong), 'token_invalid', wrong)
+    }
+    await scrape(service, token)
+  })
+
+  test('that is not set leaves /metrics open, which takes GET alone', async () => {
+    await scrape(service)
+    expectError(await callHttp(`${service.url}/metrics`, 'POST', { body: {} }), 'method_not_allowed')
+    expectError(await service.call('GET', '/metrics'), 'not_found')
+  })
+})
+
+test('no figure holds an address, an id, a token or a path that was called', async () => {
+  const { service, mailbox } = await buildMailingService()
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const registered = await buildUser(service, app)
+  const { token } = await mailbox.take(registered.user.email)
+  await service.call('POST', '/auth/email/verify', { body: { token } })
+  await service.admin('GET', `/admin/users/${registered.user.id}`)
+  await service.login(registered.user.email, app.code, { two_factor_code: '123456' })
+  const text = JSON.stringify(await scrape(service))
+  const secrets = [
+    registered.user.email,
+    registered.user.id,
+    app.id,
+    app.code,
+    token,
+    registered.access_token,
+    registered.refresh_token,
+  ]
+  for (const secret of secrets) expect(text).not.toContain(secret)
+})
