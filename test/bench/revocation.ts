@@ -1,9 +1,10 @@
-// How long it takes from sending a revoke until each consumer that listens has it: with 1, 100 and 1,000 streams, on one server and
-// from one server to another; what the streams cost in memory, and what they leave of logins.
+// How long it takes from sending a revoke until a consumer refuses the token, and until each of all that listen has heard of it: with
+// 1, 100 and 1,000 connected, on one server and from one server to another; what they cost in memory, and what they leave of logins.
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { type Auth, AuthError, createAuth } from '@gatehouse/sdk'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates } from '../support/database.ts'
 
@@ -61,21 +62,29 @@ async function startServer(databaseUrl: string): Promise<Server> {
 }
 
 async function measure(writer: Server, reader: Server): Promise<void> {
-  const { revoke } = await prepare(writer)
+  const { login, revoke } = await prepare(writer)
+  // The consumer that is asked: the SDK as an app runs it. The others only listen.
+  const consumer = createAuth({ authUrl: reader.url, appCode: 'bench', secret })
+  await until(() => consumer.health().revocation.connected)
   for (const count of STREAMS) {
-    const streams = await openStreams(reader, count)
-    const times: number[] = []
+    const streams = await openStreams(reader, count - 1)
+    const [rejected, heard]: [number[], number[]] = [[], []]
     for (let index = 0; index < REVOKES; index += 1) {
+      const token = await login()
+      consumer.verifySync(token)
       const started = performance.now()
-      const arrivals = streams.map((stream) => stream.next().then(() => times.push(performance.now() - started)))
+      const arrivals = streams.map((stream) => stream.next().then(() => heard.push(performance.now() - started)))
+      const refusal = until(() => isRefused(consumer, token)).then(() => rejected.push(performance.now() - started))
       await revoke()
-      await Promise.all(arrivals)
+      await Promise.all([refusal, ...arrivals])
       await sleep(PAUSE_MS)
     }
-    report(`  ${String(count).padStart(5)} streams`, times, `, server at ${rssOf(reader)} MB`)
+    report(`  ${String(count).padStart(5)} consumers, refused`, rejected, `, server at ${rssOf(reader)} MB`)
+    if (count > 1) report('         heard by all', heard, '')
     for (const stream of streams) stream.close()
     await sleep(200)
   }
+  await consumer.close()
 }
 
 /** Logins a second, at rest and with a thousand streams that hear ten revokes a second. */
@@ -113,7 +122,7 @@ async function countLogins(server: Server): Promise<number> {
 }
 
 /** An app with one user, whose grant is revoked and given again. */
-async function prepare(server: Server): Promise<{ revoke(): Promise<void> }> {
+async function prepare(server: Server): Promise<{ login(): Promise<string>; revoke(): Promise<void> }> {
   const { access_token: token } = await post(server, '/auth/login', { email, password, app_code: 'authctl' })
   await post(server, '/admin/apps', { code: 'bench', name: 'Bench', auto_grant_on_signup: true }, token, [201, 409])
   const registration = { email: `${randomBytes(6).toString('hex')}@example.com`, password, app_code: 'bench' }
@@ -125,9 +134,17 @@ async function prepare(server: Server): Promise<{ revoke(): Promise<void> }> {
     await reply.arrayBuffer()
   }
   let isGranted = true
+  const grant = async () => {
+    if (!isGranted) await call('POST')
+    isGranted = true
+  }
   return {
+    async login() {
+      await grant()
+      return (await post(server, '/auth/login', registration)).access_token!
+    },
     async revoke() {
-      if (!isGranted) await call('POST')
+      await grant()
       isGranted = false
       await call('DELETE')
     },
@@ -204,6 +221,21 @@ async function openStream(server: Server, token: string, cursor: number): Promis
 function rssOf({ pid }: Server): number {
   const pages = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
   return Math.round(pages / 1_024)
+}
+
+function isRefused(consumer: Auth, token: string): boolean {
+  try {
+    consumer.verifySync(token)
+    return false
+  } catch (error) {
+    if (!AuthError.is(error, 'TOKEN_REVOKED')) throw error
+    return true
+  }
+}
+
+/** Looks at each turn of the event loop, as requests would come in. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate)
 }
 
 function sleep(ms: number): Promise<void> {

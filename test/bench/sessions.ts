@@ -54,7 +54,10 @@ try {
     console.log(`\n${kind}, bcrypt at cost ${COST}`)
     const { url } = await createDatabase(kind, templates)
     const ours = await gatehouseOn(url)
-    const peers = [await betterAuthOn(await emptyDatabase(kind), 'bcryptjs'), await betterAuthOn(await emptyDatabase(kind), 'native')]
+    const peers = [
+      await betterAuthOn(await emptyDatabase(kind), 'bcryptjs'),
+      await betterAuthOn(await emptyDatabase(kind), 'native'),
+    ]
     if (kind === 'sqlite') peers.push(await oidcProviderOn(await emptyDatabase(kind)))
     await compare('register', [ours, ...peers], { inFlight: 16, count: 96 }, 'perSecond')
     await compare('login', [ours, ...peers], { inFlight: 16, count: 96 }, 'perSecond')

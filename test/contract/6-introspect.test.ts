@@ -1,5 +1,6 @@
 // Introspection (decisions 6, RFC 7662) for backends without the SDK.
 import { randomUUID } from 'node:crypto'
+import * as oidc from 'openid-client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
@@ -177,16 +178,22 @@ describe('the caller', () => {
     expectError(await service.call('GET', '/revocations', { token: free }), 'token_invalid')
   })
 
-  test('as a stock client of RFC 7662 sends it: form, client credentials, JSON accepted', async () => {
-    const { access_token } = await someTokens()
+  test('may be a stock client of RFC 7662, by the token of a service account as its secret or by an assertion as bearer', async () => {
+    const { access_token, refresh_token } = await someTokens()
     const secret = await serviceAccount({ app_codes: [app.code] })
-    const { headers, body } = form({ token: access_token, token_type_hint: 'access_token' })
-    const credentials = Buffer.from(`${encodeURIComponent('my backend')}:${encodeURIComponent(secret)}`).toString('base64')
-    const ask = (authorization: string) =>
-      service.call('POST', '/auth/introspect', { body, headers: { ...headers, authorization } })
-    expect((await ask(`Basic ${credentials}`)).body).toMatchObject({ active: true, client_id: app.code })
-    const wrong = await ask(`Basic ${Buffer.from('my backend:gsa_wrong').toString('base64')}`)
-    expectError(wrong, 'token_invalid')
+    const metadata = { issuer: service.url, introspection_endpoint: `${service.url}/api/v1/auth/introspect` }
+    const byAssertion: oidc.ClientAuth = (_server, _client, _body, headers) =>
+      headers.set('authorization', `Bearer ${assertion()}`)
+    for (const auth of [oidc.ClientSecretBasic(secret), byAssertion]) {
+      const client = new oidc.Configuration(metadata, 'my backend', undefined, auth)
+      oidc.allowInsecureRequests(client)
+      const answer = await oidc.tokenIntrospection(client, access_token, { token_type_hint: 'access_token' })
+      expect(answer).toMatchObject({ active: true, client_id: app.code, uid: claimsOf(access_token).uid })
+      expect(await oidc.tokenIntrospection(client, refresh_token)).toEqual({ active: false })
+    }
+    const stranger = new oidc.Configuration(metadata, 'my backend', undefined, oidc.ClientSecretBasic('gsa_wrong'))
+    oidc.allowInsecureRequests(stranger)
+    await expect(oidc.tokenIntrospection(stranger, access_token)).rejects.toMatchObject({ status: 401 })
   })
 
   test('is refused like everywhere when it is nobody', async () => {

@@ -18,6 +18,7 @@ import {
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
+import { rawCall } from '../support/raw-http.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildService, claimsOf, type Json, type TestService } from '../support/service.ts'
 
@@ -256,6 +257,18 @@ describe('a provider that', () => {
     back.searchParams.set('error', theirs)
     expect(answerOf(await comeBack(service, back))).toMatchObject({ error: ours, state })
   })
+})
+
+test('HEAD, by which programs look at a link before its reader follows it, begins no login and spends no answer', async () => {
+  const { back } = await goThere()
+  const before = await countRows(service, 'sso_logins')
+  const query = { app_code: app.code, redirect_url: REDIRECT_URL, code_challenge: 'c'.repeat(43), state: 'of the client' }
+  for (const path of [`/api/v1/auth/sso/acme/start?${new URLSearchParams(query)}`, back.pathname + back.search]) {
+    const { status, headers } = await rawCall(service.url, 'HEAD', path)
+    expect([status, headers.get('allow'), headers.get('location')]).toEqual([405, 'GET', null])
+  }
+  expect(await countRows(service, 'sso_logins')).toBe(before)
+  expect(answerOf(await comeBack(service, back)).code).toBeDefined()
 })
 
 describe('a browser that comes back', () => {

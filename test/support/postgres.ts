@@ -8,6 +8,10 @@ import { dirname, join } from 'node:path'
 export interface RunningPostgres {
   /** Connects as a superuser to the database `postgres`. */
   adminUrl: string
+  /** Ends the server and keeps its files: in good order (`fast`), or as a crash would, so that it has to recover (`immediate`). */
+  halt(how: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again; resolves when it takes connections. */
+  resume(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -40,9 +44,11 @@ trap tidy EXIT
 trap exit HUP INT TERM
 trap '' PIPE
 
-start() {
+make() {
   "$binaries/initdb" -D "$folder/cluster" --username=postgres --auth=trust --encoding=UTF8 --locale="$locale" --no-sync || return
   printf "%s\\nunix_socket_directories = '%s'\\n" "$settings" "$folder" >>"$folder/cluster/postgresql.conf"
+}
+start() {
   "$binaries/postgres" -D "$folder/cluster" </dev/null &
   server=$!
   until grep -qs '^ready' "$folder/cluster/postmaster.pid"; do
@@ -50,8 +56,23 @@ start() {
     sleep 0.02
   done
 }
-if start >"$folder/log" 2>&1; then
-  echo ready && cat >/dev/null
+halt() {
+  kill -$1 $server
+  wait $server
+  server=
+  echo halted
+}
+obey() {
+  while read -r word; do
+    case $word in
+      fast) halt INT ;;
+      immediate) halt QUIT ;;
+      resume) start >>"$folder/log" 2>&1 && echo ready ;;
+    esac
+  done
+}
+if make >"$folder/log" 2>&1 && start >>"$folder/log" 2>&1; then
+  echo ready && obey
 else
   cat "$folder/log" >&2
 fi
@@ -112,9 +133,17 @@ function chooseAccount(folder: string, installation: string) {
   return { command: [], ids, binaries: join(copied, 'bin'), copied }
 }
 
+/** A server that somebody else runs: it is not ours to halt. */
+function foreignPostgres(adminUrl: string): RunningPostgres {
+  const refuse = async () => {
+    throw new Error('TEST_DATABASE_URL names a server that the tests may not halt')
+  }
+  return { adminUrl, halt: refuse, resume: refuse, stop: async () => {} }
+}
+
 /** Takes about half a second. The server is gone, and its files with it, after `stop()` or when this process ends in whatever way. */
 export async function startPostgres(): Promise<RunningPostgres> {
-  if (process.env.TEST_DATABASE_URL) return { adminUrl: process.env.TEST_DATABASE_URL, stop: async () => {} }
+  if (process.env.TEST_DATABASE_URL) return foreignPostgres(process.env.TEST_DATABASE_URL)
   if (process.platform === 'win32')
     throw new Error('Set TEST_DATABASE_URL to a PostgreSQL server: here the tests cannot start their own')
 
@@ -152,8 +181,17 @@ export async function startPostgres(): Promise<RunningPostgres> {
   // A script that forgets stop() can still end.
   supervisor.unref()
   for (const stream of [supervisor.stdin, supervisor.stdout, supervisor.stderr]) (stream as unknown as { unref(): void }).unref()
+  const tell = async (word: string) => {
+    const done = new Promise<void>((resolve) => supervisor.stdout.once('data', () => resolve()))
+    supervisor.stdin.write(`${word}\n`)
+    const gone = ended.then(() => Promise.reject(new Error('PostgreSQL is gone')))
+    gone.catch(() => {})
+    await Promise.race([done, gone])
+  }
   return {
     adminUrl: `postgres://postgres@localhost:5432/postgres?host=${folder}`,
+    halt: tell,
+    resume: () => tell('resume'),
     async stop() {
       supervisor.ref()
       supervisor.stdin.end()

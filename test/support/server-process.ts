@@ -21,6 +21,7 @@ export interface Exit {
 
 export interface ServerProcess {
   url: string
+  pid: number
   /** All that it wrote on stdout, in lines. */
   lines(): string[]
   /** Sends SIGTERM and waits for the end. */
@@ -41,10 +42,11 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-function start(words: readonly string[], settings: Record<string, string>) {
+function start(words: readonly string[], settings: Record<string, string>, within: readonly string[] = []) {
   // What is kept beside the database (`.gatehouse/`) goes with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
-  const child = spawn(process.execPath, ['--conditions=source', '--import', endWithParent, program, ...words], {
+  const line = [...within, process.execPath, '--conditions=source', '--import', endWithParent, program, ...words]
+  const child = spawn(line[0]!, line.slice(1), {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
@@ -83,12 +85,16 @@ export async function runGatehouse(words: readonly string[], settings: Record<st
   return { ...exit, ...output }
 }
 
-/** Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws when it does not come so far. */
+/**
+ * Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws when it does not come so far.
+ * `within` is a command that prepares the surroundings and then becomes the server, as `env` does.
+ */
 export async function startServer(
   settings: Record<string, string>,
   onEnd: (fn: () => Promise<void>) => void = onTestFinished,
+  within: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const { child, output, ended } = start(['serve'], settings)
+  const { child, output, ended } = start(['serve'], settings, within)
   onEnd(async () => {
     child.kill('SIGKILL')
     await ended
@@ -109,6 +115,7 @@ export async function startServer(
   const call = (method: string, path: string, options?: CallOptions) => callHttp(`${url}/api/v1${path}`, method, options)
   return {
     url,
+    pid: child.pid!,
     ended,
     call,
     lines: () => output.stdout.split('\n').filter((line) => line !== ''),

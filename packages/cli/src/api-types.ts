@@ -3787,7 +3787,7 @@ export interface operations {
                 redirect_url: string;
                 /** @description PKCE, S256 */
                 code_challenge: string;
-                code_challenge_method?: "S256";
+                code_challenge_method?: string;
                 /** @description Comes back as it is */
                 state: string;
             };
@@ -3800,7 +3800,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description A redirect: `Location` says where to */
             302: {
                 headers: {
                     [name: string]: unknown;
@@ -3871,7 +3871,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description A redirect: `Location` says where to */
             302: {
                 headers: {
                     [name: string]: unknown;

@@ -12,7 +12,9 @@ import pg from 'pg'
 const { DATABASE_URL = '', BCRYPT = 'bcryptjs', COST = '10', UPDATE_AGE = '86400' } = process.env
 const bcrypt = BCRYPT === 'native' ? bcryptNative : bcryptjs
 const isSqlite = DATABASE_URL.startsWith('sqlite:')
-const database = isSqlite ? new Database(DATABASE_URL.slice('sqlite:'.length)) : new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
+const database = isSqlite
+  ? new Database(DATABASE_URL.slice('sqlite:'.length))
+  : new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
 if (isSqlite) for (const pragma of ['journal_mode = WAL', 'synchronous = FULL']) database.pragma(pragma)
 
 const server = createServer((request, response) => handler(request, response))

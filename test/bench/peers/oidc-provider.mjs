@@ -5,7 +5,9 @@ import { Provider } from 'oidc-provider'
 
 const db = new Database(process.env.DATABASE_URL.slice('sqlite:'.length))
 for (const pragma of ['journal_mode = WAL', 'synchronous = FULL']) db.pragma(pragma)
-db.exec('create table rows (model text, id text, payload text, grant_id text, expires_at integer, consumed_at integer, primary key (model, id))')
+db.exec(
+  'create table rows (model text, id text, payload text, grant_id text, expires_at integer, consumed_at integer, primary key (model, id))',
+)
 db.exec('create index rows_grant on rows (grant_id)')
 const put = db.prepare('insert or replace into rows (model, id, payload, grant_id, expires_at) values (?, ?, ?, ?, ?)')
 const get = db.prepare('select payload, consumed_at from rows where model = ? and id = ?')
@@ -62,7 +64,13 @@ const listener = async (request, response) => {
   const grant = new provider.Grant({ accountId: 'user', clientId: 'bench' })
   grant.addOIDCScope('openid offline_access email')
   const grantId = await grant.save()
-  const token = new provider.RefreshToken({ accountId: 'user', client, grantId, scope: 'openid offline_access email', gty: 'authorization_code' })
+  const token = new provider.RefreshToken({
+    accountId: 'user',
+    client,
+    grantId,
+    scope: 'openid offline_access email',
+    gty: 'authorization_code',
+  })
   response.end(JSON.stringify({ refresh_token: await token.save() }))
 }
 console.log(JSON.stringify({ url }))

@@ -20,7 +20,9 @@ export function bearerOf(ctx: Context): string | undefined {
 export function serviceTokenOf(ctx: Context): string | undefined {
   const encoded = /^Basic +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
   const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
-  return password && claimsServiceToken(password) ? password : undefined
+  // RFC 6749 section 2.3.1: clients encode both parts as a form does, some of them every character but letters and digits.
+  const token = password && new URLSearchParams(`password=${password}`).get('password')
+  return token && claimsServiceToken(token) ? token : undefined
 }
 
 /** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */

@@ -73,6 +73,8 @@ export interface Route {
   errors: readonly ErrorCode[]
   /** Token answers, which no cache may keep. */
   noStore?: boolean
+  /** A GET that writes. HEAD, sent by whatever looks at a link before a person follows it, is refused: 405. */
+  noHead?: boolean
   /** Answered without the database, and so never with `unavailable`. */
   offline?: boolean
   handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>

@@ -46,10 +46,12 @@ export function createRouting(deps: Deps, mounts: readonly Mount[], options: Rou
     for (const route of routes) {
       const pattern = prefix + route.path
       const answering: AnsweringRoute = { method: route.method, pattern }
-      router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), [route.method], (ctx: Context) => {
+      const layer = router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), [route.method], (ctx: Context) => {
         ctx.state.route = answering
         return answer(naming(deps, ctx), route, ctx, options)
       })
+      // With GET the router takes HEAD along.
+      if (route.noHead) layer.methods = [route.method]
     }
   }
 

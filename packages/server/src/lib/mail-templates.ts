@@ -84,8 +84,19 @@ export type NoticePurpose =
   | 'two_factor_disabled'
   | 'two_factor_removed'
   | 'credentials_removed'
+  | 'identity_linked'
+  | 'identity_unlinked'
+  | 'identity_removed'
 
-const whatChanged: Record<NoticePurpose, { subject: string; sentence: string }> = {
+interface Change {
+  subject: string
+  sentence: string
+  /** What to do, where a new password is not the whole of it. */
+  advice?: string
+}
+
+/** `provider` is the code of one, of which nothing can become a link. */
+const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   password_changed: { subject: 'Your password was changed', sentence: 'the password of your account was changed.' },
   password_reset: {
     subject: 'Your password was reset',
@@ -107,9 +118,29 @@ const whatChanged: Record<NoticePurpose, { subject: string; sentence: string }> 
     subject: 'Your e-mail address was confirmed',
     sentence:
       'your e-mail address was confirmed by a first sign-in with it. The account had been opened before anybody had shown that the ' +
-      'address is theirs, so its password, its second factor and its sessions were removed.',
+      'address is theirs, so its password, its second factor, its sign-ins by providers and its sessions were removed.',
+    advice: 'To sign in with a password again, ask for a new one with "forgot password".',
   },
-}
+  identity_linked: {
+    subject: 'A way to sign in was added',
+    sentence:
+      `the provider ${provider} was added to the ways to sign in to your account: somebody signed in there, and it says that your ` +
+      'e-mail address is theirs.',
+    advice:
+      'If this was not you, set a new password with "forgot password" now, which ends every session; then remove this way to sign ' +
+      'in from your account, and tell whoever runs the service.',
+  },
+  identity_unlinked: {
+    subject: 'A way to sign in was removed',
+    sentence: `the provider ${provider} was removed from the ways to sign in to your account.`,
+  },
+  identity_removed: {
+    subject: 'A way to sign in was removed',
+    sentence: `an administrator removed the provider ${provider} from the ways to sign in to your account.`,
+  },
+})
+
+const usualAdvice = 'If this was not you, set a new password with "forgot password" now, and tell whoever runs the service.'
 
 export interface NoticeFacts {
   /** Milliseconds. */
@@ -117,19 +148,17 @@ export interface NoticeFacts {
   /** Where it was done; left out of what an administrator did. */
   ip: string | null
   userAgent: string | null
+  /** Code of the provider that an identity is of. */
+  provider: string | null
 }
 
 /** A notice of a change. Without a link: one that could act would be what others imitate. */
-export function noticeMail(purpose: NoticePurpose, { at, ip, userAgent }: NoticeFacts): MailText {
-  const { subject, sentence } = whatChanged[purpose]
+export function noticeMail(purpose: NoticePurpose, { at, ip, userAgent, provider }: NoticeFacts): MailText {
+  const { subject, sentence, advice = usualAdvice } = whatChanged(provider ?? '')[purpose]
   return renderMail((show): MailDraft => {
     const facts = [`Time: ${minuteOf(at)}.`]
     if (ip !== null) facts.push(`Address: ${show(ip, 'not readable')}`)
     if (userAgent !== null) facts.push(`Program: ${show(userAgent, 'not readable')}`)
-    const advice =
-      purpose === 'credentials_removed'
-        ? 'To sign in with a password again, ask for a new one with "forgot password".'
-        : 'If this was not you, set a new password with "forgot password" now, and tell whoever runs the service.'
     return { subject, parts: ['Hello,', sentence, ...facts, advice] }
   })
 }

@@ -46,7 +46,7 @@ export function field(
     readonly: isFixed,
     'aria-describedby': notes.join(' ') || undefined,
     'aria-invalid': fault && 'true',
-    autofocus: fault !== undefined && Object.keys(refusal!.faults)[0] === name,
+    autofocus: refusal?.focus === name,
   })
   return html`<div class="field">
 <label for="${name}">${label}${isOptional && html` <span class="optional">(optional)</span>`}</label>

@@ -1,13 +1,15 @@
 import type { Refusal } from './refusal.ts'
 
+const accountIsThere =
+  'there is an account with this address. If you do not know its password, set a new one with "forgot password" where you sign in'
+
 /** The same refusal with what its code says about a single field. */
 export function withFaultOfCode(refusal: Refusal): Refusal {
   return { ...refusal, faults: { ...refusal.faults, ...faultOfCode(refusal) } }
 }
 
 function faultOfCode({ code }: Refusal): Record<string, string> {
-  if (code === 'invalid_credentials')
-    return { password: 'does not fit: there is an account with this address, and it has another one' }
+  if (code === 'invalid_credentials') return { password: `does not fit: ${accountIsThere}` }
   if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong, or was used before' }
   return {}
 }

@@ -8,9 +8,18 @@ export interface Refusal {
   title: string
   /** The first fault of each field, as the end of a sentence that begins with its name. */
   faults: Readonly<Record<string, string>>
+  /** The field to go on with. */
+  focus: string | undefined
   /** Seconds. */
   retryAfter: number | undefined
 }
+
+/** After these a password is to be entered once more, whatever else: it is never sent back. */
+const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
+  'invalid_credentials',
+  'two_factor_required',
+  'invalid_two_factor_code',
+])
 
 /**
  * An error that whoever filled in the form can do something about. What is not of that kind is thrown on: a link that is no good, and
@@ -22,5 +31,6 @@ export function refusalOf(error: unknown): Refusal {
   const faults: Record<string, string> = {}
   for (const { path, message } of error.errors ?? []) faults[path] ??= message
   const { code, status, retryAfter } = error
-  return { status, code, title: errorCodes[code].title, faults, retryAfter }
+  const focus = aboutCredentials.has(code) ? 'password' : Object.keys(faults)[0]
+  return { status, code, title: errorCodes[code].title, faults, focus, retryAfter }
 }

@@ -4,6 +4,7 @@ import type { TokenAnswer } from '../../lib/records.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
+import { addNotice } from '../../resources/mail/add-mail.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
 import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
@@ -59,6 +60,7 @@ async function enter(
   if (!entrant.isLinked) {
     const subject = { providerId: provider.id, subject: profile.subject }
     await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
+    await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
   }
   const tokens = await openSession(deps, { ...entry, app, overrides: {}, authMethod: provider.code }, actor)
   await clearFailures(deps, tried.lockKey!, { unlessLocked: true })

@@ -3,17 +3,21 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { addNotice } from '../mail/add-mail.ts'
+import type { NoticePurpose } from '../mail/mail.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
 
 /**
  * Unlinks one of the caller's own identities; sessions go on. Not the last way in: without a password another one must be left, of a
  * provider that is enabled, however many are removed at once. Throws `not_found`, `last_login_method`.
  */
 export async function removeOwnIdentity(deps: Deps, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
-  await removeIdentity(deps, { userId: caller.userId, identityId }, actor, async (deps) => {
-    const user = await getUser(deps, caller.userId)
-    if (user.password_hash === null && !(await hasOtherIdentity(deps, caller.userId, identityId)))
+  await transaction(deps, async (deps) => {
+    const removal = await getRemoval(deps, caller.userId, identityId)
+    if (removal.user.password_hash === null && !(await hasOtherIdentity(deps, caller.userId, identityId)))
       throw new ApiError('last_login_method', { detail: 'Set a password first, or link another provider' })
+    await remove(deps, removal, 'identity_unlinked', actor)
   })
 }
 
@@ -22,18 +26,31 @@ export async function removeIdentity(
   deps: Deps,
   { userId, identityId }: { userId: string; identityId: string },
   actor: Actor,
-  assertAllowed: (deps: Deps) => Promise<void> = async () => {},
 ): Promise<void> {
   await transaction(deps, async (deps) => {
-    // Two who remove the last two at once would else each see the other.
-    await lockUserRow(deps, userId)
-    const found = await UserIdentity.query(deps.db).findOne({ id: identityId, user_id: userId }).withGraphFetched('provider')
-    if (!found) throw new ApiError('not_found', { detail: 'The user has no such identity' })
-    await assertAllowed(deps)
-    await UserIdentity.query(deps.db).deleteById(identityId)
-    const details = { id: identityId, provider: found.provider!.code }
-    await recordEvent(deps, { event: 'identity.unlinked', actor, userId, details })
+    await remove(deps, await getRemoval(deps, userId, identityId), 'identity_removed', actor)
   })
+}
+
+interface Removal {
+  user: PooledUser
+  identity: UserIdentity
+}
+
+async function getRemoval(deps: Deps, userId: string, identityId: string): Promise<Removal> {
+  // Two who remove the last two at once would else each see the other.
+  await lockUserRow(deps, userId)
+  const user = await getUser(deps, userId)
+  const identity = await UserIdentity.query(deps.db).findOne({ id: identityId, user_id: userId }).withGraphFetched('provider')
+  if (!identity) throw new ApiError('not_found', { detail: 'The user has no such identity' })
+  return { user, identity }
+}
+
+async function remove(deps: Deps, { user, identity }: Removal, notice: NoticePurpose, actor: Actor): Promise<void> {
+  const { id, provider } = identity
+  await UserIdentity.query(deps.db).deleteById(id)
+  await addNotice(deps, notice, { user, provider: provider!.code }, actor)
+  await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider!.code } })
 }
 
 /** Unlinks a user from all providers, for whoever took the account over; says how many there were. */

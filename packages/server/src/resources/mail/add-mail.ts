@@ -37,11 +37,18 @@ export async function addInvitationMail(
   await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
 }
 
+interface NoticeAbout {
+  user: { id: string; email: string }
+  appId?: string | null
+  /** Its code, of a change of identities. */
+  provider?: string | null
+}
+
 /** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
 export async function addNotice(
   deps: Deps,
   purpose: NoticePurpose,
-  { user, appId = null }: { user: { id: string; email: string }; appId?: string | null },
+  { user, appId = null, provider = null }: NoticeAbout,
   { caller, origin }: Actor,
 ): Promise<void> {
   const isOwn = caller === undefined || (caller.kind === 'user' && caller.userId === user.id)
@@ -49,6 +56,7 @@ export async function addNotice(
     at: deps.clock(),
     ip: isOwn ? origin.ip || null : null,
     user_agent: isOwn ? origin.userAgent : null,
+    provider,
   }
   await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email }, payload)
 }

@@ -41,6 +41,7 @@ export interface NoticePayload {
   at: number
   ip: string | null
   user_agent: string | null
+  provider: string | null
 }
 
 export type { NoticePurpose }

@@ -30,8 +30,8 @@ export async function prepareMail(deps: Deps, entry: OutboxEntry): Promise<Write
   const payload = JSON.parse(entry.payload)
   if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
   if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
-  const { at, ip, user_agent: userAgent }: NoticePayload = payload
-  return async () => noticeMail(entry.name as NoticePurpose, { at, ip, userAgent })
+  const { user_agent: userAgent, ...facts }: NoticePayload = payload
+  return async () => noticeMail(entry.name as NoticePurpose, { ...facts, userAgent })
 }
 
 async function prepareTokenMail(

@@ -1,0 +1,111 @@
+// decisions 5 and 8: what links an account with a provider, or unlinks it, is told to the account's address.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
+import { allSent, buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
+import type { TestProvider } from '../support/oidc-server.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { arrive, buildSsoProvider, callbackOf, REDIRECT_URL, startProvider } from '../support/provider.ts'
+import { buildApp, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+let service: TestService
+let mailbox: Mailbox
+let provider: TestProvider
+let app: Json
+beforeAll(async () => {
+  ;({ service, mailbox } = await buildMailingService({}, onFileEnd))
+  provider = await startProvider([callbackOf('acme')], onFileEnd)
+  await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
+  app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL] })
+})
+
+/** A login at the provider by whom it knows by that verified e-mail. */
+async function logIn(email: string, headers: Record<string, string> = {}): Promise<Reply> {
+  const known = [...provider.accounts].find(([, claims]) => claims.email === email)
+  const subject = known?.[0] ?? provider.addAccount({ email, email_verified: true })
+  const { code, verifier } = await arrive(service, { provider, code: 'acme', app, subject })
+  return service.call('POST', '/auth/sso/token', { body: { code, code_verifier: verifier }, headers })
+}
+
+/** A user who has read the mail of the registration. */
+async function buildVerifiedUser(): Promise<Json> {
+  const registered = await buildUser(service, app)
+  const { token } = await mailbox.take(registered.user.email)
+  await service.call('POST', '/auth/email/verify', { body: { token } })
+  return registered
+}
+
+async function takeNotice(email: string, subject: RegExp): Promise<Mail> {
+  const mail = await mailbox.take(email, subject)
+  expect([mail.links, mail.html.includes('<a ')]).toEqual([[], false])
+  return mail
+}
+
+/** In one line: where it was broken is no matter. */
+const inOneLine = ({ text }: Mail) => text.replaceAll('\n', ' ')
+
+test('a link of an account with a provider is told once, with when, from where and by which program', async () => {
+  const { user } = await buildVerifiedUser()
+  expect((await logIn(user.email, { 'user-agent': 'Browser/1.0' })).body.user.id).toBe(user.id)
+  const told = await takeNotice(user.email, /^A way to sign in was added$/)
+  expect(inOneLine(told)).toContain('the provider acme was added to the ways to sign in to your account')
+  expect(told.text).toMatch(/Time: \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
+  expect(told.text).toContain('Address: 127.0.0.1')
+  expect(told.text).toContain('Program: Browser/1.0')
+
+  expect((await logIn(user.email)).status).toBe(200)
+  await allSent(service)
+  // Registration, and the one notice.
+  expect(mailbox.mailsTo(user.email)).toHaveLength(2)
+})
+
+test('whoever is registered by a first login has nothing to be told', async () => {
+  const email = `${randomUUID()}@example.com`
+  expect((await logIn(email)).status).toBe(200)
+  await allSent(service)
+  expect(mailbox.mailsTo(email)).toEqual([])
+})
+
+test('who takes an account over is told what it lost and what was added', async () => {
+  const { user } = await buildUser(service, app)
+  expect((await logIn(user.email)).body.user.id).toBe(user.id)
+  const lost = await takeNotice(user.email, /^Your e-mail address was confirmed$/)
+  expect(inOneLine(lost)).toContain('its password, its second factor, its sign-ins by providers and its sessions were removed')
+  await takeNotice(user.email, /^A way to sign in was added$/)
+})
+
+test('an unlink by the user and one by an admin are told, that of an admin without where from', async () => {
+  const { user, access_token: token } = await buildVerifiedUser()
+  const unlinked = /^A way to sign in was removed$/
+  const linkedId = async () => {
+    await logIn(user.email)
+    await takeNotice(user.email, /^A way to sign in was added$/)
+    const { items } = (await service.call('GET', '/auth/identities', { token })).body
+    return items[0].id
+  }
+  expect((await service.call('DELETE', `/auth/identities/${await linkedId()}`, { token })).status).toBe(204)
+  const own = await takeNotice(user.email, unlinked)
+  expect(inOneLine(own)).toContain('Hello,  the provider acme was removed')
+  expect(own.text).toContain('Address: 127.0.0.1')
+
+  expect((await service.admin('DELETE', `/admin/users/${user.id}/identities/${await linkedId()}`)).status).toBe(204)
+  const byAdmin = await takeNotice(user.email, unlinked)
+  expect(inOneLine(byAdmin)).toContain('an administrator removed the provider acme')
+  expect(byAdmin.text).not.toContain('Address:')
+})
+
+test('what is refused is not told', async () => {
+  const careful = await buildVerifiedUser()
+  await enableTwoFactor(service, careful.access_token)
+  await mailbox.take(careful.user.email, /turned on/)
+  expect((await logIn(careful.user.email)).body).toEqual({ requires_2fa: true })
+
+  const email = `${randomUUID()}@example.com`
+  const { access_token: token } = (await logIn(email)).body
+  const { items } = (await service.call('GET', '/auth/identities', { token })).body
+  expectError(await service.call('DELETE', `/auth/identities/${items[0].id}`, { token }), 'last_login_method')
+  await allSent(service)
+  expect(mailbox.mailsTo(careful.user.email)).toHaveLength(2)
+  expect(mailbox.mailsTo(email)).toEqual([])
+})
