@@ -47,6 +47,7 @@ const tasks = {
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
   gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
+  faults: { run: ['node', 'scripts/faults.ts'] },
   generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
 }

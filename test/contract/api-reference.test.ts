@@ -18,6 +18,15 @@ beforeAll(async () => {
   page = reply.body
 })
 
+const needs = {
+  public: 'Needs no token',
+  user: 'Needs an access token',
+  system_admin: 'Needs an access token of a system_admin',
+  service: 'Needs the token of a service account',
+  consumer: 'Needs the assertion of a consumer',
+  consumer_or_service_account: 'Needs the assertion of a consumer, or the token of a service account',
+}
+
 const plain = (markup: string) =>
   markup.replace(/<[^>]+>/g, '').replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
 
@@ -41,7 +50,7 @@ test('every route is on the page with its path, its statuses and a link to each 
   for (const route of listRoutes()) {
     const { markup, text } = parts.get(`${route.method} ${BASE_PATH}${route.path}`)!
     expect(text).toContain(route.method + BASE_PATH + route.path)
-    expect(text).toContain(route.auth === 'public' ? 'Needs no token' : 'Needs Authorization: Bearer')
+    expect(text).toContain(needs[route.auth])
     for (const status of Object.keys(route.responses)) expect(markup).toContain(`<td>${status}</td>`)
     for (const codes of errorsOf(route).values()) for (const code of codes) expect(markup).toContain(`href="#error-${code}"`)
   }

@@ -243,8 +243,11 @@ describe('the database', () => {
     const service = await buildService({ DB_POOL_MAX: '1' })
     const held = await service.deps.db.transaction()
     try {
-      const [first, second] = await Promise.all([scrape(service), scrape(service)])
-      for (const samples of [first, second]) {
+      const stuck = service.call('GET', '/ready').then(() => undefined)
+      const scrapes = await Promise.race([stuck, Promise.all([scrape(service), scrape(service)])])
+      expect(scrapes, 'a scrape waits as long as a request').toBeDefined()
+      await stuck
+      for (const samples of scrapes!) {
         expect(sum(samples, 'database_up')).toBe(0)
         expect(sum(samples, 'database_connections', { state: 'used' })).toBe(1)
       }

@@ -1,19 +1,18 @@
 // examples/browser-spa in a real Chromium, built as for production, against a server process and the backend of examples/koa-api.
 import { spawn } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
-import { build, defaultClientConditions, preview } from 'vite'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ACCESS_SECRET, ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { serveSpa } from '../support/spa.ts'
 import { totpAt } from '../support/totp.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
@@ -57,8 +56,11 @@ async function start(): Promise<void> {
   const app = { code: appCode, name: 'Example', auto_grant_on_signup: true }
   expect(await server.call('POST', '/admin/apps', { body: app, token: adminToken })).toMatchObject({ status: 201 })
   apiUrl = await startApi()
-  url = await serveSpa(server.url)
+  url = await serve(server.url)
 }
+
+/** The page in front of a service; its address. */
+const serve = (authUrl: string) => serveSpa({ authUrl, appCode, apiUrl }, (stop) => void stops.push(stop))
 
 /** The backend that the page asks. */
 async function startApi(): Promise<string> {
@@ -88,20 +90,6 @@ function startProgram(program: string, words: readonly string[], environment: Re
       })
     })
   return { output: () => output, shows }
-}
-
-/** Builds the page for that service and serves it; its address. */
-async function serveSpa(authUrl: string): Promise<string> {
-  const outDir = mkdtempSync(join(tmpdir(), 'gatehouse-spa-'))
-  stops.push(() => rmSync(outDir, { recursive: true, force: true }))
-  const common = { root, logLevel: 'error', build: { outDir, emptyOutDir: true } } as const
-  const env = { 'import.meta.env.VITE_AUTH_URL': authUrl, 'import.meta.env.VITE_APP_CODE': appCode }
-  const define = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, JSON.stringify(value)]))
-  // The SDK from its sources, as in all tests.
-  await build({ ...common, define, resolve: { conditions: ['source', ...defaultClientConditions] } })
-  const served = await preview({ ...common, preview: { port: 0, proxy: { '/api': { target: apiUrl } } } })
-  stops.push(() => served.close())
-  return `http://127.0.0.1:${(served.httpServer.address() as AddressInfo).port}`
 }
 
 interface Account {
@@ -399,65 +387,6 @@ test('the token is not carried along by a redirect to another origin', async () 
   expect(seen.length).toBeGreaterThan(0)
   for (const { authorization } of seen) expect(authorization).toBeUndefined()
 })
-
-test('a third-party login goes out with PKCE, comes back once, and leaves nothing in the address', async () => {
-  const account = await buildAccount()
-  const provider = await startProvider(account)
-  const context = await browser.newContext()
-  const page = await context.newPage()
-  const address = await serveSpa(provider.url)
-  await page.goto(`${address}/?provider=google`)
-  await page.getByRole('button', { name: 'Continue with Google' }).click()
-  await isSignedIn(page, account)
-  expect(page.url()).toBe(`${address}/`)
-  expect(provider.started).toEqual([
-    {
-      path: '/api/v1/auth/sso/google/start',
-      app_code: appCode,
-      redirect_url: `${address}/`,
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
-      state: expect.stringMatching(/^[\w-]{43}$/),
-    },
-  ])
-
-  // The same answer in a tab that began nothing, as a link in a mail would have it.
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-  await isSignedOut(page)
-  const lured = await context.newPage()
-  await lured.goto(provider.lastAnswer())
-  await lured.getByText('That sign-in was not begun here').waitFor()
-  await isSignedOut(lured)
-  expect(lured.url()).toBe(`${address}/`)
-  expect(provider.exchanged).toEqual([200])
-})
-
-/** The service's side of a third-party login, for a provider at which the account is signed in already. */
-async function startProvider(account: Account) {
-  const started: Json[] = []
-  const exchanged: number[] = []
-  let answer = ''
-  const provider = await listen(async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
-    const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type, authorization' }
-    if (pathname.endsWith('/start')) {
-      const query = Object.fromEntries(searchParams)
-      started.push({ path: pathname, ...query })
-      answer = `${query.redirect_url}?code=code-of-one-use&state=${query.state}`
-      return void response.writeHead(302, { location: answer }).end()
-    }
-    if (request.method === 'OPTIONS') return void response.writeHead(204, cors).end()
-    let text = ''
-    for await (const chunk of request) text += chunk
-    if (!pathname.endsWith('/sso/token')) return void response.writeHead(204, cors).end()
-    const { code, code_verifier } = JSON.parse(text)
-    const fits = createHash('sha256').update(code_verifier).digest('base64url') === started[0].code_challenge
-    const reply = await server.login(account.email, appCode)
-    const status = fits && code === 'code-of-one-use' ? 200 : 400
-    exchanged.push(status)
-    response.writeHead(status, { ...cors, 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
-  })
-  return { url: provider, started, exchanged, lastAnswer: () => answer }
-}
 
 /** Listens until the file has ended; its address. */
 async function listen(handle: Parameters<typeof createServer>[1]): Promise<string> {

@@ -18,12 +18,13 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     const body = Buffer.concat(chunks)
-    for (let tries = 0; tries < servers.length; tries += 1) {
-      turn += 1
-      const fault = await pass(servers[turn % servers.length]!, agent, incoming, body, outgoing)
+    turn += 1
+    const inTurn = [...servers.slice(turn % servers.length), ...servers.slice(0, turn % servers.length)]
+    for (const server of inTurn) {
+      const fault = await pass(server, agent, incoming, body, outgoing)
       if (fault === undefined) return
-      if (fault.code === 'ECONNREFUSED') continue
-      faults.push(`${incoming.method} ${incoming.url}: ${fault.code ?? fault.message}`)
+      if (fault.code === 'ECONNREFUSED' && server !== inTurn.at(-1)) continue
+      faults.push(`${incoming.method} ${incoming.url}: ${fault.code ?? fault.message} on a ${fault.connection} connection`)
       break
     }
     if (outgoing.headersSent) outgoing.destroy()
@@ -38,6 +39,10 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults }
 }
 
+interface Fault extends NodeJS.ErrnoException {
+  connection?: 'kept' | 'new'
+}
+
 /** Asks a server and hands its answer on; tells what kept it from answering. */
 function pass(
   origin: string,
@@ -45,8 +50,9 @@ function pass(
   incoming: IncomingMessage,
   body: Buffer,
   outgoing: ServerResponse,
-): Promise<NodeJS.ErrnoException | undefined> {
+): Promise<Fault | undefined> {
   return new Promise((resolve) => {
+    const fail = (error: Error) => resolve(Object.assign(error, { connection: asked.reusedSocket ? 'kept' : 'new' } as const))
     const { hostname, port } = new URL(origin)
     const { connection: _, 'transfer-encoding': __, ...headers } = incoming.headers
     const asked = request({
@@ -57,10 +63,10 @@ function pass(
       path: incoming.url,
       headers: { ...headers, 'content-length': String(body.length) },
     })
-    asked.on('error', resolve)
+    asked.on('error', fail)
     asked.on('response', (answer) => {
       const { connection: _, 'keep-alive': __, ...answerHeaders } = answer.headers
-      answer.on('error', resolve)
+      answer.on('error', fail)
       outgoing.writeHead(answer.statusCode!, answerHeaders)
       answer.pipe(outgoing)
       outgoing.on('finish', () => resolve(undefined))

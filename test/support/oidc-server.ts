@@ -61,8 +61,11 @@ export function signToken(claims: Json, key: SigningKey | null): string {
   return `${body}.${key ? sign('sha256', Buffer.from(body), key.privateKey).toString('base64url') : ''}`
 }
 
-/** Starts a provider; `redirectUris` are the callbacks that it knows of its one client. */
-export async function openProvider(redirectUris: readonly string[]): Promise<TestProvider> {
+/**
+ * Starts a provider; `redirectUris` are the callbacks that it knows of its one client. With `pages` it logs a person in by its own
+ * pages, any password will do, and asks for consent; without, `logIn` does it.
+ */
+export async function openProvider(redirectUris: readonly string[], { pages = false } = {}): Promise<TestProvider> {
   let server: Server
   let port = 0
   let listener: (request: IncomingMessage, response: ServerResponse) => void
@@ -79,7 +82,7 @@ export async function openProvider(redirectUris: readonly string[]): Promise<Tes
 
   const setKey = (key: SigningKey) => {
     provider.key = key
-    listener = listenerOf(provider, createOidcProvider(provider, redirectUris))
+    listener = listenerOf(provider, createOidcProvider(provider, redirectUris, pages))
   }
   const provider: TestProvider = {
     issuer: `http://127.0.0.1:${port}`,
@@ -137,7 +140,7 @@ class MemoryAdapter {
   }
 }
 
-function createOidcProvider({ issuer, accounts, key }: TestProvider, redirectUris: readonly string[]): Provider {
+function createOidcProvider({ issuer, accounts, key }: TestProvider, redirectUris: readonly string[], pages: boolean): Provider {
   const provider: Provider = new Provider(issuer, {
     clients: [{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: redirectUris }],
     claims: { email: ['email', 'email_verified'], profile: ['given_name', 'family_name'] },
@@ -145,19 +148,26 @@ function createOidcProvider({ issuer, accounts, key }: TestProvider, redirectUri
     adapter: MemoryAdapter,
     ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     cookies: { keys: ['a key of the tests'] },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: pages } },
     pkce: { required: () => true },
     findAccount: (_: unknown, subject: string) =>
       accounts.has(subject) ? { accountId: subject, claims: () => ({ sub: subject, ...accounts.get(subject) }) } : undefined,
+    ...(pages ? {} : withoutPages(() => provider)),
+  })
+  return provider
+}
+
+/** Logs in by `login_hint`, and takes consent as given. */
+function withoutPages(provider: () => Provider) {
+  return {
     interactions: { url: () => '/interaction' },
     loadExistingGrant: async ({ oidc }: Json) => {
-      const grant = new provider.Grant({ accountId: oidc.session.accountId, clientId: oidc.client.clientId })
+      const grant = new (provider().Grant)({ accountId: oidc.session.accountId, clientId: oidc.client.clientId })
       grant.addOIDCScope(scopes)
       await grant.save()
       return grant
     },
-  })
-  return provider
+  }
 }
 
 function listenerOf(test: TestProvider, provider: Provider) {

@@ -7,8 +7,12 @@ import type { Json, Reply, TestService } from './service.ts'
 type OnEnd = (fn: () => Promise<void>) => void
 
 /** Starts a provider; it ends with the test. */
-export async function startProvider(redirectUris: readonly string[], onEnd: OnEnd = onTestFinished): Promise<TestProvider> {
-  const provider = await openProvider(redirectUris)
+export async function startProvider(
+  redirectUris: readonly string[],
+  onEnd: OnEnd = onTestFinished,
+  options: { pages?: boolean } = {},
+): Promise<TestProvider> {
+  const provider = await openProvider(redirectUris, options)
   onEnd(provider.close)
   return provider
 }

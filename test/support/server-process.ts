@@ -101,12 +101,14 @@ export async function startServer(
   })
   const url = await new Promise<string>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no server after ${startTimeoutMs} ms: ${output.stderr}`)), startTimeoutMs)
-    child.stdout.on('data', () => {
+    const look = () => {
       const line = output.stdout.split('\n').find((line) => line.includes('"msg":"listening"'))
       if (!line) return
       clearTimeout(timer)
+      child.stdout.off('data', look)
       resolve(JSON.parse(line).url)
-    })
+    }
+    child.stdout.on('data', look)
     ended.then(({ code }) => {
       clearTimeout(timer)
       reject(new Error(`the server ended with ${code}: ${output.stderr}`))

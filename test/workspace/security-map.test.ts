@@ -12,7 +12,8 @@ const rows = readFileSync(join(root, 'docs/security.md'), 'utf8')
     const [requirement = '', , state = '', shown = ''] = line.slice(2).split(' | ')
     return { requirement, state, shown }
   })
-const testsIn = (text: string) => [...text.matchAll(/`([^`]+\.test\.ts)` “([^”]+)”/g)].map(([, file, title]) => ({ file: file!, title: title! }))
+const testsIn = (text: string) =>
+  [...text.matchAll(/`([^`]+\.test\.ts)` “([^”]+)”/g)].map(([, file, title]) => ({ file: file!, title: title! }))
 
 test('every requirement has one of four states, and one that is met names what shows it', () => {
   expect(rows.length).toBeGreaterThan(70)
@@ -29,7 +30,10 @@ test('every test that it names is in that file', () => {
       expect(existsSync(join(root, file)), `${requirement}: ${file}`).toBe(true)
       const lines = readFileSync(join(root, file), 'utf8').split('\n')
       const titles = lines.filter((line) => /^\s*(?:test|describe|\]|'|`)/.test(line))
-      expect(titles.some((line) => line.includes(title)), `${requirement}: “${title}” in ${file}`).toBe(true)
+      expect(
+        titles.some((line) => line.includes(title)),
+        `${requirement}: “${title}” in ${file}`,
+      ).toBe(true)
     }
   }
 })

@@ -14,6 +14,8 @@ import { mailChannel } from './workers/send-mail.ts'
 import { createWebhookChannel } from './workers/send-webhook.ts'
 
 const graceMs = 25_000
+/** How often slow clients are looked for; Node's own half a minute would add itself to their time limits. */
+const slowClientCheckMs = 1_000
 
 /** A start that cannot be; the message is for the operator. */
 export class StartError extends Error {}
@@ -30,7 +32,7 @@ export async function serve(deps: Deps): Promise<RunningServer> {
   // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
   await deps.passwords.warmUp()
   deps.metrics.watchProcess()
-  const server = createServer(createApp(deps).callback())
+  const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createApp(deps).callback())
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000

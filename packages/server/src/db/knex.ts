@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
+import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 
 const INT8_OID = 20
 /** A database that gives no connection, or no answer, within these times is told as 503, together in time for the 5 seconds promised. */
@@ -33,7 +34,7 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   }
 }
 
-interface PostgresConnection {
+interface PostgresConnection extends Cancellable {
   connection: { stream: { destroy(reason: Error): void } }
 }
 interface PostgresClient {
@@ -46,13 +47,17 @@ const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/po
 
 /**
  * A Postgres that froze, or a network that swallows, answers nothing and ends nothing. The connection is cut then, which fails the
- * statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting.
+ * statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting. A Postgres that only waits,
+ * for a lock that somebody holds, is told to stop: else each statement given up would stay there, beyond any bound of the pool.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
   override async _query(connection: PostgresConnection, query: unknown): Promise<unknown> {
     const { queryTimeoutMs } = this.config
     if (queryTimeoutMs === undefined) return super._query(connection, query)
-    const giveUp = () => connection.connection.stream.destroy(new Error('Connection terminated: no answer in time'))
+    const giveUp = () => {
+      cancelStatement(connection)
+      connection.connection.stream.destroy(new Error('Connection terminated: no answer in time'))
+    }
     const timer = setTimeout(giveUp, queryTimeoutMs)
     try {
       return await super._query(connection, query)

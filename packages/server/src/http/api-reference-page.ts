@@ -12,6 +12,7 @@ import {
   type Schema,
   type Schemas,
 } from './api-reference-schema.ts'
+import type { RouteAuth } from './route.ts'
 
 interface Content {
   content?: Record<string, { schema: Schema }>
@@ -29,6 +30,7 @@ interface Operation {
   summary: string
   description?: string
   security: unknown[]
+  'x-caller': RouteAuth
   parameters?: Parameter[]
   requestBody?: Content & { description?: string }
   responses: Record<string, Content & { description: string }>
@@ -40,6 +42,15 @@ export interface ApiDocument {
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Schemas }
+}
+
+const callers: Record<RouteAuth, string> = {
+  public: 'Needs no token',
+  user: 'Needs an access token',
+  system_admin: 'Needs an access token of a system_admin',
+  service: 'Needs the token of a service account, or an access token of a system_admin',
+  consumer: 'Needs the assertion of a consumer',
+  consumer_or_service_account: 'Needs the assertion of a consumer, or the token of a service account',
 }
 
 interface Entry extends Operation {
@@ -160,7 +171,7 @@ function contents({ name, entries }: { name: string; entries: readonly Entry[] }
 }
 
 function article(entry: Entry, schemas: Schemas, publicUrl: string): Html {
-  const { operationId, method, path, summary, description, security, requestBody } = entry
+  const { operationId, method, path, summary, description, requestBody } = entry
   const parameters = (entry.parameters ?? []).map(({ name, in: place, required, description, schema }) => ({
     name: place === 'header' ? `${name} (header)` : place === 'path' ? `{${name}}` : `?${name}=`,
     isRequired: required ?? false,
@@ -169,7 +180,7 @@ function article(entry: Entry, schemas: Schemas, publicUrl: string): Html {
   return html`<article id="${operationId}">
 <h3><a href="#${operationId}">${prose(summary)}</a></h3>
 <p class="call"><span class="method ${method}">${method}</span><code>${path}</code></p>
-${description ? html`<p>${prose(description)}</p>\n` : ''}<p class="quiet">${security.length > 0 ? html`Needs <code>Authorization: Bearer</code>` : 'Needs no token'}</p>
+${description ? html`<p>${prose(description)}</p>\n` : ''}<p class="quiet">${callers[entry['x-caller']]}</p>
 ${parameters.length > 0 ? html`<h4>Parameters</h4>\n${fieldTable(parameters)}` : ''}${requestBody ? body(requestBody, schemas) : ''}<h4>Answers</h4>
 ${answerTable(entry)}<h4>Example</h4>
 <pre tabindex="0"><code>${curl(entry, schemas, publicUrl)}</code></pre>

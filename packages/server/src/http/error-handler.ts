@@ -6,10 +6,10 @@ import { HashQueueFullError } from '../lib/password-hasher.ts'
 
 const retryAfterSeconds = 2
 
-/** What pg, knex and SQLite report when the database cannot be reached, is shutting down or gone, or gave no connection in time. */
+/** What pg, knex and SQLite report when the database cannot be reached, is shutting down, gone or full, or gave no connection in time. */
 const unreachableCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['57P01', '57P02', '57P03', '53300', '53400', '08000', '08001', '08003', '08006'],
+  ...['57P01', '57P02', '57P03', '53000', '53100', '53200', '53300', '53400', '58030', '08000', '08001', '08003', '08006'],
 ])
 const unreachableSqlite = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY)/
 /** Two transactions in each other's way, of which this one was ended: a repeat goes through. */

@@ -1,34 +1,63 @@
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
+import { Server as Listener, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const sweepMs = 50
+/** Long enough for every connection that is in use to carry one more request, whose answer tells its client to let go. */
+const idleGraceMs = 500
+/** One connection is accepted in a turn of the event loop; the kernel's queue of them has 511 places. */
+const mostQueued = 511
 
 /**
  * Prepares a server to be closed without losing a request: the function returned stops accepting, lets requests in flight finish
- * for `graceMs` at most, and lets go of connections that carry none.
+ * for `graceMs` at most, and tells the client of each connection in use to open none but another. A connection that was cut while
+ * idle could have the next request of its client on its way; those that stay unused are let go of after half a second.
  */
 export function gracefulClose(server: Server, graceMs: number): () => Promise<void> {
   // A browser opens connections ahead of time. Node counts one that never sent a byte as busy.
   const silent = new Set<Socket>()
+  const unanswered = new Set<ServerResponse>()
+  let isClosing = false
+  let accepted = 0
   server.on('connection', (socket: Socket) => {
+    accepted += 1
     silent.add(socket)
     socket.once('close', () => silent.delete(socket))
   })
-  server.on('request', ({ socket }) => silent.delete(socket))
+  server.prependListener('request', ({ socket }, response) => {
+    silent.delete(socket)
+    unanswered.add(response)
+    response.once('close', () => unanswered.delete(response))
+    if (isClosing) response.shouldKeepAlive = false
+  })
+
+  /** Connections that the kernel has taken for us are accepted first; a closed listener would reset them. */
+  const acceptQueued = async () => {
+    await nextTurn()
+    for (let turn = 0; turn < mostQueued; turn += 1) {
+      const before = accepted
+      await nextTurn()
+      if (accepted === before) return
+    }
+  }
 
   return async () => {
+    await acceptQueued()
+    isClosing = true
+    for (const response of unanswered) response.shouldKeepAlive = false
     const sweep = () => {
       server.closeIdleConnections()
       for (const socket of silent) socket.destroy()
     }
-    // close() alone waits for every keep-alive connection, however long its client keeps it.
-    const timer = setInterval(sweep, sweepMs)
-    const force = setTimeout(() => server.closeAllConnections(), graceMs)
-    await new Promise((resolve) => {
-      server.close(resolve)
+    let sweeping: NodeJS.Timeout | undefined
+    const grace = setTimeout(() => {
+      sweeping = setInterval(sweep, sweepMs)
       sweep()
-    })
-    clearInterval(timer)
-    clearTimeout(force)
+    }, idleGraceMs)
+    const force = setTimeout(() => server.closeAllConnections(), graceMs)
+    // The listener alone: http's own close() would cut idle connections at once.
+    await new Promise((resolve) => Listener.prototype.close.call(server, resolve))
+    for (const timer of [grace, sweeping, force]) clearTimeout(timer)
+    server.close()
   }
 }

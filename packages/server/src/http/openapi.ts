@@ -93,6 +93,8 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
     security: route.auth === 'public' ? [] : [{ bearer: [] }],
+    // Whose token it takes; OpenAPI itself has no words for that.
+    'x-caller': route.auth,
     ...(route.params || route.query || route.headers
       ? {
           requestParams: {

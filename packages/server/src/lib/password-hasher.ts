@@ -41,6 +41,8 @@ export class PasswordHasher {
       filename: new URL(file, import.meta.url).href,
       minThreads: 0,
       maxThreads: options.threads,
+      // A hash needs next to nothing; without a limit each thread would let its heap grow before it cleans up.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       // A thread is kept for a while: starting one costs more than a cheap hash.
       idleTimeout: 30_000,
       maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * options.threads) / estimatedSeconds(options.cost)))),

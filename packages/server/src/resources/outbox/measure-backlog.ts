@@ -18,10 +18,10 @@ export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const backlogs: Backlog[] = []
   for (const kind of outboxKinds) {
     // As a literal: SQLite finds no partial index by a bound value.
-    const waiting = deps.db('outbox').where({ kind }).whereRaw("status = 'pending'")
+    const waiting = deps.db('outbox').where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
     const some = waiting.clone().select('next_attempt_at').limit(countLimit).as('some')
     const [counted] = await deps.db.from(some).count({ pending: '*' })
-    const oldest = await waiting.clone().orderBy('next_attempt_at').first('next_attempt_at')
+    const oldest = await waiting.clone().first('next_attempt_at')
     const oldestDueMs = oldest === undefined ? 0 : Math.max(0, now - oldest.next_attempt_at)
     backlogs.push({ kind, pending: Number(counted?.pending ?? 0), oldestDueMs })
   }

@@ -1,0 +1,39 @@
+// The page of examples/browser-spa, built as for production and served on a port of its own.
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build, defaultClientConditions, preview } from 'vite'
+
+const root = fileURLToPath(new URL('../../examples/browser-spa/', import.meta.url))
+
+export interface SpaSettings {
+  /** The service that users log in at. */
+  authUrl: string
+  appCode: string
+  /** The backend that the page asks, where it is to have one. */
+  apiUrl?: string
+  /** Shown as "Continue with …". */
+  provider?: string
+}
+
+/** Builds the page for a service and serves it until the end that `onEnd` is told of; its origin. */
+export async function serveSpa(
+  { authUrl, appCode, apiUrl, provider }: SpaSettings,
+  onEnd: (fn: () => Promise<void>) => void,
+): Promise<string> {
+  const outDir = mkdtempSync(join(tmpdir(), 'gatehouse-spa-'))
+  onEnd(async () => rmSync(outDir, { recursive: true, force: true }))
+  const common = { root, logLevel: 'error', build: { outDir, emptyOutDir: true } } as const
+  const env = { VITE_AUTH_URL: authUrl, VITE_APP_CODE: appCode, VITE_SSO_PROVIDER: provider ?? null }
+  const define = Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [`import.meta.env.${name}`, JSON.stringify(value)]),
+  )
+  // The SDK from its sources, as in all tests.
+  await build({ ...common, define, resolve: { conditions: ['source', ...defaultClientConditions] } })
+  const proxy = apiUrl === undefined ? undefined : { '/api': { target: apiUrl } }
+  const served = await preview({ ...common, preview: { port: 0, proxy } })
+  onEnd(() => served.close())
+  return `http://127.0.0.1:${(served.httpServer.address() as AddressInfo).port}`
+}
