@@ -53,7 +53,38 @@ async function showAccount(user) {
     }
     const cells = Object.entries(rows).flatMap(([term, text]) => [cell('dt', term), cell('dd', text)])
     element('profile').replaceChildren(...cells)
+    await showProviders()
   })
+}
+
+/** The providers that the user may sign in with; one can be unlinked while another way in is left. */
+async function showProviders() {
+  const response = await auth.fetch(`${authUrl}/api/v1/auth/identities`)
+  if (!response.ok) return
+  const { items } = await response.json()
+  element('providers').hidden = items.length === 0
+  element('provider-list').replaceChildren(...items.map(providerItem))
+}
+
+function providerItem({ id, provider, created_at }) {
+  const item = cell('li', `${named(provider)}, since ${new Date(created_at).toLocaleDateString()} `)
+  const button = cell('button', `Unlink ${named(provider)}`)
+  button.type = 'button'
+  button.className = 'secondary'
+  button.addEventListener('click', () =>
+    attempt(async () => {
+      const response = await auth.fetch(`${authUrl}/api/v1/auth/identities/${id}`, { method: 'DELETE' })
+      if (!response.ok) element('problem').textContent = words[(await response.json()).code] ?? 'That did not work.'
+      await showProviders()
+      element(element('providers').hidden ? 'account-heading' : 'providers-heading').focus()
+    }),
+  )
+  item.append(button)
+  return item
+}
+
+function named(code) {
+  return code[0].toUpperCase() + code.slice(1)
 }
 
 function cell(name, text) {
@@ -71,6 +102,7 @@ const words = {
   app_access_denied: 'Your account has no access to this app yet.',
   service_unreachable: 'The login service cannot be reached. Nothing is lost: try again in a moment.',
   signed_out: 'Sign in first.',
+  last_login_method: 'This is your only way in. Set a password first.',
   sso_denied: 'The provider did not sign you in.',
   sso_failed: 'The sign-in at the provider failed. Try again in a moment.',
   sso_state_mismatch: 'That sign-in was not begun here. Start it again.',
@@ -142,7 +174,7 @@ element('logout-everywhere').addEventListener('click', () => attempt(() => auth.
 
 if (provider) {
   element('sso').hidden = false
-  element('sso').textContent = `Continue with ${provider[0].toUpperCase()}${provider.slice(1)}`
+  element('sso').textContent = `Continue with ${named(provider)}`
   element('sso').addEventListener('click', () => attempt(() => auth.sso.start(provider)))
 }
 
@@ -151,6 +183,8 @@ auth.subscribe((state) => {
   if (state.status === 'signed_out') {
     shownUserId = undefined
     element('profile').replaceChildren()
+    element('providers').hidden = true
+    element('provider-list').replaceChildren()
     element('answer').textContent = 'Not asked yet.'
     element('keep-asking').checked = false
   }

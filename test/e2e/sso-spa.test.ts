@@ -171,6 +171,10 @@ test('a first login goes out to the provider and comes back signed in, with a cl
   await isSignedIn(page, account)
   await isSignedIn(await openTab(context), account)
 
+  await page.getByText(/^Acme, since /).waitFor()
+  await press(page, 'Unlink Acme')
+  await page.getByRole('alert').getByText('This is your only way in').waitFor()
+
   // The provider knows its user by now, and asks nothing.
   await press(page, 'Sign out')
   await isSignedOut(page)
@@ -320,6 +324,12 @@ test('a first login of a user who is there already links the two, and asks for t
   expect((await storedSession(page)).user.id).toBe(member.id)
   expect(trace.exchanges.map(({ status }) => status)).toEqual([401, 401, 200])
   await mailbox.take(member.email, /^A way to sign in was added$/)
+
+  await press(page, 'Unlink Acme')
+  await page.getByRole('button', { name: 'Unlink Acme' }).waitFor({ state: 'detached' })
+  expect((await server.call('GET', '/auth/identities', { token: (await storedSession(page)).accessToken })).body.items).toEqual(
+    [],
+  )
 })
 
 test('the whole way needs nothing but a keyboard', async () => {
