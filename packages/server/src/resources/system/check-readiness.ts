@@ -10,7 +10,7 @@ export function checkHealth(): Health {
 const fine = { ok: true, detail: null }
 
 /**
- * Whether a balancer should send requests here: not shutting down, the database answers, its schema is the one we know. Only what stops
+ * Whether a balancer should send requests here: not shutting down, the database answers, its schema lacks nothing. Only what stops
  * every request counts: with a mail server or a receiver away, the rest is served, and mail and webhooks wait.
  */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
@@ -21,11 +21,12 @@ export async function checkReadiness(deps: Deps): Promise<Readiness> {
     const pending = await deps.lifecycle.pendingMigrations()
     if (pending.length > 0) migrations = { ok: false, detail: `pending: ${pending.join(', ')}` }
   } catch (error) {
-    deps.logger.warn({ err: error }, 'not ready')
+    deps.logger.warn({ err: error }, 'readiness')
     const isTooNew = error instanceof SchemaTooNewError
     // The reason is for the log: it may name hosts.
     if (!isTooNew) database = { ok: false, detail: 'not reachable' }
-    migrations = { ok: false, detail: isTooNew ? 'migrated by a newer server' : 'unknown' }
+    // What runs goes on: in a rolling upgrade all servers but the first are older than the schema for a while.
+    migrations = isTooNew ? { ok: true, detail: 'migrated by a newer server' } : { ok: false, detail: 'unknown' }
   }
   const checks = { accepting, database, migrations }
   return { status: Object.values(checks).every((check) => check.ok) ? 'ready' : 'not_ready', checks }
