@@ -196,7 +196,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['(^|/)node_modules/', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '^packages/sdk/etc/'] },
+    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     combinedDependencies: true,

@@ -1,6 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -229,17 +230,86 @@ test.each(['stream', 'poll', 'first poll'])(
   },
 )
 
-/** Bytes of an entry point with all that it imports, minified and compressed. */
+/** Bytes of an entry point with all that it imports at once, minified and compressed; what it may load later stands apart. */
 async function sizeOf(entry: string): Promise<number> {
   // The bundler that builds the package.
   const { build } = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
   const entryPoints = [join(installed, 'dist', entry)]
-  const { outputFiles } = await build({ entryPoints, bundle: true, minify: true, format: 'esm', target: 'node20', write: false })
+  const options = { bundle: true, minify: true, format: 'esm', target: 'node20', write: false, external: loadedLater() }
+  const { outputFiles } = await build({ ...options, entryPoints })
   return gzipSync(outputFiles[0].contents, { level: 9 }).length
 }
 
-test('the core stays small: verification, feed, registration and api, minified and compressed', async () => {
-  expect(await sizeOf('index.js')).toBeLessThan(7_800)
+/** The files of the ESM build that are loaded when they are asked for, as they are imported. */
+function loadedLater(): string[] {
+  const dist = join(installed, 'dist')
+  const modules = readdirSync(dist).filter((name) => name.endsWith('.js'))
+  const texts = modules.map((name) => readFileSync(join(dist, name), 'utf8'))
+  return [...new Set(texts.flatMap((text) => [...text.matchAll(/import\("([^"]+)"\)/g)].map(([, file]) => file!)))]
+}
+
+test('the core stays small: verification, feed and registration, minified and compressed', async () => {
+  expect(await sizeOf('index.js')).toBeLessThan(7_315)
+})
+
+test('verification, feed and registration load nothing that the core does not hold', async () => {
+  const service = createServer((request, response) => {
+    const isStream = request.url!.endsWith('/stream')
+    response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
+    if (isStream) response.write(': open\n\n')
+    else response.end('{"items":[],"cursor":1,"created":1,"updated":0,"pruned":0,"unchanged":0}')
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    service.closeAllConnections()
+    service.close()
+  })
+  const lean = join(folder, 'lean')
+  cpSync(installed, join(lean, 'node_modules', '@gatehouse', 'sdk'), { recursive: true })
+  for (const file of loadedLater()) rmSync(join(lean, 'node_modules', '@gatehouse', 'sdk', 'dist', file))
+  const source = `
+    import { createAuth, definePermissions } from '@gatehouse/sdk'
+    // The feed does not keep a program alive.
+    const alive = setInterval(() => {}, 1_000)
+    let connected
+    const following = new Promise((resolve) => { connected = resolve })
+    const onEvent = ({ type, transport }) => { if (transport === 'stream') connected(type) }
+    const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices' })
+    const auth = createAuth({ permissions, serviceToken: 'gsa_x', cacheTokens: 10, onEvent })
+    const { created } = await auth.registerPermissions().ready
+    const { userId } = await auth.verify(process.env.TOKEN)
+    const other = await auth.api.introspect('x').catch(({ code }) => code)
+    console.log(created, userId, await following, other)
+    await auth.close()
+    clearInterval(alive)
+  `
+  writeFileSync(join(lean, 'program.mjs'), source)
+  const env = environment(`http://127.0.0.1:${(service.address() as AddressInfo).port}`)
+  const child = spawn(process.execPath, [join(lean, 'program.mjs')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 8_000,
+  })
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  expect(printed.trim()).toBe('1 u-1 revocation.connected ERR_MODULE_NOT_FOUND')
+})
+
+// Where Node's modules are not to be had, WebCrypto serves, and is loaded then.
+const late = `
+  process.env.SERVICE_AUTH_URL = ''
+  const introspected = createAuth().api.introspect('x').catch(({ message }) => message)
+  process.getBuiltinModule = undefined
+  createAuth().verify(process.env.TOKEN).then(async ({ userId }) => console.log(userId, await introspected))
+`
+
+test('an ESM and a CommonJS program load what they ask for later', () => {
+  const expected = 'u-1 missing: SERVICE_AUTH_URL (authUrl)'
+  expect(run('late.mjs', `import { createAuth } from '@gatehouse/sdk'\n${late}`)).toBe(expected)
+  expect(run('late.cjs', `const { createAuth } = require('@gatehouse/sdk')\n${late}`)).toBe(expected)
 })
 
 test('what a page loads stays small: login, refresh across tabs, third-party login', async () => {

@@ -1,7 +1,8 @@
+import { unreachable } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
-import { AuthError, configInvalid } from './errors.ts'
-import { nodeBuiltins } from './node-builtins.ts'
+import { AuthError, configInvalid, refused } from './errors.ts'
+import { nodePlatform } from './node-platform.ts'
 import type { Principal } from './principal.ts'
 import {
   type Registration,
@@ -10,8 +11,8 @@ import {
   startRegistration,
 } from './register-permissions.ts'
 import { followRevocations, type RevocationFeed } from './revocation-feed.ts'
-import { createServiceApi, type ServiceApi } from './service-api.ts'
-import { TokenVerifier } from './verify-token.ts'
+import type { ServiceApi } from './service-api.ts'
+import { createVerifier, type Verifier } from './verify-token.ts'
 
 export type VerifyResult<Name extends string = string> =
   | { readonly ok: true; readonly principal: Principal<Name> }
@@ -66,18 +67,21 @@ export function createAuth<Name extends string = string>(options: AuthOptions<Na
   const { revocation } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
   // The names are a matter of types alone.
-  return assembleAuth(config, new TokenVerifier(config, nodeBuiltins(), feed), feed) as unknown as Auth<Name>
+  return assembleAuth(config, createVerifier(config, nodePlatform(), feed), feed) as unknown as Auth<Name>
 }
 
 /** An object of functions: they can be handed on alone, and printing it shows no secret. */
-export function assembleAuth(config: Config, verifier: TokenVerifier, feed?: RevocationFeed): LocalAuth {
+export function assembleAuth(config: Config, verifier: Verifier, feed?: RevocationFeed): LocalAuth {
   const { revocation, closing } = config
   const isCurrent = revocation.mode === 'custom' ? revocation.isCurrent : undefined
   let registration: RunningRegistration | undefined
 
+  // Most apps never call it.
+  const api = async () => (await import('./service-api.ts')).createServiceApi(config)
   const verify = async (token: unknown) => {
+    let principal = verifier.verify(token)
     // An await that is not needed would cost a tenth of the verification.
-    const principal = verifier.synchronous ? verifier.verifySync(token) : await verifier.verify(token)
+    if (principal instanceof Promise) principal = await principal
     if (isCurrent) judge(await ask(isCurrent, principal.claims))
     return principal
   }
@@ -101,14 +105,17 @@ export function assembleAuth(config: Config, verifier: TokenVerifier, feed?: Rev
       registration = startRegistration(config, options)
       return registration
     },
-    api: createServiceApi(config),
+    api: {
+      introspect: async (token) => (await api()).introspect(token),
+      registerOrReturn: async (user) => (await api()).registerOrReturn(user),
+    },
     health: () => ({
       registration: registration?.state ?? 'off',
       revocation: { mode: revocation.mode, connected: false, ageSec: null, ...feed?.health() },
       kids: verifier.kids,
     }),
     async close() {
-      closing.abort(new AuthError('SERVICE_UNREACHABLE', { hint: 'auth.close() was called' }))
+      closing.abort(unreachable('auth.close() was called'))
     },
   }
 }
@@ -123,7 +130,7 @@ export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVer
 /** The app's answer, or its promise of one. An error of the app is not kept: it was made from claims and may quote them. */
 function ask(isCurrent: (claims: Claims) => unknown, claims: Claims): unknown {
   const cannotTell = () => {
-    throw new AuthError('REVOCATION_UNAVAILABLE', { hint: 'revocation.isCurrent threw' })
+    throw refused('REVOCATION_UNAVAILABLE', 'revocation.isCurrent threw')
   }
   try {
     const answer = isCurrent(claims)
@@ -139,7 +146,7 @@ function judge(answer: unknown): void {
     answer.catch(() => {})
     throw configInvalid('verifySync needs a revocation.isCurrent without a promise')
   }
-  if (answer !== true) throw new AuthError('TOKEN_REVOKED')
+  if (answer !== true) throw refused('TOKEN_REVOKED')
 }
 
 /** RFC 6750 section 2.1; undefined when the caller sent no bearer token. */

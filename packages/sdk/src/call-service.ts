@@ -1,50 +1,66 @@
 import type { Config } from './config.ts'
-import { AuthError, configInvalid } from './errors.ts'
-import { builtin } from './node-builtins.ts'
-import { signAssertion } from './signing-key.ts'
+import { AuthError, configInvalid, refused } from './errors.ts'
+import { builtin } from './node-platform.ts'
+import { signAssertion } from './sign-assertion.ts'
 
 /** What fails is told as `SERVICE_REJECTED`, `PRUNE_LIMIT` or `SERVICE_UNREACHABLE`, with the reason in its `hint`. */
 export interface ServiceRequest {
   /** Below `/api/v1`. */
   readonly path: string
-  /** Posted as JSON; without it the request is a GET. */
+  /** Posted as JSON. Without it the request is a GET, which does not keep the process alive: the feed alone asks so. */
   readonly body?: object
   /** Of a service account; without it the app shows an assertion of its own. */
   readonly token?: string | undefined
   readonly headers?: Record<string, string>
   readonly signal: AbortSignal
-  /** For the whole answer, or for the next piece of a stream. */
-  readonly timeoutMs: number
   /** Takes the pieces of a stream of server-sent events; without it the answer is JSON. */
   readonly onText?: (text: string) => void
-  /** Does not keep the process alive. */
-  readonly background?: boolean
 }
 
-/** Asks the service and gives its JSON; resolves when a stream has ended. */
-export async function callService<Answer>(config: Config, request: ServiceRequest): Promise<Answer> {
-  const { token, signal, onText, timeoutMs } = request
+/** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
+export async function callService<Answer>(
+  config: Config,
+  { path, body, token, headers, signal, onText }: ServiceRequest,
+  timeoutMs: number,
+): Promise<Answer> {
+  // Called without an object: the fetch of Workers refuses to be a method of another.
+  const { fetch, authUrl, secrets } = config
   const accept = onText ? 'text/event-stream' : 'application/json'
   const ended = new AbortController()
   const end = () => ended.abort(unreachable('nothing came in time'))
-  signal.addEventListener('abort', end)
-  let timer = unref(setTimeout(end, timeoutMs))
+  let timer: Timer | undefined
+  const wait = () => {
+    clearTimeout(timer)
+    timer = unref(setTimeout(end, timeoutMs))
+  }
+  // Listens no longer than the call lasts.
+  signal.addEventListener('abort', end, { signal: ended.signal })
+  wait()
   try {
-    let response: Response | undefined
+    if (!authUrl) throw configInvalid('missing: SERVICE_AUTH_URL (authUrl)')
+    let response: Response
     // The current secret may have reached this app before the service.
-    for (const secret of config.secrets) {
-      response = await send(config, request, accept, token ?? (await signAssertion(secret, config)), ended.signal)
+    for (const secret of secrets) {
+      const bearer = token ?? (await signAssertion(secret, config))
+      const send = () =>
+        fetch(authUrl + path, {
+          method: body ? 'POST' : 'GET',
+          headers: { accept, ...(body && { 'content-type': accept }), ...headers, authorization: `Bearer ${bearer}` },
+          body: body && JSON.stringify(body),
+          // A redirect would carry the token elsewhere.
+          redirect: 'manual',
+          signal: ended.signal,
+        })
+      response = await (body ? send() : sendUnheld(bearer, send))
       if (token || response.status !== 401) break
     }
-    const { ok, headers, body } = response!
-    if (!ok) throw refusal(response!, await response!.text())
-    if (!headers.get('content-type')?.startsWith(accept)) throw unreachable(`the answer is not ${accept}`)
+    if (!response!.ok) throw refusal(response!, await response!.text())
+    if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`the answer is not ${accept}`)
     if (!onText) return (await response!.json()) as Answer
     const decoder = new TextDecoder()
-    for await (const chunk of body!) {
+    for await (const chunk of response!.body!) {
       onText(decoder.decode(chunk, { stream: true }))
-      clearTimeout(timer)
-      timer = unref(setTimeout(end, timeoutMs))
+      wait()
     }
     return undefined as Answer
   } catch (error) {
@@ -54,7 +70,6 @@ export async function callService<Answer>(config: Config, request: ServiceReques
     throw unreachable(cause?.code ?? code)
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', end)
     ended.abort()
   }
 }
@@ -66,59 +81,36 @@ interface Failure {
   readonly cause?: { readonly code?: string }
 }
 
-async function send(
-  config: Config,
-  request: ServiceRequest,
-  accept: string,
-  token: string,
-  signal: AbortSignal,
-): Promise<Response> {
-  // Called without an object: the fetch of Workers refuses to be a method of another.
-  const { fetch, authUrl } = config
-  if (!authUrl) throw configInvalid('missing: SERVICE_AUTH_URL (authUrl)')
-  // Node keeps a process alive while an answer is read, and tells of the socket here alone.
-  const sent = request.background ? builtin('node:diagnostics_channel')?.channel('undici:client:sendHeaders') : undefined
+/** Node keeps a process alive while an answer is read, and tells of the socket here alone. */
+async function sendUnheld(bearer: string, send: () => Promise<Response>): Promise<Response> {
+  const sent = builtin('node:diagnostics_channel')?.channel('undici:client:sendHeaders')
   const release = (message: unknown) => {
     const { headers, socket } = message as { headers: string; socket: { unref(): void } }
-    if (headers.includes(token)) socket.unref()
+    if (headers.includes(bearer)) socket.unref()
   }
   sent?.subscribe(release)
   try {
-    const { path, body } = request
-    return await fetch(authUrl + path, {
-      method: body ? 'POST' : 'GET',
-      headers: { accept, ...(body && { 'content-type': accept }), ...request.headers, authorization: `Bearer ${token}` },
-      body: body && JSON.stringify(body),
-      // A redirect would carry the token elsewhere.
-      redirect: 'manual',
-      signal,
-    })
+    return await send()
   } finally {
     sent?.unsubscribe(release)
   }
 }
 
 /** The service did not answer, or not as itself: the same call may succeed later. */
-export function unreachable(hint: string, details?: object): AuthError {
-  return new AuthError('SERVICE_UNREACHABLE', { hint, ...details })
+export function unreachable(hint: string): AuthError {
+  return refused('SERVICE_UNREACHABLE', hint)
 }
 
 function refusal({ status, headers }: Response, text: string): AuthError {
-  const code = /"code": *"([a-z_]+)"/.exec(text)?.[1]
+  const [, code = ''] = /"code": *"([a-z_]+)"/.exec(text) ?? []
   const requestId = headers.get('x-request-id')
-  const details = { hint: `HTTP ${status} ${code ?? ''}`.trim(), ...(requestId && { requestId }) }
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
-    return new AuthError(code === 'prune_limit' ? 'PRUNE_LIMIT' : 'SERVICE_REJECTED', details)
   const retryAfter = headers.get('retry-after')
-  return unreachable(details.hint, retryAfter ? { ...details, headers: { 'Retry-After': retryAfter } } : details)
-}
-
-interface Patience {
-  readonly retries?: number | undefined
-  /** How long to go on, in milliseconds. */
-  readonly withinMs?: number | undefined
-  /** Is told of every wait before it begins. */
-  readonly onWait?: (error: AuthError, ms: number, timer: Timer) => void
+  const isFinal = /^4(?!08|29)/.test(`${status}`)
+  return new AuthError(isFinal ? (code === 'prune_limit' ? 'PRUNE_LIMIT' : 'SERVICE_REJECTED') : 'SERVICE_UNREACHABLE', {
+    hint: `HTTP ${status} ${code}`.trim(),
+    ...(requestId && { requestId }),
+    ...(!isFinal && retryAfter && { headers: { 'Retry-After': retryAfter } }),
+  })
 }
 
 const RETRY_MS = 1_000
@@ -126,27 +118,30 @@ const RETRY_MAX_MS = 59_000
 const TIMEOUT_MS = 10_000
 
 /**
- * Calls again what may succeed later: after what the service asks, a second by default, and a random time besides that doubles up
- * to a minute. Rejects with the reason of `signal` when that is aborted.
+ * Calls again what may succeed later, `retries` times and for `withinMs`: after what the service asks, a second by default, and a random
+ * time besides that doubles up to a minute. `onWait` is told of every wait before it begins. Rejects with the reason of `signal` when
+ * that is aborted.
  */
 export async function callPatiently<Answer>(
   config: Config,
-  request: Omit<ServiceRequest, 'timeoutMs'>,
-  { retries = Number.POSITIVE_INFINITY, withinMs = Number.POSITIVE_INFINITY, onWait }: Patience,
+  request: ServiceRequest,
+  withinMs = Number.MAX_VALUE,
+  retries = Number.MAX_VALUE,
+  onWait?: (error: AuthError, ms: number, timer: Timer) => void,
 ): Promise<Answer> {
+  const { now } = config
   const { signal } = request
-  const end = config.now() + withinMs
+  const end = now() + withinMs
   for (let failures = 0; ; failures += 1) {
     signal.throwIfAborted()
-    const left = end - config.now()
     try {
-      return await callService<Answer>(config, { ...request, timeoutMs: Math.min(TIMEOUT_MS, left) })
+      return await callService<Answer>(config, request, Math.min(TIMEOUT_MS, end - now()))
     } catch (thrown) {
       signal.throwIfAborted()
       const error = thrown as AuthError
       const asked = Math.min(60, Math.max(1, Number(error.headers['Retry-After']) || 1))
       const ms = 1_000 * asked + jitter(failures, RETRY_MS, RETRY_MAX_MS)
-      if (!error.retryable || failures >= retries || config.now() + ms >= end) throw error
+      if (!error.retryable || failures >= retries || now() + ms >= end) throw error
       await new Promise<void>((resolve) => {
         const wake = () => {
           clearTimeout(timer)

@@ -1,4 +1,4 @@
-import { AuthError } from './errors.ts'
+import { type AuthError, refused } from './errors.ts'
 
 /** What an access token says (contract 2.8). Times are seconds since 1970. */
 export interface Claims {
@@ -78,7 +78,7 @@ const INTERNED_LISTS = 256
  * their text, the latest wins.
  */
 export function createPayloadParser(): (text: string) => Payload {
-  const interned: ({ text: string; lists: AccessLists } | undefined)[] = new Array(INTERNED_LISTS).fill(undefined)
+  const interned: ({ text: string; lists: AccessLists } | undefined)[] = []
   return (text) => {
     // No string can hold these characters, for its quotes would be escaped: they begin a member of some object.
     const split = text.indexOf(',"roles":[')
@@ -117,52 +117,53 @@ export function checkClaims(payload: Payload, expected: ClaimExpectations): asse
 
   // Each comparison is written so that a clock that gives NaN refuses the token.
   if (!isInteger(exp)) throw wrongClaim('exp')
-  if (!(now < exp + tolerance)) throw new AuthError('TOKEN_EXPIRED')
+  if (!(now < exp + tolerance)) throw refused('TOKEN_EXPIRED')
   if (nbf !== undefined) checkBegun('nbf', nbf, now + tolerance)
   checkBegun('iat', iat, now + tolerance)
-  if (iss !== expected.issuer) throw new AuthError('TOKEN_ISSUER', { hint: 'JWT_ISSUER' })
+  if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
-  if (aud !== expected.appCode) throw new AuthError('TOKEN_AUDIENCE', { hint: 'SERVICE_APP_CODE' })
+  if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')
 
   if (typeof uid !== 'string' || uid === '') throw wrongClaim('uid')
   if (!isInteger(tv) || tv < 0) throw wrongClaim('tv')
   if (!lists) throw wrongClaim('permissions')
-  checkOptionalStrings(claims)
+  checkOptionalTexts(claims)
 
   // contract 5.2
   if (app_code !== expected.appCode || typeof app_id !== 'string' || app_id === '' || app_id !== (expected.appId ?? app_id))
-    throw new AuthError('APP_MISMATCH', { hint: 'SERVICE_APP_ID' })
+    throw refused('APP_MISMATCH', 'SERVICE_APP_ID')
 }
 
 function checkBegun(name: 'nbf' | 'iat', value: unknown, latest: number): void {
   if (!isInteger(value)) throw wrongClaim(name)
-  if (!(value <= latest)) throw new AuthError('TOKEN_NOT_YET_VALID', { hint: name })
+  if (!(value <= latest)) throw refused('TOKEN_NOT_YET_VALID', name)
 }
 
-function checkOptionalStrings(claims: Record<string, unknown>): void {
-  const { sid, email, first_name, last_name, org_id, org_slug, namespace, jti } = claims
-  if (!isOptionalString(sid)) throw wrongClaim('sid')
-  if (!isOptionalString(email)) throw wrongClaim('email')
-  if (first_name !== null && !isOptionalString(first_name)) throw wrongClaim('first_name')
-  if (last_name !== null && !isOptionalString(last_name)) throw wrongClaim('last_name')
-  if (!isOptionalString(jti)) throw wrongClaim('jti')
+/** One by one: a loop over their names costs a twentieth of a verification. */
+function checkOptionalTexts(claims: Record<string, unknown>): void {
+  const { sid, email, first_name, last_name, jti, namespace, org_id, org_slug } = claims
+  checkText('sid', sid)
+  checkText('email', email)
+  checkText('first_name', first_name ?? undefined)
+  checkText('last_name', last_name ?? undefined)
+  checkText('jti', jti)
+  checkText('namespace', namespace)
+  checkText('org_id', org_id)
+  checkText('org_slug', org_slug)
   // An empty pool or half an organization would be taken for another tenant, or for none.
-  if (!isOptionalString(namespace) || namespace === '') throw wrongClaim('namespace')
-  if (!isOptionalString(org_id) || org_id === '') throw wrongClaim('org_id')
-  if (!isOptionalString(org_slug) || (org_slug === undefined) !== (org_id === undefined)) throw wrongClaim('org_slug')
+  if (namespace === '') throw wrongClaim('namespace')
+  if (org_id === '' || (org_id === undefined) !== (org_slug === undefined)) throw wrongClaim('org_id')
+}
+
+function checkText(name: string, value: unknown): void {
+  if (typeof value !== 'string' && value !== undefined) throw wrongClaim(name)
 }
 
 function wrongClaim(name: string): AuthError {
-  return new AuthError('TOKEN_CLAIMS', { hint: name })
+  return refused('TOKEN_CLAIMS', name)
 }
 
-function isInteger(value: unknown): value is number {
-  return Number.isSafeInteger(value)
-}
-
-function isOptionalString(value: unknown): value is string | undefined {
-  return typeof value === 'string' || value === undefined
-}
+const isInteger = Number.isSafeInteger as (value: unknown) => value is number
 
 function isListOfStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string')

@@ -84,6 +84,11 @@ function responseHeaders(code: AuthErrorCode, status: number): Record<string, st
   return status < 404 ? { 'WWW-Authenticate': `Bearer realm="gatehouse"${error}` } : {}
 }
 
+/** What is wrong with a token: the code, and in its hint what to look at. */
+export function refused(code: AuthErrorCode, hint?: string): AuthError {
+  return new AuthError(code, hint === undefined ? {} : { hint })
+}
+
 /** What is wrong with how the app was put together; it stops the program where it stands. */
 export function configInvalid(message: string): AuthError {
   return new AuthError('CONFIG_INVALID', { message })

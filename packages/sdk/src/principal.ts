@@ -1,5 +1,5 @@
 import type { AccessLists, Claims } from './claims.ts'
-import { AuthError } from './errors.ts'
+import { refused } from './errors.ts'
 
 /** Who a verified token speaks for. `Name` are the permissions of the app's manifest. */
 export interface Principal<Name extends string = string> {
@@ -32,8 +32,7 @@ export class TokenPrincipal implements Principal {
   get claims(): Claims {
     // Made whole and frozen when first handed out: most requests only ask for permissions.
     if (Object.isFrozen(this.#claims)) return this.#claims
-    const { roles, permissions } = this.#lists
-    return Object.freeze(Object.assign(this.#claims, { roles, permissions }))
+    return Object.freeze(Object.assign(this.#claims, this.#lists))
   }
 
   get userId(): string {
@@ -59,7 +58,7 @@ export class TokenPrincipal implements Principal {
 
   assert(...all: string[]): void {
     const missing = all.filter((permission) => !this.#lists.permits(permission))
-    if (missing.length > 0) throw new AuthError('PERMISSION_DENIED', { hint: `missing: ${missing.join(', ')}` })
+    if (missing[0] !== undefined) throw refused('PERMISSION_DENIED', `missing: ${missing.join(', ')}`)
   }
 
   hasRole(code: string): boolean {

@@ -53,12 +53,13 @@ export function startRegistration(config: Config, options: RegistrationOptions):
   }
   const register = async () => {
     try {
-      const request = { path: '/admin/permissions/register', ...requestOf(config, options), signal: ended }
-      const withinMs = mode === 'require' ? REQUIRE_MS : undefined
-      const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(config, request, {
-        withinMs,
+      const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(
+        config,
+        { path: '/admin/permissions/register', ...requestOf(config, options), signal: ended },
+        mode === 'require' ? REQUIRE_MS : undefined,
+        undefined,
         onWait,
-      })
+      )
       const counts = { created, updated, pruned, unchanged }
       state = 'registered'
       tell({ type: 'registration.registered', ...counts })

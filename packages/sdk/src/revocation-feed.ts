@@ -1,7 +1,7 @@
 import { callService, jitter, type Timer, unreachable, unref } from './call-service.ts'
 import type { Claims } from './claims.ts'
-import type { Config, FeedOptions } from './config.ts'
-import { AuthError } from './errors.ts'
+import type { AuthEvent, Config, FeedOptions } from './config.ts'
+import { type AuthError, refused } from './errors.ts'
 import { KnownRevocations, type Revocation } from './known-revocations.ts'
 
 /** The mean time between two questions. */
@@ -33,17 +33,16 @@ export interface RevocationFeed {
  * they do not. It works in the background, where it neither throws nor keeps the process alive.
  */
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
-  const { now, tell } = config
-  const { signal } = config.closing
+  const { now, tell, closing } = config
+  const { signal } = closing
   const known = new KnownRevocations()
   let cursor: string | undefined
   /** When nothing that the service knew was missing here. */
   let completeAt = now()
   let stream: 'opening' | 'alive' | undefined
   let connected = false
-  /** The transport that was told last, then each reason since why nothing came. */
-  let told = ['']
-  let toldStale = false
+  /** The transport that was told last, then what was told since: each reason why nothing came, and that the feed is stale. */
+  let told: string[] = []
   let failures = 0
   let timer: Timer | undefined
   signal.onabort = () => {
@@ -51,9 +50,10 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     clearTimeout(timer)
   }
 
+  const isAlive = () => stream === 'alive'
   const age = () => (now() - completeAt) / 1000
   const ageSec = () => (cursor === undefined ? null : Math.floor(age()))
-  const isStale = () => !(age() <= (stream === 'alive' ? Math.max(maxStaleSec, HEARTBEAT_SEC) : maxStaleSec))
+  const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, HEARTBEAT_SEC) : maxStaleSec))
 
   const schedule = (ms: number) => {
     clearTimeout(timer)
@@ -63,23 +63,22 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const reached = (transport: 'stream' | 'poll') => {
     completeAt = now()
     connected = true
-    toldStale = false
-    if (told[1] || told[0] !== transport) tell({ type: 'revocation.connected', transport })
+    if (told[0] !== transport || told.length > 1) tell({ type: 'revocation.connected', transport })
     told = [transport]
+  }
+
+  const tellOnce = (what: string, event: AuthEvent) => {
+    if (told.includes(what)) return
+    told.push(what)
+    tell(event)
   }
 
   const lost = ({ code, hint, message }: AuthError) => {
     connected = false
     const retryInMs = jitter(failures++, BACKOFF_MS, BACKOFF_MAX_MS) + (code === 'SERVICE_REJECTED' ? BACKOFF_MAX_MS : 0)
     const reason = hint ?? message
-    if (!told.includes(reason, 1)) {
-      told.push(reason)
-      tell({ type: 'revocation.disconnected', reason, retryInMs })
-    }
-    if (!toldStale && isStale()) {
-      toldStale = true
-      tell({ type: 'revocation.stale', ageSec: ageSec() })
-    }
+    tellOnce(reason, { type: 'revocation.disconnected', reason, retryInMs })
+    if (isStale()) tellOnce('stale', { type: 'revocation.stale', ageSec: ageSec() })
     schedule(retryInMs)
   }
 
@@ -96,7 +95,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     let page: FeedPage
     do {
       const path = `/revocations${cursor === undefined ? '' : `?since=${encodeURIComponent(cursor)}`}`
-      page = await callService(config, { path, signal, timeoutMs: POLL_TIMEOUT_MS, background: true })
+      page = await callService(config, { path, signal }, POLL_TIMEOUT_MS)
       if (page.reset) known.clear()
       page.items.forEach(take)
       advance(page.cursor)
@@ -105,7 +104,6 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const follow = async () => {
-    let isAlive = false
     let rest = ''
     const onText = (text: string) => {
       const events = (rest + text).split(/\r?\n\r?\n/)
@@ -115,23 +113,22 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
         const data = event.match(/(?<=^data:).*/gm)
         if (data) take(JSON.parse(data.join('')))
       }
-      isAlive = true
       stream = 'alive'
       reached('stream')
     }
     stream = 'opening'
-    const headers = { 'last-event-id': cursor! }
-    const request = { path: '/revocations/stream', headers, signal, timeoutMs: SILENCE_MS, onText, background: true }
-    const reason = await callService<undefined>(config, request).catch((error: AuthError) => error)
+    const request = { path: '/revocations/stream', headers: { 'last-event-id': cursor! }, signal, onText }
+    const error = await callService<undefined>(config, request, SILENCE_MS).catch((error: AuthError) => error)
+    const wasAlive = isAlive()
     stream = undefined
-    if (isAlive) lost(reason ?? unreachable('the stream ended'))
+    if (wasAlive) lost(error ?? unreachable('the stream ended'))
   }
 
   const step = async () => {
     // A connection that breaks soon does not begin the backoff anew.
     if (connected) failures = 0
     try {
-      if (stream !== 'alive') await poll()
+      if (!isAlive()) await poll()
       if (!stream) void follow()
       schedule(2 * POLL_MS * Math.random())
     } catch (error) {
@@ -142,8 +139,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   return {
     check(claims) {
-      if (known.include(claims)) throw new AuthError('TOKEN_REVOKED')
-      if (onStale === 'deny' && (cursor === undefined || isStale())) throw new AuthError('REVOCATION_UNAVAILABLE')
+      if (known.include(claims)) throw refused('TOKEN_REVOKED')
+      if (onStale === 'deny' && (cursor === undefined || isStale())) throw refused('REVOCATION_UNAVAILABLE')
     },
     health: () => ({ connected, ageSec: ageSec() }),
   }

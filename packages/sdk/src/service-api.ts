@@ -64,7 +64,7 @@ export interface ServiceApi {
 
 export function createServiceApi(config: Config): ServiceApi {
   const call = <Answer>(path: string, body: object, token?: string) =>
-    callPatiently<Answer>(config, { path, body, token, signal: config.closing.signal }, { retries: 2, withinMs: 10_000 })
+    callPatiently<Answer>(config, { path, body, token, signal: config.closing.signal }, 10_000, 2)
   return {
     introspect: (token) => call('/auth/introspect', { token }),
     async registerOrReturn(user) {

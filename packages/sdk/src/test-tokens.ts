@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { assembleAuth, type LocalAuth } from './auth.ts'
 import { type AuthOptions, readConfig } from './config.ts'
-import { nodeBuiltins } from './node-builtins.ts'
-import { TokenVerifier } from './verify-token.ts'
+import { nodePlatform } from './node-platform.ts'
+import { createVerifier } from './verify-token.ts'
 
 // Tokens for the tests, signed without any code of the package.
 
@@ -53,5 +53,5 @@ export function signToken(claims: object | string = {}, header: object = {}, sec
 export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
   const usual: AuthOptions = { secret: SECRET, appCode: 'billing', issuer: 'gatehouse', revocation: { mode: 'off' } }
   const config = readConfig({ ...usual, now: () => NOW * 1000, ...options })
-  return assembleAuth(config, new TokenVerifier(config, platform === 'node' ? nodeBuiltins() : undefined))
+  return assembleAuth(config, createVerifier(config, platform === 'node' ? nodePlatform() : undefined))
 }

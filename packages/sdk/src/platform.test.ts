@@ -1,9 +1,13 @@
+import { createHmac, hkdfSync } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nodeTextReader, type TextReader, webTextReader } from './base64url.ts'
-import { nodeBuiltins } from './node-builtins.ts'
+import { nodePlatform } from './node-platform.ts'
+import type { TextReader } from './platform.ts'
+import { createKid, PREVIOUS_SECRET, SECRET } from './test-tokens.ts'
+import { webPlatform } from './web-platform.ts'
 
-const readers = [nodeTextReader(nodeBuiltins()!, 8192), webTextReader]
+const given = { secrets: [], maxTokenBytes: 8192 }
+const readers = [nodePlatform()!.openKeys(given), await webPlatform.openKeys(given)].map(({ readText }) => readText)
 
 function attempt(reader: TextReader, encoded: string): string | undefined {
   try {
@@ -37,4 +41,19 @@ test('both readers take exactly the canonical spelling of valid UTF-8', () => {
     }),
     { numRuns: 20_000 },
   )
+})
+
+test('both platforms name a secret and sign for it as Node alone does', async () => {
+  const text = 'header.payload'
+  for (const secret of [SECRET, PREVIOUS_SECRET, 's'.repeat(65)]) {
+    const key = Buffer.from(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32))
+    const expected = [createKid(secret), createHmac('sha256', key).update(text).digest('base64url')]
+    for (const { keyId, signAsConsumer } of [nodePlatform()!, webPlatform])
+      expect([await keyId(secret), await signAsConsumer(secret, text)]).toEqual(expected)
+  }
+})
+
+test('both platforms encode text beyond ASCII', () => {
+  const text = 'ünd ä bit 😀'
+  for (const { encode } of [nodePlatform()!, webPlatform]) expect(Buffer.from(encode(text), 'base64url').toString()).toBe(text)
 })
