@@ -7,7 +7,9 @@ import { pathToFileURL } from 'node:url'
 import { longFormVariable } from '../test/support/fault.ts'
 
 const load = loadavg()[0]!.toFixed(1)
-console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}, load ${load} at the start\n`)
+console.log(
+  `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}, load ${load} at the start\n`,
+)
 process.env[longFormVariable] = 'yes'
 
 const named = process.argv.slice(2)

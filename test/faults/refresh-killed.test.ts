@@ -1,10 +1,11 @@
 // decisions 6: a client whose refresh was cut off by the death of the server comes back with the same token and goes on.
 import { afterEach, describe, expect, test } from 'vitest'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
+import { measured, sized } from '../support/fault.ts'
 import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
 
-const ROUNDS = 5
+const ROUNDS = sized(3, 25)
 const CLIENTS = 8
 
 let database: TestDatabase | undefined
@@ -23,7 +24,7 @@ async function refresh(server: ServerProcess, token: string) {
 }
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
-  test('kill -9 in the middle of refreshes strands no client and forks no session', { timeout: 120_000 }, async () => {
+  test('kill -9 in the middle of refreshes strands no client and forks no session', { timeout: 600_000 }, async (context) => {
     database = await createDatabase(kind)
     const settings = { DATABASE_URL: database.url, AUTH_REFRESH_LEEWAY_SECONDS: '300' }
     await runGatehouse(['create-admin', '--email', ADMIN_EMAIL, '--password-stdin'], settings, PASSWORD)
@@ -56,6 +57,10 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     }
     expect(cut).toBeGreaterThan(0)
     for (const token of tokens) expect((await refresh(server, token)).status).toBe(200)
+    measured(
+      context,
+      `${ROUNDS} kills, ${ROUNDS * CLIENTS} refreshes under way, ${cut} without an answer; 0 clients stranded, 0 sessions forked`,
+    )
     await server.stop()
   })
 })

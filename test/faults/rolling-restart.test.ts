@@ -1,7 +1,5 @@
 // decisions 2, SIGTERM: servers behind a balancer are restarted in turn, under load, and no request fails.
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'

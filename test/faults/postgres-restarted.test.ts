@@ -1,0 +1,132 @@
+// decisions 1: while its database is away the service says 503, never that a good token is bad, and it is back by itself.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { measured, quantile, sized } from '../support/fault.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/service.ts'
+
+const rounds = sized(2, 20)
+const clients = 8
+/** Within this time of the database's return the service is back too. */
+const backMs = 5_000
+/** The longest that a caller waits for a 503. */
+const answerMs = 5_000
+
+interface Answer {
+  what: string
+  status: number
+  code: string | undefined
+  sentAt: number
+  at: number
+}
+
+/** Users who go on whatever they are told: a look at themselves, a refresh, a login; each repeats what was answered with 503. */
+function startUsers(server: ServerProcess) {
+  const answers: Answer[] = []
+  let isOver = false
+  const call = async (method: string, path: string, options: { body?: unknown; token?: string } = {}) => {
+    const sentAt = performance.now()
+    const reply = await server.call(method, path, options)
+    answers.push({ what: `${method} ${path}`, status: reply.status, code: reply.body?.code, sentAt, at: performance.now() })
+    if (![200, 201, 503].includes(reply.status)) isOver = true
+    return reply
+  }
+  const insist = async (path: string, body: unknown) => {
+    for (;;) {
+      const reply = await call('POST', path, { body })
+      if (reply.status !== 503) return reply.body
+      await sleep(20)
+    }
+  }
+  const user = async () => {
+    const credentials = { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: 'shop' }
+    await insist('/auth/register', credentials)
+    let pair = await insist('/auth/login', credentials)
+    while (!isOver) {
+      await call('GET', '/auth/me', { token: pair.access_token })
+      pair = await insist('/auth/refresh', { refresh_token: pair.refresh_token })
+      await call('GET', '/health')
+      await sleep(5)
+    }
+  }
+  const running = Promise.all(Array.from({ length: clients }, user))
+  return {
+    answers,
+    async stop() {
+      isOver = true
+      await running
+    },
+  }
+}
+
+/** The tests' Postgres forgets its last commits in a crash, to be fast; this one keeps its word. */
+async function keepCommits(databaseUrl: string): Promise<void> {
+  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
+  try {
+    await db.raw('alter system set synchronous_commit = on')
+    await db.raw('select pg_reload_conf()')
+  } finally {
+    await db.destroy()
+  }
+}
+
+test.runIf(process.env.TEST_DATABASE_URL === undefined)(
+  'Postgres restarted under load: the process lives, 503 only while it is away, never a false 401, back within 5 s',
+  { timeout: 600_000 },
+  async (context) => {
+    const postgres = await startPostgres()
+    onTestFinished(() => postgres.stop())
+    await keepCommits(postgres.adminUrl)
+    const server = await startServer({
+      DATABASE_URL: postgres.adminUrl,
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      AUTH_REFRESH_LEEWAY_SECONDS: '120',
+    })
+    const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    await server.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true } })
+    const users = startUsers(server)
+    const outages: { from: number; until: number; back: number }[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const before = users.answers.length
+      await expect.poll(() => users.answers.length, { interval: 10, timeout: 20_000 }).toBeGreaterThan(before + 100)
+      const from = performance.now()
+      await postgres.halt(round % 2 === 0 ? 'fast' : 'immediate')
+      expect((await server.call('GET', '/ready')).status).toBe(503)
+      await postgres.resume()
+      const until = performance.now()
+      await expect
+        .poll(async () => (await callHttp(`${server.url}/api/v1/ready`, 'GET')).status, { interval: 10, timeout: 20_000 })
+        .toBe(200)
+      await expect
+        .poll(() => users.answers.filter(({ status, sentAt }) => status === 200 && sentAt > until).length)
+        .toBeGreaterThan(50)
+      const lastFailure = Math.max(
+        until,
+        ...users.answers.filter(({ status, at }) => status === 503 && at > from).map(({ at }) => at),
+      )
+      outages.push({ from, until, back: lastFailure - until })
+    }
+    await users.stop()
+    const { answers } = users
+    const unexpected = answers.filter(({ status }) => ![200, 201, 503].includes(status))
+    expect(unexpected).toEqual([])
+    expect(answers.filter(({ what, status }) => what === 'GET /health' && status !== 200)).toEqual([])
+    const unavailable = answers.filter(({ status }) => status === 503)
+    expect(unavailable.length).toBeGreaterThan(0)
+    const during = ({ sentAt, at }: Answer) => outages.some(({ from, until }) => at >= from && sentAt <= until + backMs)
+    expect(unavailable.filter((answer) => !during(answer))).toEqual([])
+    const slowest = Math.max(...unavailable.map(({ sentAt, at }) => at - sentAt))
+    expect(slowest).toBeLessThan(answerMs)
+    const back = outages.map(({ back }) => back)
+    expect(Math.max(...back)).toBeLessThan(backMs)
+    measured(
+      context,
+      `${rounds} restarts, ${answers.length} answers, ${unavailable.length} of them 503 (slowest ${Math.round(slowest)} ms), 0 others; last 503 at most ${Math.round(quantile(back, 1))} ms after Postgres was back`,
+    )
+    expect((await server.stop()).code).toBe(0)
+  },
+)

@@ -1,0 +1,30 @@
+// decisions 2: an older server refuses a newer schema.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { createDatabase, type DatabaseKind } from '../support/database.ts'
+import { measured } from '../support/fault.ts'
+import { runGatehouse, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+  test('a schema newer than the server: no start, one clear line, and a server that runs already goes on', async (context) => {
+    const database = await createDatabase(kind)
+    onTestFinished(() => database.drop())
+    const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
+    const settings = { DATABASE_URL: database.url, ...bootstrap }
+    const server = await startServer(settings)
+    expect((await server.call('GET', '/ready')).status).toBe(200)
+    const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
+    onTestFinished(() => db.destroy())
+    await db('schema_migrations').insert({ name: '9999-tomorrow', applied_at: 1 })
+
+    const { code, stdout, stderr } = await runGatehouse(['serve'], settings)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^gatehouse: the database schema is newer than this server \(it holds 9999-tomorrow\)[^\n]*\n$/)
+    // In a rolling upgrade all servers but the first are older than the schema for a while.
+    expect((await server.call('GET', '/ready')).status).toBe(200)
+    expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
+    expect((await server.stop()).code).toBe(0)
+    measured(context, `exit ${code}: “${stderr.trim()}”`)
+  })
+})
