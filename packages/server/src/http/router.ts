@@ -115,10 +115,11 @@ function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' })
   ctx.respond = false
   ctx.res.flushHeaders()
-  if (ctx.method === 'HEAD') stream.destroy()
+  // A consumer may have gone while it was looked up; nobody is left to write to then.
+  if (ctx.method === 'HEAD' || ctx.res.destroyed) stream.destroy()
   // The end of a stream is not held up by a reader that takes nothing.
   stream.once('end', () => setTimeout(() => ctx.res.destroy(), lastWordsMs).unref())
-  pipeline(stream, ctx.res, () => {})
+  if (!ctx.res.destroyed) pipeline(stream, ctx.res, () => {})
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */
