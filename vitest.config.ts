@@ -34,6 +34,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A condition that is waited for comes late on a busy machine, which is no failure.
+    expect: { poll: { timeout: 15_000 } },
     setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
     // Vitest's own default leaves one core idle, which on two cores is half of the machine.
     maxWorkers: Math.max(2, availableParallelism()),
