@@ -2,17 +2,16 @@ import { unreachable } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
-import { nodePlatform } from './node-platform.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenPrincipal } from './principal.ts'
 import {
   type Registration,
   type RegistrationOptions,
   type RunningRegistration,
   startRegistration,
 } from './register-permissions.ts'
-import { followRevocations, type RevocationFeed } from './revocation-feed.ts'
+import { followRevocations } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
-import { createVerifier, type Verifier } from './verify-token.ts'
+import { createVerifier, type Verify } from './verify-token.ts'
 
 export type VerifyResult<Name extends string = string> =
   | { readonly ok: true; readonly principal: Principal<Name> }
@@ -63,34 +62,31 @@ export interface Auth<Name extends string = string> {
  * Throws `CONFIG_INVALID` at once, naming every variable that is wrong.
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
-  const config = readConfig(options)
-  const { revocation } = config
-  const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
   // The names are a matter of types alone.
-  return assembleAuth(config, createVerifier(config, nodePlatform(), feed), feed) as unknown as Auth<Name>
+  return assembleAuth(readConfig(options)) as unknown as Auth<Name>
 }
 
 /** An object of functions: they can be handed on alone, and printing it shows no secret. */
-export function assembleAuth(config: Config, verifier: Verifier, feed?: RevocationFeed): LocalAuth {
-  const { revocation, closing } = config
-  const isCurrent = revocation.mode === 'custom' ? revocation.isCurrent : undefined
+export function assembleAuth(config: Config): LocalAuth {
+  const { revocation, closing, keyring } = config
+  const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
+  const verifyLocally = createVerifier(config, feed)
+  const check: Verify =
+    revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
+  // Nothing is awaited that need not be: an await costs a tenth of the verification.
+  const verify = async (token: unknown) => check(token)
   let registration: RunningRegistration | undefined
 
   // Most apps never call it.
-  const api = async () => (await import('./service-api.ts')).createServiceApi(config)
-  const verify = async (token: unknown) => {
-    let principal = verifier.verify(token)
-    // An await that is not needed would cost a tenth of the verification.
-    if (principal instanceof Promise) principal = await principal
-    if (isCurrent) judge(await ask(isCurrent, principal.claims))
-    return principal
-  }
+  const serviceApi = () => import('./service-api.ts')
   return {
     verify,
     verifySync(token) {
-      const principal = verifier.verifySync(token)
-      if (isCurrent) judge(ask(isCurrent, principal.claims))
-      return principal
+      const principal = check(token)
+      if (!(principal instanceof Promise)) return principal
+      // Nobody will await it; its failure must not end the process.
+      principal.catch(() => {})
+      throw configInvalid('verifySync needs Node, and no promise from revocation.isCurrent')
     },
     async safeVerify(token) {
       try {
@@ -101,21 +97,21 @@ export function assembleAuth(config: Config, verifier: Verifier, feed?: Revocati
       }
     },
     authenticate: async (headers) => verify(readBearer(headers)),
-    registerPermissions(options = {}) {
+    registerPermissions(options) {
       registration = startRegistration(config, options)
       return registration
     },
     api: {
-      introspect: async (token) => (await api()).introspect(token),
-      registerOrReturn: async (user) => (await api()).registerOrReturn(user),
+      introspect: async (token) => (await serviceApi()).introspect(config, token),
+      registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
     },
     health: () => ({
       registration: registration?.state ?? 'off',
       revocation: { mode: revocation.mode, connected: false, ageSec: null, ...feed?.health() },
-      kids: verifier.kids,
+      kids: keyring.opened?.keys.map(({ kid }) => kid) ?? [],
     }),
     async close() {
-      closing.abort(unreachable('auth.close() was called'))
+      closing.abort(unreachable('auth.close()'))
     },
   }
 }
@@ -127,26 +123,23 @@ export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVer
   safeVerify(token: unknown): Promise<VerifyResult>
 }
 
-/** The app's answer, or its promise of one. An error of the app is not kept: it was made from claims and may quote them. */
-function ask(isCurrent: (claims: Claims) => unknown, claims: Claims): unknown {
+/** The principal, when the app says so. An error of the app is not kept: it was made from claims and may quote them. */
+function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipal | Promise<TokenPrincipal>): ReturnType<Verify> {
+  if (principal instanceof Promise) return principal.then((each) => askApp(isCurrent, each))
   const cannotTell = () => {
     throw refused('REVOCATION_UNAVAILABLE', 'revocation.isCurrent threw')
   }
+  const judge = (answer: unknown) => {
+    if (answer !== true) throw refused('TOKEN_REVOKED')
+    return principal
+  }
+  let answer: unknown
   try {
-    const answer = isCurrent(claims)
-    return answer instanceof Promise ? answer.catch(cannotTell) : answer
+    answer = isCurrent(principal.claims)
   } catch {
-    return cannotTell()
+    cannotTell()
   }
-}
-
-function judge(answer: unknown): void {
-  if (answer instanceof Promise) {
-    // Nobody will await it; its failure must not end the process.
-    answer.catch(() => {})
-    throw configInvalid('verifySync needs a revocation.isCurrent without a promise')
-  }
-  if (answer !== true) throw refused('TOKEN_REVOKED')
+  return answer instanceof Promise ? answer.then(judge, cannotTell) : judge(answer)
 }
 
 /** RFC 6750 section 2.1; undefined when the caller sent no bearer token. */

@@ -1,7 +1,6 @@
 import type { Config } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
 import { builtin } from './node-platform.ts'
-import { signAssertion } from './sign-assertion.ts'
 
 /** What fails is told as `SERVICE_REJECTED`, `PRUNE_LIMIT` or `SERVICE_UNREACHABLE`, with the reason in its `hint`. */
 export interface ServiceRequest {
@@ -24,10 +23,10 @@ export async function callService<Answer>(
   timeoutMs: number,
 ): Promise<Answer> {
   // Called without an object: the fetch of Workers refuses to be a method of another.
-  const { fetch, authUrl, secrets } = config
+  const { fetch, authUrl, appCode, keyring, now } = config
   const accept = onText ? 'text/event-stream' : 'application/json'
   const ended = new AbortController()
-  const end = () => ended.abort(unreachable('nothing came in time'))
+  const end = () => ended.abort(unreachable('timeout'))
   let timer: Timer | undefined
   const wait = () => {
     clearTimeout(timer)
@@ -37,14 +36,18 @@ export async function callService<Answer>(
   signal.addEventListener('abort', end, { signal: ended.signal })
   wait()
   try {
-    if (!authUrl) throw configInvalid('missing: SERVICE_AUTH_URL (authUrl)')
+    if (!authUrl) throw configInvalid('missing or invalid: SERVICE_AUTH_URL')
     let response: Response
+    const { keys } = await keyring.open()
     // The current secret may have reached this app before the service.
-    for (const secret of secrets) {
-      const bearer = token ?? (await signAssertion(secret, config))
-      const send = () =>
+    for (const key of keys) {
+      // decisions 6: it lives for a minute, half of which lies behind, for the clock of the service may be ahead or behind.
+      const iat = Math.floor(now() / 1000) - 30
+      const claims = { sub: appCode, iat, exp: iat + 60, kids: keys.map(({ kid }) => kid) }
+      const bearer = token ?? (await key.signAsConsumer(claims))
+      const send = async () =>
         fetch(authUrl + path, {
-          method: body ? 'POST' : 'GET',
+          method: body && 'POST',
           headers: { accept, ...(body && { 'content-type': accept }), ...headers, authorization: `Bearer ${bearer}` },
           body: body && JSON.stringify(body),
           // A redirect would carry the token elsewhere.
@@ -55,7 +58,7 @@ export async function callService<Answer>(
       if (token || response.status !== 401) break
     }
     if (!response!.ok) throw refusal(response!, await response!.text())
-    if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`the answer is not ${accept}`)
+    if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`not ${accept}`)
     if (!onText) return (await response!.json()) as Answer
     const decoder = new TextDecoder()
     for await (const chunk of response!.body!) {
@@ -66,8 +69,8 @@ export async function callService<Answer>(
   } catch (error) {
     if (AuthError.is(error)) throw error
     // Only the name of what others throw: their messages may quote what was sent.
-    const { name = 'unknown', code = name, cause }: Failure = Object(error)
-    throw unreachable(cause?.code ?? code)
+    const { name, code, cause }: Failure = Object(error)
+    throw unreachable(cause?.code ?? code ?? name ?? 'unknown')
   } finally {
     clearTimeout(timer)
     ended.abort()
@@ -82,18 +85,14 @@ interface Failure {
 }
 
 /** Node keeps a process alive while an answer is read, and tells of the socket here alone. */
-async function sendUnheld(bearer: string, send: () => Promise<Response>): Promise<Response> {
+function sendUnheld(bearer: string, send: () => Promise<Response>): Promise<Response> {
   const sent = builtin('node:diagnostics_channel')?.channel('undici:client:sendHeaders')
   const release = (message: unknown) => {
     const { headers, socket } = message as { headers: string; socket: { unref(): void } }
     if (headers.includes(bearer)) socket.unref()
   }
   sent?.subscribe(release)
-  try {
-    return await send()
-  } finally {
-    sent?.unsubscribe(release)
-  }
+  return send().finally(() => sent?.unsubscribe(release))
 }
 
 /** The service did not answer, or not as itself: the same call may succeed later. */
@@ -113,10 +112,6 @@ function refusal({ status, headers }: Response, text: string): AuthError {
   })
 }
 
-const RETRY_MS = 1_000
-const RETRY_MAX_MS = 59_000
-const TIMEOUT_MS = 10_000
-
 /**
  * Calls again what may succeed later, `retries` times and for `withinMs`: after what the service asks, a second by default, and a random
  * time besides that doubles up to a minute. `onWait` is told of every wait before it begins. Rejects with the reason of `signal` when
@@ -135,12 +130,12 @@ export async function callPatiently<Answer>(
   for (let failures = 0; ; failures += 1) {
     signal.throwIfAborted()
     try {
-      return await callService<Answer>(config, request, Math.min(TIMEOUT_MS, end - now()))
+      return await callService<Answer>(config, request, Math.min(10_000, end - now()))
     } catch (thrown) {
       signal.throwIfAborted()
       const error = thrown as AuthError
       const asked = Math.min(60, Math.max(1, Number(error.headers['Retry-After']) || 1))
-      const ms = 1_000 * asked + jitter(failures, RETRY_MS, RETRY_MAX_MS)
+      const ms = 1_000 * asked + Math.random() * Math.min(59_000, 1_000 * 2 ** failures)
       if (!error.retryable || failures >= retries || now() + ms >= end) throw error
       await new Promise<void>((resolve) => {
         const wake = () => {
@@ -154,11 +149,6 @@ export async function callPatiently<Answer>(
       })
     }
   }
-}
-
-/** A random time that doubles with each failure, in milliseconds. */
-export function jitter(failures: number, firstMs: number, mostMs: number): number {
-  return Math.random() * Math.min(mostMs, firstMs * 2 ** failures)
 }
 
 export type Timer = ReturnType<typeof setTimeout>

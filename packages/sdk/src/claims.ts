@@ -104,14 +104,13 @@ export function createPayloadParser(): (text: string) => Payload {
 /** Throws unless `text` is a JSON object. What is wrong with it is not to be passed on: the message would quote the token. */
 export function parseObject(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TypeError()
+  if (!value || typeof value !== 'object' || Array.isArray(value)) throw new TypeError()
   return value as Record<string, unknown>
 }
 
-/** Checks all that a token says, in the order that `docs/tokens.md` gives. */
-export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
-  const { claims, lists } = payload
-  const { exp, nbf, iat, iss, aud, uid, tv, app_code, app_id } = claims
+/** Checks what becomes true or false while a token lives. */
+export function checkTimes({ claims }: Payload, expected: ClaimExpectations): void {
+  const { exp, nbf, iat } = claims
   const now = Math.floor(expected.now() / 1000)
   const tolerance = expected.clockToleranceSec
 
@@ -120,17 +119,23 @@ export function checkClaims(payload: Payload, expected: ClaimExpectations): asse
   if (!(now < exp + tolerance)) throw refused('TOKEN_EXPIRED')
   if (nbf !== undefined) checkBegun('nbf', nbf, now + tolerance)
   checkBegun('iat', iat, now + tolerance)
+}
+
+/** Checks what else a token says. With its times first, that is the order of `docs/tokens.md`. */
+export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
+  const { claims, lists } = payload
+  const { iss, aud, uid, tv, app_code, app_id } = claims
   if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
   if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')
 
-  if (typeof uid !== 'string' || uid === '') throw wrongClaim('uid')
+  if (!uid || typeof uid !== 'string') throw wrongClaim('uid')
   if (!isInteger(tv) || tv < 0) throw wrongClaim('tv')
   if (!lists) throw wrongClaim('permissions')
   checkOptionalTexts(claims)
 
   // contract 5.2
-  if (app_code !== expected.appCode || typeof app_id !== 'string' || app_id === '' || app_id !== (expected.appId ?? app_id))
+  if (app_code !== expected.appCode || !app_id || typeof app_id !== 'string' || app_id !== (expected.appId ?? app_id))
     throw refused('APP_MISMATCH', 'SERVICE_APP_ID')
 }
 

@@ -1,6 +1,8 @@
 import type { ClaimExpectations, Claims } from './claims.ts'
 import type { PermissionManifest } from './define-permissions.ts'
 import { type AuthError, configInvalid } from './errors.ts'
+import { createKeyring, type Keyring } from './keyring.ts'
+import { openNodeKeys } from './node-platform.ts'
 
 /** Following the revocations of the service; what is left out has the value in brackets. */
 export interface FeedOptions {
@@ -95,6 +97,7 @@ export interface Config extends ClaimExpectations {
   readonly authUrl: string | undefined
   /** One or two, the current one first. */
   readonly secrets: readonly string[]
+  readonly keyring: Keyring
   readonly maxTokenBytes: number
   readonly cacheTokens: number
   readonly permissions: PermissionManifest | undefined
@@ -129,7 +132,7 @@ const isRevocation: Rule = (value) => {
 }
 
 /** Reads options and environment; all faults go into one `CONFIG_INVALID`, which names the variables and quotes no value. */
-export function readConfig(options: AuthOptions): Config {
+export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
   // A variable that is set to nothing counts as not set, as env files have it.
   const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
@@ -152,7 +155,7 @@ export function readConfig(options: AuthOptions): Config {
   if (previous !== undefined && !isSecret(previous)) faults.push('JWT_ACCESS_SECRET_PREVIOUS')
 
   const closing = new AbortController()
-  const config: Config = {
+  const config = {
     appCode,
     appId: read('appId', word, 'SERVICE_APP_ID'),
     issuer: read('issuer', word, 'JWT_ISSUER', 'gatehouse'),
@@ -166,14 +169,14 @@ export function readConfig(options: AuthOptions): Config {
     permissions: options.permissions,
     fetch: read('fetch', isFunction, '', globalThis.fetch),
     now: read('now', isFunction, '', Date.now),
-    tell: (event) => void (async () => closing.signal.aborted || options.onEvent?.(event))().catch(() => {}),
+    tell: (event: AuthEvent) => void (async () => closing.signal.aborted || options.onEvent?.(event))().catch(() => {}),
     closing,
   }
   if (faults.length > 0) throw configInvalid(`missing or invalid: ${faults.join(', ')}`)
-  return config
+  return { ...config, keyring: createKeyring(config, openNow(config)) }
 }
 
 /** Not where Node is imitated: Bun, Deno, Workers and jsdom say what they are. */
 function runsOnNode(): boolean {
-  return /^Node|^$/.test(globalThis.navigator?.userAgent ?? '') && globalThis.process !== undefined
+  return globalThis.process !== undefined && /^Node|^$/.test(globalThis.navigator?.userAgent ?? '')
 }

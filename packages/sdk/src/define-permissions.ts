@@ -22,6 +22,6 @@ export function definePermissions<Name extends `${string}:${string}`>(
 ): PermissionManifest<Name> {
   const faults = Object.keys(permissions).filter((code) => !permissionCode.test(code))
   if (!service || faults.length > 0)
-    throw configInvalid(`definePermissions: not service and resource:action: ${[service, ...faults]}`)
+    throw configInvalid(`definePermissions: missing or invalid: ${[service || 'service', ...faults].join(', ')}`)
   return Object.freeze({ service, permissions: Object.freeze({ ...permissions }) })
 }

@@ -55,19 +55,20 @@ export class AuthError extends Error {
   ) {
     super(message)
     const status = (statuses as Partial<Record<AuthErrorCode, number>>)[code] ?? 401
-    const headers = responseHeaders(code, status)
+    // RFC 6750 section 3: a challenge has at least one parameter; without credentials it names no error.
+    const error = code === 'TOKEN_MISSING' ? '' : `, error="${status === 401 ? 'invalid_token' : 'insufficient_scope'}"`
+    const challenge: Record<string, string> = status < 404 ? { 'WWW-Authenticate': `Bearer realm="gatehouse"${error}` } : {}
+    const headers = status === 503 ? { 'Retry-After': '1' } : challenge
     // Of the details only what there is: an error without them prints shorter.
     Object.assign(this, { name: 'AuthError', code, status, headers, retryable: status === 503, ...details })
   }
 
   /** On the prototype, where it is not printed. */
-  get [brand](): true {
-    return true
-  }
+  [brand](): void {}
 
   /** Like `instanceof`, but it also knows the errors of another copy of this package. */
   static is(error: unknown, code?: AuthErrorCode): error is AuthError {
-    return brand in Object(error) && (error as AuthError).code === (code ?? (error as AuthError).code)
+    return brand in Object(error) && (!code || (error as AuthError).code === code)
   }
 
   /** Without `hint`: an error that is sent as a body by mistake tells a client nothing new. */
@@ -77,16 +78,9 @@ export class AuthError extends Error {
   }
 }
 
-function responseHeaders(code: AuthErrorCode, status: number): Record<string, string> {
-  if (status === 503) return { 'Retry-After': '1' }
-  // RFC 6750 section 3: a challenge has at least one parameter; without credentials it names no error.
-  const error = code === 'TOKEN_MISSING' ? '' : `, error="${status === 401 ? 'invalid_token' : 'insufficient_scope'}"`
-  return status < 404 ? { 'WWW-Authenticate': `Bearer realm="gatehouse"${error}` } : {}
-}
-
 /** What is wrong with a token: the code, and in its hint what to look at. */
 export function refused(code: AuthErrorCode, hint?: string): AuthError {
-  return new AuthError(code, hint === undefined ? {} : { hint })
+  return new AuthError(code, hint ? { hint } : {})
 }
 
 /** What is wrong with how the app was put together; it stops the program where it stands. */

@@ -2,7 +2,7 @@ import type { Claims } from './claims.ts'
 
 /** One event of the feed: a floor under the token version of a user, or the end of one session. */
 export interface Revocation {
-  readonly cursor: string | number
+  readonly cursor: number
   readonly user_id: string
   /** The app it is about; null for all. */
   readonly app_id: string | null
@@ -12,7 +12,7 @@ export interface Revocation {
 }
 
 interface Floors {
-  readonly at: number
+  readonly heardAt: number
   /** The token versions below which tokens are dead, by app id; null for all apps, '' for a session, which is no user's id. */
   readonly byApp: Map<string | null, number>
 }
@@ -20,27 +20,23 @@ interface Floors {
 /** Access tokens live for an hour at most, and clocks may differ by a minute: what was revoked before that has expired. */
 const KEEP_MS = 3_660_000
 
-/** What was revoked in the last hour, by the id of the user or the session, the latest last. */
+/** What was heard of in the last hour, by the id of the user or the session, the latest last. */
 export class KnownRevocations {
   readonly #floors = new Map<string, Floors>()
 
   /** Throws when the event has another shape. */
-  add({ user_id, app_id, session_id, min_tv, at }: Revocation, now: number): void {
+  add({ user_id, app_id, session_id, min_tv }: Revocation, now: number): void {
     // A session has ended whole: no token of it is above its floor.
-    const [id, app, floor] = session_id === null ? [user_id, app_id, min_tv] : [session_id, '', Number.POSITIVE_INFINITY]
+    const [id, app, floor] = session_id ? [session_id, '', Number.MAX_VALUE] : [user_id, app_id, min_tv]
     if (typeof id !== 'string' || typeof floor !== 'number') throw new TypeError()
     const byApp = this.#floors.get(id)?.byApp ?? new Map()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
-    this.#floors.set(id, { at: Date.parse(at) || now, byApp })
-    for (const [id, { at }] of this.#floors) {
-      if (at + KEEP_MS > now) break
+    this.#floors.set(id, { heardAt: now, byApp })
+    for (const [id, { heardAt }] of this.#floors) {
+      if (heardAt + KEEP_MS > now) break
       this.#floors.delete(id)
     }
-  }
-
-  clear(): void {
-    this.#floors.clear()
   }
 
   /** Events of other apps say nothing about this token. */

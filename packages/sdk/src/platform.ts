@@ -1,37 +1,27 @@
-/**
- * What the SDK asks of the platform it runs on. Node answers at once (`node-platform.ts`); elsewhere WebCrypto answers with
- * promises (`web-platform.ts`, which is loaded only there).
- */
-export interface Platform<Later extends boolean = boolean> {
-  openKeys(config: KeyMaterial): Answer<OpenKeys, Later>
-  /** The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret. */
-  keyId(secret: string): Answer<string, Later>
-  /** Base64url of the UTF-8 of a text. */
-  encode(text: string): string
-  /** HMAC-SHA-256 of a text in base64url, by HKDF-SHA-256(secret, no salt, "gatehouse-consumer", 32 bytes), RFC 5869. */
-  signAsConsumer(secret: string, text: string): Answer<string, Later>
+/** The secrets of an app, made ready: at once by Node (`node-platform.ts`), later by WebCrypto (`web-platform.ts`). */
+export interface OpenKeys {
+  /** One or two, the current one first. */
+  readonly keys: readonly SecretKey[]
+  readonly readText: TextReader
 }
-
-type Answer<Value, Later extends boolean> = Later extends true ? Promise<Value> : Value
 
 export interface KeyMaterial {
   readonly secrets: readonly string[]
   readonly maxTokenBytes: number
 }
 
-/** What tokens are checked with. */
-export interface OpenKeys {
-  readonly keys: readonly SigningKey[]
-  readonly readText: TextReader
-}
-
-/** A secret made ready to check HS256 signatures with. */
-export interface SigningKey {
+export interface SecretKey {
+  /** The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret. */
   readonly kid: string
-  /** How a token begins that the service signed with this secret: the encoded header and the dot after it. */
-  readonly prefix: string
-  /** Whether what follows the dot at `end` signs what stands before it, and all of it is ASCII. */
+  /** The encoded header of what the service signs with this secret. */
+  readonly header: string
+  /** Whether what follows the dot at `end` signs what stands before it, with HS256, and all of it is ASCII. */
   signs(token: string, end: number): boolean | Promise<boolean>
+  /**
+   * What a consumer shows to the service: a JWT under a key of its own, HKDF-SHA-256(secret, no salt, "gatehouse-consumer", 32 bytes),
+   * RFC 5869.
+   */
+  signAsConsumer(claims: object): string | Promise<string>
 }
 
 /**
@@ -40,15 +30,12 @@ export interface SigningKey {
  */
 export type TextReader = (encoded: string) => string
 
-/** Stands before the secret in the text whose hash is the key's id. */
-export const keyIdLabel = 'gatehouse-kid:'
-export const consumerLabel = 'gatehouse-consumer'
+/** As the service writes it. `encode` is how the platform puts JSON into base64url. */
+export function encodeHeader(encode: (part: object) => string, typ: 'JWT' | 'consumer+jwt', kid: string): string {
+  return encode({ alg: 'HS256', typ, kid })
+}
 
 const SIGNATURE_CHARACTERS = 43
-
-export function prefixOf(kid: string, encode: Platform['encode']): string {
-  return `${encode(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid }))}.`
-}
 
 /**
  * Compared as text, which refuses spare bits in the last character too, and to the end wherever it differs, so that
@@ -58,8 +45,4 @@ export function isSignature(wanted: string, token: string, end: number): boolean
   let difference = token.length - end - 1 - SIGNATURE_CHARACTERS
   for (let i = 0; i < SIGNATURE_CHARACTERS; i += 1) difference |= wanted.charCodeAt(i) ^ token.charCodeAt(end + 1 + i)
   return difference === 0
-}
-
-export function decodeUtf8(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 }

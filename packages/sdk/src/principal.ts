@@ -1,4 +1,4 @@
-import type { AccessLists, Claims } from './claims.ts'
+import type { CheckedPayload, Claims } from './claims.ts'
 import { refused } from './errors.ts'
 
 /** Who a verified token speaks for. `Name` are the permissions of the app's manifest. */
@@ -19,50 +19,48 @@ export interface Principal<Name extends string = string> {
   hasRole(code: string): boolean
 }
 
-/** A class, so that methods are shared; its fields are private, so that logging a principal prints no claims. */
+/** A class, so that methods are shared; its field is private, so that logging a principal prints no claims. */
 export class TokenPrincipal implements Principal {
-  readonly #claims: Claims
-  readonly #lists: AccessLists
+  readonly #payload: CheckedPayload
 
-  constructor(claims: Claims, lists: AccessLists) {
-    this.#claims = claims
-    this.#lists = lists
+  constructor(payload: CheckedPayload) {
+    this.#payload = payload
   }
 
   get claims(): Claims {
+    const { claims, lists } = this.#payload
     // Made whole and frozen when first handed out: most requests only ask for permissions.
-    if (Object.isFrozen(this.#claims)) return this.#claims
-    return Object.freeze(Object.assign(this.#claims, this.#lists))
+    return Object.isFrozen(claims) ? claims : Object.freeze(Object.assign(claims, lists))
   }
 
   get userId(): string {
-    return this.#claims.uid
+    return this.#payload.claims.uid
   }
 
   get pool(): string {
-    return this.#claims.namespace ?? 'default'
+    return this.#payload.claims.namespace ?? 'default'
   }
 
   get org(): { readonly id: string; readonly slug: string } | null {
-    const { org_id: id, org_slug: slug } = this.#claims
+    const { org_id: id, org_slug: slug } = this.#payload.claims
     return id === undefined || slug === undefined ? null : { id, slug }
   }
 
   has(...all: string[]): boolean {
-    return all.every((permission) => this.#lists.permits(permission))
+    return all.every((permission) => this.#payload.lists.permits(permission))
   }
 
   hasAny(...any: string[]): boolean {
-    return any.some((permission) => this.#lists.permits(permission))
+    return any.some((permission) => this.#payload.lists.permits(permission))
   }
 
   assert(...all: string[]): void {
-    const missing = all.filter((permission) => !this.#lists.permits(permission))
-    if (missing[0] !== undefined) throw refused('PERMISSION_DENIED', `missing: ${missing.join(', ')}`)
+    const missing = all.filter((permission) => !this.#payload.lists.permits(permission))
+    if (missing.length > 0) throw refused('PERMISSION_DENIED', `missing: ${missing.join(', ')}`)
   }
 
   hasRole(code: string): boolean {
-    return this.#lists.roles.includes(code)
+    return this.#payload.lists.roles.includes(code)
   }
 
   toJSON(): { userId: string; pool: string; org: Principal['org'] } {

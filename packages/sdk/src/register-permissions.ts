@@ -36,9 +36,11 @@ export interface RunningRegistration extends Registration {
 }
 
 /** Begins at once, and goes on until the service has answered or `signal` or `auth.close()` ends it. */
-export function startRegistration(config: Config, options: RegistrationOptions): RunningRegistration {
-  const { mode, signal } = options
-  const { tell, closing } = config
+export function startRegistration(
+  config: Config,
+  { mode, maxPrune, revision, signal }: RegistrationOptions = {},
+): RunningRegistration {
+  const { tell, closing, permissions: manifest, serviceToken: token } = config
   const ended = AbortSignal.any([closing.signal, signal ?? closing.signal])
   let state: RunningRegistration['state'] = 'pending'
   let isAwaited = false
@@ -53,9 +55,15 @@ export function startRegistration(config: Config, options: RegistrationOptions):
   }
   const register = async () => {
     try {
+      if (!manifest || !token) throw configInvalid('missing or invalid: permissions, SERVICE_ACCOUNT_TOKEN')
+      const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
+        const [resource, action] = code.split(':')
+        return { code, name, resource, action }
+      })
+      const body = { service: manifest.service, permissions, revision, max_prune: maxPrune }
       const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(
         config,
-        { path: '/admin/permissions/register', ...requestOf(config, options), signal: ended },
+        { path: '/admin/permissions/register', body, token, signal: ended },
         mode === 'require' ? REQUIRE_MS : undefined,
         undefined,
         onWait,
@@ -84,14 +92,4 @@ export function startRegistration(config: Config, options: RegistrationOptions):
       return ready
     },
   }
-}
-
-function requestOf({ permissions: manifest, serviceToken }: Config, { maxPrune, revision }: RegistrationOptions) {
-  if (!manifest || !serviceToken)
-    throw configInvalid('registerPermissions needs permissions and SERVICE_ACCOUNT_TOKEN (serviceToken)')
-  const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
-    const [resource, action] = code.split(':')
-    return { code, name, resource, action }
-  })
-  return { token: serviceToken, body: { service: manifest.service, permissions, revision, max_prune: maxPrune } }
 }

@@ -1,22 +1,12 @@
-import { callService, jitter, type Timer, unreachable, unref } from './call-service.ts'
+import { callService, type Timer, unreachable, unref } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import type { AuthEvent, Config, FeedOptions } from './config.ts'
 import { type AuthError, refused } from './errors.ts'
 import { KnownRevocations, type Revocation } from './known-revocations.ts'
 
-/** The mean time between two questions. */
-const POLL_MS = 5_000
-const POLL_TIMEOUT_MS = 10_000
-/** The service sends a heartbeat each 15 s: a stream is not stale before one is overdue, and dead when two are missing. */
-const HEARTBEAT_SEC = 20
-const SILENCE_MS = 40_000
-const BACKOFF_MS = 200
-const BACKOFF_MAX_MS = 30_000
-const EVENT_MAX_CHARACTERS = 65_536
-
 interface FeedPage {
   readonly items: readonly Revocation[]
-  readonly cursor: string | number
+  readonly cursor: number
   readonly has_more?: boolean
   /** The service has another database than before. */
   readonly reset?: boolean
@@ -35,8 +25,8 @@ export interface RevocationFeed {
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
   const { now, tell, closing } = config
   const { signal } = closing
-  const known = new KnownRevocations()
-  let cursor: string | undefined
+  let known = new KnownRevocations()
+  let cursor: number | undefined
   /** When nothing that the service knew was missing here. */
   let completeAt = now()
   let stream: 'opening' | 'alive' | undefined
@@ -53,7 +43,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const isAlive = () => stream === 'alive'
   const age = () => (now() - completeAt) / 1000
   const ageSec = () => (cursor === undefined ? null : Math.floor(age()))
-  const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, HEARTBEAT_SEC) : maxStaleSec))
+  // A heartbeat comes each 15 s: a stream is not stale before one is overdue.
+  const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, 20) : maxStaleSec))
 
   const schedule = (ms: number) => {
     clearTimeout(timer)
@@ -63,7 +54,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const reached = (transport: 'stream' | 'poll') => {
     completeAt = now()
     connected = true
-    if (told[0] !== transport || told.length > 1) tell({ type: 'revocation.connected', transport })
+    if (told.at(-1) !== transport) tell({ type: 'revocation.connected', transport })
     told = [transport]
   }
 
@@ -75,16 +66,16 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   const lost = ({ code, hint, message }: AuthError) => {
     connected = false
-    const retryInMs = jitter(failures++, BACKOFF_MS, BACKOFF_MAX_MS) + (code === 'SERVICE_REJECTED' ? BACKOFF_MAX_MS : 0)
+    const retryInMs = Math.random() * Math.min(30_000, 200 * 2 ** failures++) + (code === 'SERVICE_REJECTED' ? 30_000 : 0)
     const reason = hint ?? message
     tellOnce(reason, { type: 'revocation.disconnected', reason, retryInMs })
     if (isStale()) tellOnce('stale', { type: 'revocation.stale', ageSec: ageSec() })
     schedule(retryInMs)
   }
 
-  const advance = (to: string | number) => {
+  const advance = (to: number) => {
     if (!to && to !== 0) throw unreachable('no cursor')
-    cursor = String(to)
+    cursor = to
   }
   const take = (event: Revocation) => {
     known.add(event, now())
@@ -94,9 +85,9 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const poll = async () => {
     let page: FeedPage
     do {
-      const path = `/revocations${cursor === undefined ? '' : `?since=${encodeURIComponent(cursor)}`}`
-      page = await callService(config, { path, signal }, POLL_TIMEOUT_MS)
-      if (page.reset) known.clear()
+      const path = `/revocations${cursor === undefined ? '' : `?since=${cursor}`}`
+      page = await callService(config, { path, signal }, 10_000)
+      if (page.reset) known = new KnownRevocations()
       page.items.forEach(take)
       advance(page.cursor)
     } while (page.has_more)
@@ -108,7 +99,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     const onText = (text: string) => {
       const events = (rest + text).split(/\r?\n\r?\n/)
       rest = events.pop()!
-      if (rest.length > EVENT_MAX_CHARACTERS) throw unreachable('an event is too large')
+      if (rest.length > 65_536) throw unreachable('event too large')
       for (const event of events) {
         const data = event.match(/(?<=^data:).*/gm)
         if (data) take(JSON.parse(data.join('')))
@@ -117,11 +108,12 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       reached('stream')
     }
     stream = 'opening'
-    const request = { path: '/revocations/stream', headers: { 'last-event-id': cursor! }, signal, onText }
-    const error = await callService<undefined>(config, request, SILENCE_MS).catch((error: AuthError) => error)
+    const request = { path: '/revocations/stream', headers: { 'last-event-id': `${cursor}` }, signal, onText }
+    // Two heartbeats are missing then.
+    const error = await callService<undefined>(config, request, 40_000).catch((error: AuthError) => error)
     const wasAlive = isAlive()
     stream = undefined
-    if (wasAlive) lost(error ?? unreachable('the stream ended'))
+    if (wasAlive) lost(error ?? unreachable('stream ended'))
   }
 
   const step = async () => {
@@ -130,7 +122,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     try {
       if (!isAlive()) await poll()
       if (!stream) void follow()
-      schedule(2 * POLL_MS * Math.random())
+      // 5 s in the mean.
+      schedule(10_000 * Math.random())
     } catch (error) {
       lost(error as AuthError)
     }

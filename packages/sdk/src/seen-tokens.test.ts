@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { CheckedPayload } from './claims.ts'
 import { AuthError } from './errors.ts'
 import { SeenTokens } from './seen-tokens.ts'
 import { buildAuth, CLAIMS, encode, NOW, SECRET, signToken } from './test-tokens.ts'
@@ -91,14 +92,24 @@ test('by default no token is remembered', () => {
 
 describe('the memory', () => {
   const token = (name: number) => `header.payload${name}.${String(name).padStart(43, 'A')}`
-  const payload = { claims: {}, lists: undefined }
+  const payload = { claims: {} } as CheckedPayload
 
   test.each([2, 3, 10])('holds no more than the %i it may, whatever comes', (most) => {
-    const seen = new SeenTokens(most)
-    for (let name = 0; name < 1_000; name += 1) {
-      seen.add(token(name), payload)
-      expect(seen.size).toBeLessThanOrEqual(most)
+    for (let names = 1; names < 100; names += 1) {
+      const seen = new SeenTokens(most)
+      const tokens = Array.from({ length: names }, (_, name) => token(name))
+      for (const each of tokens) seen.add(each, payload)
+      expect(tokens.filter((each) => seen.get(each)).length).toBeLessThanOrEqual(most)
     }
+  })
+
+  test('holds one of two tokens whose signatures end alike, and never takes the one for the other', () => {
+    const seen = new SeenTokens(10)
+    const [first, second] = ['a', 'b'].map((start) => `header.payload.${start.padEnd(43, 'x')}`) as [string, string]
+    seen.add(first, payload)
+    expect([seen.get(first), seen.get(second)]).toEqual([payload, undefined])
+    seen.add(second, payload)
+    expect([seen.get(first), seen.get(second)]).toEqual([undefined, payload])
   })
 
   test('keeps what is asked for, and forgets what is not', () => {

@@ -62,16 +62,17 @@ export interface ServiceApi {
   registerOrReturn(user: NewUser): Promise<KnownUser>
 }
 
-export function createServiceApi(config: Config): ServiceApi {
-  const call = <Answer>(path: string, body: object, token?: string) =>
-    callPatiently<Answer>(config, { path, body, token, signal: config.closing.signal }, 10_000, 2)
-  return {
-    introspect: (token) => call('/auth/introspect', { token }),
-    async registerOrReturn(user) {
-      const { serviceToken: token, appCode: app_code } = config
-      if (!token) throw configInvalid('missing: SERVICE_ACCOUNT_TOKEN (serviceToken)')
-      const body = { app_code, ...user, mode: 'register_or_return' }
-      return call('/auth/register', body, token)
-    },
-  }
+function call<Answer>(config: Config, path: string, body: object, token?: string): Promise<Answer> {
+  return callPatiently<Answer>(config, { path, body, token, signal: config.closing.signal }, 10_000, 2)
+}
+
+export function introspect(config: Config, token: string): Promise<Introspection> {
+  return call(config, '/auth/introspect', { token })
+}
+
+export async function registerOrReturn(config: Config, user: NewUser): Promise<KnownUser> {
+  const { serviceToken, appCode: app_code } = config
+  if (!serviceToken) throw configInvalid('missing or invalid: SERVICE_ACCOUNT_TOKEN')
+  const body = { app_code, ...user, mode: 'register_or_return' }
+  return call(config, '/auth/register', body, serviceToken)
 }

@@ -1,8 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { assembleAuth, type LocalAuth } from './auth.ts'
 import { type AuthOptions, readConfig } from './config.ts'
-import { nodePlatform } from './node-platform.ts'
-import { createVerifier } from './verify-token.ts'
+import { openNodeKeys } from './node-platform.ts'
 
 // Tokens for the tests, signed without any code of the package.
 
@@ -52,6 +51,6 @@ export function signToken(claims: object | string = {}, header: object = {}, sec
 /** The public verifier, without the feed, with the clock of the tests, on Node or through WebCrypto. */
 export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
   const usual: AuthOptions = { secret: SECRET, appCode: 'billing', issuer: 'gatehouse', revocation: { mode: 'off' } }
-  const config = readConfig({ ...usual, now: () => NOW * 1000, ...options })
-  return assembleAuth(config, createVerifier(config, platform === 'node' ? nodePlatform() : undefined))
+  const openNow = platform === 'node' ? openNodeKeys : () => undefined
+  return assembleAuth(readConfig({ ...usual, now: () => NOW * 1000, ...options }, openNow))
 }

@@ -1,53 +1,41 @@
 import { encodeBase64url } from './base64url.ts'
-import {
-  consumerLabel,
-  decodeUtf8,
-  isSignature,
-  keyIdLabel,
-  type Platform,
-  prefixOf,
-  type SigningKey,
-  type TextReader,
-} from './platform.ts'
+import { encodeHeader, isSignature, type KeyMaterial, type OpenKeys, type SecretKey, type TextReader } from './platform.ts'
 
 const encodeBytes = (bytes: Uint8Array | ArrayBuffer) => encodeBase64url(String.fromCharCode(...new Uint8Array(bytes)))
 const utf8 = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
-
-const encode = (text: string) => encodeBytes(utf8(text))
+const encode = (part: object) => encodeBytes(utf8(JSON.stringify(part)))
 
 const hmac = { name: 'HMAC', hash: 'SHA-256', length: 256 }
 type WebHmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 const sign = async (key: WebHmacKey, text: string) => encodeBytes(await crypto.subtle.sign('HMAC', key, utf8(text)))
 
-async function keyId(secret: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', utf8(keyIdLabel + secret))
-  return new DataView(digest).getUint32(0).toString(16).padStart(8, '0')
-}
-
-async function openKey(secret: string): Promise<SigningKey> {
-  const kid = await keyId(secret)
-  const key = await crypto.subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  const signs = async (token: string, end: number) => isSignature(await sign(key, token.slice(0, end)), token, end)
-  return { kid, prefix: prefixOf(kid, encode), signs }
+async function openKey(secret: string): Promise<SecretKey> {
+  const { subtle } = crypto
+  const digest = await subtle.digest('SHA-256', utf8(`gatehouse-kid:${secret}`))
+  const kid = new DataView(digest).getUint32(0).toString(16).padStart(8, '0')
+  const key = await subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return {
+    kid,
+    header: encodeHeader(encode, 'JWT', kid),
+    signs: async (token, end) => isSignature(await sign(key, token.slice(0, end)), token, end),
+    async signAsConsumer(claims) {
+      const text = `${encodeHeader(encode, 'consumer+jwt', kid)}.${encode(claims)}`
+      const from = await subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveKey'])
+      const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('gatehouse-consumer') }
+      return `${text}.${await sign(await subtle.deriveKey(hkdf, from, hmac, false, ['sign']), text)}`
+    },
+  }
 }
 
 /** Only the canonical spelling comes out again as it went in. */
 const readText: TextReader = (encoded) => {
   const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'))
   if (encodeBase64url(binary) !== encoded) throw new Error('not canonical')
-  return decodeUtf8(Uint8Array.from(binary, (character) => character.charCodeAt(0)))
+  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 }
 
 /** Where Node is not: WebCrypto, which has no synchronous calls. */
-export const webPlatform: Platform<true> = {
-  openKeys: async ({ secrets }) => ({ keys: await Promise.all(secrets.map(openKey)), readText }),
-  keyId,
-  encode,
-
-  async signAsConsumer(secret, text) {
-    const { subtle } = crypto
-    const from = await subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveKey'])
-    const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8(consumerLabel) }
-    return sign(await subtle.deriveKey(hkdf, from, hmac, false, ['sign']), text)
-  },
+export async function openWebKeys({ secrets }: KeyMaterial): Promise<OpenKeys> {
+  return { keys: await Promise.all(secrets.map(openKey)), readText }
 }
