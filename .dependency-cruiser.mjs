@@ -162,7 +162,7 @@ export default {
     only(
       'deps-import-the-foundations',
       `${server}deps[.]ts$`,
-      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate)[.]ts$`],
+      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate|statement)[.]ts$`],
       'deps.ts imports config, errors, lib/ and what opens the database.',
     ),
     only(

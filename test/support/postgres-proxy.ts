@@ -1,10 +1,11 @@
-// Stands between a server and its Postgres: notifications can be kept back, as PgBouncer does, and connections be cut.
+// Stands between a server and its Postgres: notifications can be kept back, connections be cut, and ways there and back be counted.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 const headerBytes = 5
 const notificationType = 'A'.charCodeAt(0)
+const readyForQueryType = 'Z'.charCodeAt(0)
 
 export interface PostgresProxy {
   /** Of the same database, through the proxy. */
@@ -16,9 +17,14 @@ export interface PostgresProxy {
   /** Cuts all connections, and takes new ones only when told so. */
   cut(options?: { andRefuse?: boolean }): void
   accept(): void
+  /** How often Postgres has said that it is ready for the next statement: once for each that a client waited for. */
+  roundTrips(): number
 }
 
-export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
+export async function startPostgresProxy(
+  databaseUrl: string,
+  onEnd: (fn: () => Promise<void>) => void = onTestFinished,
+): Promise<PostgresProxy> {
   const target = new URL(databaseUrl)
   const folder = target.searchParams.get('host')
   const dial = () =>
@@ -26,6 +32,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   let isMuted = false
   let isRefusing = false
   let isFrozen = false
+  let roundTrips = 0
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     if (isRefusing) return client.destroy()
@@ -49,6 +56,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       while (rest.length >= headerBytes) {
         const end = 1 + rest.readInt32BE(1)
         if (rest.length < end) break
+        if (rest[0] === readyForQueryType) roundTrips += 1
         if (!(isMuted && rest[0] === notificationType)) client.write(rest.subarray(0, end))
         rest = rest.subarray(end)
       }
@@ -58,7 +66,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   const cutAll = () => {
     for (const socket of sockets) socket.destroy()
   }
-  onTestFinished(() => {
+  onEnd(async () => {
     cutAll()
     server.close()
   })
@@ -82,5 +90,6 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     accept() {
       isRefusing = false
     },
+    roundTrips: () => roundTrips,
   }
 }

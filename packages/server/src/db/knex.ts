@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
+import { isBehindPooler } from './behind-pooler.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 
 const INT8_OID = 20
@@ -35,11 +36,15 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
 }
 
 interface PostgresConnection extends Cancellable {
+  isBehindPooler?: boolean
   connection: { stream: { destroy(reason: Error): void } }
+}
+interface PostgresQuery {
+  options?: { name?: string }
 }
 interface PostgresClient {
   config: Knex.Config & { queryTimeoutMs?: number }
-  _query(connection: PostgresConnection, query: unknown): Promise<unknown>
+  _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown>
 }
 const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js') as new (
   config: Knex.Config,
@@ -51,8 +56,10 @@ const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/po
  * for a lock that somebody holds, is told to stop: else each statement given up would stay there, beyond any bound of the pool.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
-  override async _query(connection: PostgresConnection, query: unknown): Promise<unknown> {
+  override async _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown> {
     const { queryTimeoutMs } = this.config
+    // What was prepared under a name is known to one connection of Postgres, and the next statement may run on another.
+    if (connection.isBehindPooler) delete query.options?.name
     if (queryTimeoutMs === undefined) return super._query(connection, query)
     const giveUp = () => {
       cancelStatement(connection)
@@ -118,12 +125,15 @@ function sqliteSettings(path: string): Knex.Config {
   }
 }
 
-/** knex prepares each statement anew, which is dearer than running it; those used last are kept ready. */
+/**
+ * knex prepares each statement anew, which is dearer than running it; those used last are kept ready. SQLite would compile a join anew
+ * itself each time that a value is bound to be compared with, since it might plan by the value; the plus sign tells it not to look.
+ */
 function keepStatements(connection: Database): void {
   const prepare = connection.prepare.bind(connection)
   const kept = new Map<string, Statement>()
   connection.prepare = ((sql: string) => {
-    const statement = kept.get(sql) ?? prepare(sql)
+    const statement = kept.get(sql) ?? prepare(sql.replace(/([=<>] )\?/g, '$1+?'))
     kept.delete(sql)
     kept.set(sql, statement)
     if (kept.size > statementsKept) kept.delete(kept.keys().next().value!)
@@ -145,7 +155,22 @@ function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }, is
           oid === INT8_OID ? Number : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format),
       },
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: config.dbPoolMax },
+    pool: {
+      min: 0,
+      max: config.dbPoolMax,
+      afterCreate(connection: PostgresConnection, done: (error: unknown, connection: PostgresConnection) => void) {
+        isBehindPooler(connection as never).then(
+          (isBehind) => {
+            connection.isBehindPooler = isBehind
+            done(null, connection)
+          },
+          (error) => {
+            connection.connection.stream.destroy(error)
+            done(error, connection)
+          },
+        )
+      },
+    },
   }
   return settings
 }

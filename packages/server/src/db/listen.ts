@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { isBehindPooler } from './behind-pooler.ts'
 
 const connectTimeoutMs = 4_000
 /** How long a message to oneself may take; without one by then nothing is heard here. */
@@ -25,7 +26,8 @@ export interface Listener {
 
 /**
  * Listens to a channel of a Postgres database on a connection of its own, for as long as it takes: one that drops is made again, later
- * and later. It counts as hearing only while messages to itself arrive: behind a pooler such as PgBouncer LISTEN succeeds and is silent.
+ * and later. It counts as hearing only on a connection to Postgres itself, and only while messages to itself arrive there: behind a
+ * pooler such as PgBouncer LISTEN succeeds and is silent.
  */
 export function listen(databaseUrl: string, channel: string, ears: Ears): Listener {
   const stopping = new AbortController()
@@ -100,6 +102,7 @@ async function attend(
   }
   try {
     await Promise.race([client.connect(), broken])
+    await Promise.race([assertDirect(client), broken])
     await Promise.race([client.query(`listen ${client.escapeIdentifier(channel)}`), broken])
     await probe()
     ears.onHearing()
@@ -111,6 +114,11 @@ async function attend(
     signal.removeEventListener('abort', stop)
     await leave(client)
   }
+}
+
+/** A message to oneself would tell nothing: it comes back with the statement that sends it, when that runs where the LISTEN once did. */
+async function assertDirect(client: pg.Client): Promise<void> {
+  if (await isBehindPooler(client as never)) throw new Error('LISTEN is silent: a pooler stands before Postgres')
 }
 
 async function leave(client: pg.Client): Promise<void> {

@@ -7,9 +7,17 @@ import { clientAddress } from '../lib/client-address.ts'
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 
-/** For what is done for one request: every line that it logs names it. */
+/** For what is done for one request: every line that it logs names it. Most log none, so the logger is made when it is asked for. */
 export function naming(deps: Deps, ctx: Context): Deps {
-  return { ...deps, logger: deps.logger.child({ request_id: ctx.state.origin.requestId }) }
+  const { requestId } = ctx.state.origin
+  let logger: Deps['logger'] | undefined
+  return {
+    ...deps,
+    get logger() {
+      logger ??= deps.logger.child({ request_id: requestId })
+      return logger
+    },
+  }
 }
 
 /** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */

@@ -41,30 +41,42 @@ export interface Mount {
 
 /** Mounts routes: limit, authenticate, read the body, validate, handle, in that order. */
 export function createRouting(deps: Deps, mounts: readonly Mount[], options: RouterOptions): Routing {
+  const literals = new Map<string, Map<string, Handler>>()
   const router = new Router({ strict: true, sensitive: true })
   for (const { prefix, routes } of mounts) {
     for (const route of routes) {
       const pattern = prefix + route.path
       const answering: AnsweringRoute = { method: route.method, pattern }
-      const layer = router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), [route.method], (ctx: Context) => {
+      const handler: Handler = (ctx) => {
         ctx.state.route = answering
         return answer(naming(deps, ctx), route, ctx, options)
-      })
-      // With GET the router takes HEAD along.
-      if (route.noHead) layer.methods = [route.method]
+      }
+      const methods = route.method === 'GET' && !route.noHead ? ['HEAD', 'GET'] : [route.method]
+      if (pattern.includes('{')) {
+        const layer = router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), methods, handler)
+        // With GET the router takes HEAD along.
+        layer.methods = methods
+      } else {
+        const handlers = literals.get(pattern) ?? new Map<string, Handler>()
+        for (const method of methods) handlers.set(method, handler)
+        literals.set(pattern, handlers)
+      }
     }
   }
 
   const methodsOf = (path: string): string[] => {
+    const handlers = literals.get(path)
+    if (handlers) return [...handlers.keys()]
     const layers = isSoundPath(path) ? router.match(path, 'GET').path : []
-    // A word that stands where other paths have an id is no id.
-    const literal = layers.filter((layer) => layer.path === path)
-    return [...new Set((literal.length > 0 ? literal : layers).flatMap((layer) => layer.methods))]
+    return [...new Set(layers.flatMap((layer) => layer.methods))]
   }
   const dispatch = router.routes() as unknown as Middleware
   return {
     methodsOf,
     async middleware(ctx, next) {
+      // A path without parameters is found at once. A word that stands where other paths have an id is no id.
+      const literal = literals.get(ctx.path)?.get(ctx.method)
+      if (literal) return literal(ctx)
       const methods = methodsOf(ctx.path)
       if (methods.length === 0) throw new ApiError('not_found', { detail: `Nothing is at ${ctx.path.slice(0, 200)}` })
       if (!methods.includes(ctx.method)) throw new ApiError('method_not_allowed', { headers: { Allow: methods.join(', ') } })
@@ -72,6 +84,8 @@ export function createRouting(deps: Deps, mounts: readonly Mount[], options: Rou
     },
   }
 }
+
+type Handler = (ctx: Context) => Promise<void>
 
 function isSoundPath(path: string): boolean {
   try {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 /** 256 random bits, in the URL-safe alphabet, behind a prefix that tells a leaked one what it was. */
 export function newOpaqueToken(prefix: string): string {
@@ -7,5 +7,5 @@ export function newOpaqueToken(prefix: string): string {
 
 /** What is stored of an opaque token. It holds 256 random bits, so a plain SHA-256 cannot be guessed back. */
 export function hashOpaqueToken(token: string): string {
-  return createHash('sha256').update(token).digest('base64url')
+  return hash('sha256', token, 'base64url')
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const nonceBytes = 12
 const tagBytes = 16
@@ -12,12 +12,12 @@ function keyId(key: Buffer): string {
  * row), so that a box copied into another row does not open there.
  */
 export class SecretBox {
-  readonly #keys: Map<string, Buffer>
+  readonly #keys: Map<string, KeyObject>
   readonly #current: string
 
   /** Keys of 32 bytes; the first seals, all of them open. */
   constructor(keys: readonly [Buffer, ...Buffer[]]) {
-    this.#keys = new Map(keys.map((key) => [keyId(key), key]))
+    this.#keys = new Map(keys.map((key) => [keyId(key), createSecretKey(key)]))
     this.#current = keyId(keys[0])
   }
 

@@ -7,9 +7,17 @@ export async function withPage<M extends Model & { id: string }>(
   request: PageRequest,
   idColumn: string,
 ): Promise<Page<M>> {
+  return pageOf((await pageOrder(query, request, idColumn)) as M[], request, (row) => row.id)
+}
+
+/** Order and bounds of the rows that such a page is cut from. `idColumn` may be that of another table that the query joins by the id. */
+export function pageOrder<M extends Model>(
+  query: QueryBuilder<M, M[]>,
+  request: PageRequest,
+  idColumn: string,
+): QueryBuilder<M, M[]> {
   if (request.cursor !== undefined) query.where(idColumn, '<', request.cursor)
-  const rows = await query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
-  return pageOf(rows as M[], request, (row) => row.id)
+  return query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
 }
 
 /** Reads one page of a query by keyset over a name or code, in the order of its characters' codes on both databases. */

@@ -1,6 +1,7 @@
 import { BaseModel } from './base-model.ts'
 import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
+import { UserRole } from './user-role.ts'
 
 /** A user (contract 2.3). `namespace` is the home pool. */
 export class User extends BaseModel {
@@ -15,6 +16,11 @@ export class User extends BaseModel {
       relation: BaseModel.HasManyRelation,
       modelClass: UserApp,
       join: { from: 'users.id', to: 'user_apps.user_id' },
+    },
+    roles: {
+      relation: BaseModel.HasManyRelation,
+      modelClass: UserRole,
+      join: { from: 'users.id', to: 'user_roles.user_id' },
     },
   })
 

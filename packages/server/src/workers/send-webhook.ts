@@ -7,12 +7,10 @@ import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
 import type { Channel } from './outbox.ts'
-import { type PostAnswer, postWebhook, type Resolve, resolveOnce } from './post-webhook.ts'
+import type { PostAnswer, Resolve } from './post-webhook.ts'
 
 /** How webhooks are sent (contract 6.1, decisions 7): 3 attempts, 5 seconds each. */
-export function createWebhookChannel(
-  network: { resolve: Resolve; timeoutMs: number } = { resolve: resolveOnce, timeoutMs: 5_000 },
-): Channel {
+export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: number } = { timeoutMs: 5_000 }): Channel {
   return {
     atOnce: 512,
     atOncePerDestination: 64,
@@ -28,7 +26,9 @@ export function createWebhookChannel(
         : entry.payload
       const headers = headersOf(deps, entry, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
-      return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, ...network }))
+      // Loaded by those who have webhooks: the client that it brings takes 3 MB.
+      const { postWebhook, resolveOnce } = await import('./post-webhook.ts')
+      return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, resolve: resolveOnce, ...network }))
     },
   }
 }

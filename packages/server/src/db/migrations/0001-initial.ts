@@ -32,6 +32,7 @@ export async function up(db: Knex): Promise<void> {
   await createGenerations(db)
   await createAuditEvents(db)
   await createLimits(db)
+  await createTextSearch(db)
 }
 
 async function createOrganizationsAndRoles(db: Knex): Promise<void> {
@@ -122,6 +123,8 @@ async function createUsers(db: Knex): Promise<void> {
   })
   // Lists the users of a pool, counts them and steps through the pools, each off the index alone.
   await db.raw("create index users_namespace_live on users (namespace, id) where status <> 'deleted'")
+  // The few that are not active, which would be far between among all others.
+  await db.raw("create index users_not_active on users (status, id) where status <> 'active'")
   // Serves every search by address, and is the last line of defence for "unique per pool"; a deleted user's address is free.
   await db.raw("create unique index users_email_namespace_live on users (email, namespace) where status <> 'deleted'")
   await db.schema.createTable('user_namespaces', (t) => {
@@ -170,6 +173,7 @@ async function createMembershipsAndAccess(db: Knex): Promise<void> {
     t.bigInteger('revoked_at')
     t.unique(['user_id', 'app_id'])
     t.index(['app_id', 'id'])
+    t.index(['app_id', 'user_id'])
   })
 }
 
@@ -194,6 +198,7 @@ async function createSessions(db: Knex): Promise<void> {
     t.index(['app_id'])
     t.index(['expires_at'])
   })
+  await db.raw('create index sessions_organization on sessions (organization_id) where organization_id is not null')
   await db.raw('create index sessions_ended on sessions (ended_at) where ended_at is not null')
   // One row per refresh token ever given: a spent one is recognized when it comes back, and ends its session.
   await db.schema.createTable('refresh_tokens', (t) => {
@@ -203,8 +208,8 @@ async function createSessions(db: Knex): Promise<void> {
     t.bigInteger('expires_at').notNullable()
     t.bigInteger('used_at')
     t.text('successor_hash')
-    // The successor itself, sealed, for a client whose answer was lost; only worth something until the leeway ends.
-    t.text('successor_box')
+    // With the token itself it gives the successor again, to a client whose answer was lost.
+    t.text('successor_salt')
     t.index(['session_id'])
     t.index(['expires_at'])
   })
@@ -301,14 +306,17 @@ async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
     t.bigInteger('accepted_at')
     t.uuid('accepted_by')
     t.index(['organization_id', 'id'])
+    t.index(['app_id'])
   })
+  await db.raw('create index invitations_email on invitations (email) where email is not null')
+  await db.raw('create index invitations_accepted_by on invitations (accepted_by) where accepted_by is not null')
   await db.schema.createTable('mail_tokens', (t) => {
     t.text('token_hash').primary()
     owner(t, 'user_id', 'users').notNullable()
     t.text('purpose').notNullable().checkIn(['verify_email', 'reset_password', 'magic_link'])
     // The address the mail went to: a token stops fitting when the user's address changes.
     t.text('email').notNullable()
-    owner(t, 'app_id', 'apps')
+    owner(t, 'app_id', 'apps').index()
     t.text('redirect_url')
     t.bigInteger('created_at').notNullable()
     t.bigInteger('expires_at').notNullable().index()
@@ -359,6 +367,7 @@ async function createOutbox(db: Knex): Promise<void> {
     t.bigInteger('created_at').notNullable()
     t.bigInteger('finished_at')
     t.index(['app_id', 'id'])
+    t.index(['app_id', 'status', 'id'])
     t.index(['user_id'])
     t.index(['destination'])
   })
@@ -402,4 +411,28 @@ async function createLimits(db: Knex): Promise<void> {
     t.bigInteger('last_failed_at').notNullable().index()
     t.bigInteger('locked_until')
   })
+}
+
+/**
+ * For searches by a part of a text (`whereContains` in models/list-query.ts). Postgres finds it by the three-letter pieces of the text,
+ * where its extension for that can be had: every distribution brings it, and whoever may create in a database may load it there.
+ * Without it, and on SQLite, a text that few rows hold is looked for in all of them.
+ */
+async function createTextSearch(db: Knex): Promise<void> {
+  if (db.client.driverName !== 'pg') return
+  const isThere = await db
+    .transaction((savepoint) => savepoint.raw('create extension if not exists pg_trgm'))
+    .then(
+      () => true,
+      () => false,
+    )
+  if (!isThere) return
+  const folded = (column: string) =>
+    `(translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')) gin_trgm_ops`
+  for (const [table, columns] of [
+    ['users', ['email', 'first_name', 'last_name']],
+    ['organizations', ['slug', 'name']],
+  ] as const) {
+    await db.raw(`create index ${table}_search on ${table} using gin (${columns.map(folded).join(', ')})`)
+  }
 }

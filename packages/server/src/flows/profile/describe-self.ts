@@ -1,30 +1,65 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import type { UserCaller } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { listMemberships } from '../../resources/organizations/list-memberships.ts'
-import { listGlobalRoles } from '../../resources/roles/list-user-roles.ts'
-import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
+import { globalRolesColumn } from '../../resources/roles/list-user-roles.ts'
 import { resolveRights } from '../../resources/sessions/open-session.ts'
-import { getUser } from '../../resources/users/get-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
+import { type UserRow, userColumns, userOf, wordsIn } from '../../resources/users/user-columns.ts'
 import type { Profile } from './schema.ts'
+
+interface SelfRow extends UserRow {
+  global_roles: string | null
+  has_factor: number | boolean
+  organization_id: string | null
+  organization_slug: string
+  organization_name: string
+  organization_roles: string | null
+}
+
+/** A row for each organization of the user, or one without. */
+const selfById = new Statement<SelfRow>(`
+  select ${userColumns}, ${globalRolesColumn},
+    exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor,
+    o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
+    (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
+  from users u
+  left join organization_memberships m on m.user_id = u.id
+  left join organizations o on o.id = m.organization_id
+  where u.id = :id
+  order by o.slug`)
 
 /** The caller's own account as it is now, with the roles and permissions that a token of this session would get. */
 export async function describeSelf(deps: Deps, caller: UserCaller): Promise<Profile> {
-  const user = await getUser(deps, caller.userId)
+  const rows = await selfById.all(deps.db, { id: caller.userId })
+  const [self] = rows
+  if (!self) throw new ApiError('not_found', { detail: 'No user has this id' })
   const catalog = await readCatalog(deps, caller.catalogGeneration)
   const app = caller.appId === null ? null : ((await catalog.findApp({ id: caller.appId })) ?? null)
-  const organizations = await listMemberships(deps, user.id)
+  const organizations = rows.flatMap(membershipIn)
   const membership = organizations.find((organization) => organization.id === caller.claims.org_id) ?? null
-  const globalRoles = await listGlobalRoles(deps, user.id)
+  const globalRoles = wordsIn(self.global_roles)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
   return {
-    user: presentUser(user),
+    user: presentUser(userOf(self)),
     app: app ? presentAppRef(app) : null,
     roles,
     permissions: [...permissions],
     organizations,
-    two_factor: (await findActiveFactor(deps, user.id)) !== undefined,
+    two_factor: Boolean(self.has_factor),
   }
+}
+
+function membershipIn(row: SelfRow): Membership[] {
+  if (row.organization_id === null) return []
+  return [
+    {
+      id: row.organization_id,
+      slug: row.organization_slug,
+      name: row.organization_name,
+      role_codes: wordsIn(row.organization_roles),
+    },
+  ]
 }

@@ -1,19 +1,18 @@
-import { createHash } from 'node:crypto'
-import { type Deps, transaction } from '../../deps.ts'
+import { hash, randomBytes } from 'node:crypto'
+import { type Deps, Statement, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { SecretBox } from '../../lib/secret-box.ts'
 import { catalogGeneration, readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-sessions.ts'
-import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
-import { getUser } from '../../resources/users/get-user.ts'
+import { admit, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
+import { type StandingRow, standingColumns, standingOf } from '../../resources/sessions/standing.ts'
+import { type UserRow, userColumns, userOf } from '../../resources/users/user-columns.ts'
 import type { RefreshInput } from './schema.ts'
 
-interface PresentedToken {
+interface PresentedToken extends UserRow, StandingRow {
   session_id: string
-  user_id: string
   app_id: string | null
   organization_id: string | null
   session_version: number
@@ -22,12 +21,43 @@ interface PresentedToken {
   expires_at: number
   used_at: number | null
   successor_hash: string | null
-  successor_box: string | null
-  user_version: number
-  user_floor: number
-  catalog_generation: string
+  successor_salt: string | null
   app_floor: number | null
+  catalog_generation: string
 }
+
+/** All that a refresh asks, in one statement, so that what it finds belongs together. */
+const tokenByHash = new Statement<PresentedToken>(`
+  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
+    s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
+    ${userColumns}, ${standingColumns}, ${catalogGeneration}
+  from refresh_tokens t
+  join sessions s on s.id = t.session_id
+  join users u on u.id = s.user_id
+  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
+  where t.token_hash = :hash`)
+
+const spend = `
+  update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
+  where token_hash = :hash and used_at is null
+    and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
+const use = 'update sessions set last_used_at = :now, organization_id = :organizationId'
+
+/** Spends a token, stores its successor and notes the use of the session: all of it or, when the token was spent before, nothing. */
+const rotation = new Statement(
+  `with spent as (${spend} returning session_id),
+    successor as (
+      insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
+      select :successorHash, session_id, cast(:now as bigint), cast(:expiresAt as bigint) from spent
+    )
+  ${use} from spent where id = spent.session_id`,
+  [
+    spend,
+    `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
+      values (:successorHash, :sessionId, :now, :expiresAt)`,
+    `${use} where id = :sessionId`,
+  ],
+)
 
 type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 
@@ -38,41 +68,15 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
  * Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
  */
 export async function refresh(deps: Deps, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
-  const outcome = await transaction(deps, async (deps): Promise<Outcome> => {
-    const presented = await getPresented(deps, input.refresh_token)
-    if (presented.used_at !== null) return replay(deps, input, presented, actor)
-    return rotate(deps, input, presented, actor)
-  })
+  const presented = await getPresented(deps, input.refresh_token)
+  const outcome = await (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
   if ('answer' in outcome) return outcome.answer
-  // In a transaction of its own: the error that the caller gets may not take the end of the session back with it.
   await transaction(deps, (deps) => endSession(deps, { sessionId: outcome.reusedSession, event: 'token.reuse_detected' }, actor))
   throw new ApiError('refresh_token_reused')
 }
 
 async function getPresented(deps: Deps, token: string): Promise<PresentedToken> {
-  const presented: PresentedToken | undefined = await deps
-    .db('refresh_tokens as t')
-    .join('sessions as s', 's.id', 't.session_id')
-    .join('users as u', 'u.id', 's.user_id')
-    .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
-    .where('t.token_hash', hashOpaqueToken(token))
-    .first(
-      't.session_id',
-      's.user_id',
-      's.app_id',
-      's.organization_id',
-      's.token_version as session_version',
-      's.expires_at as session_expires_at',
-      's.ended_at',
-      't.expires_at',
-      't.used_at',
-      't.successor_hash',
-      't.successor_box',
-      'u.token_version as user_version',
-      'u.min_token_version as user_floor',
-      'g.min_token_version as app_floor',
-      catalogGeneration(deps.db),
-    )
+  const presented = await tokenByHash.first(deps.db, { hash: hashOpaqueToken(token) })
   const now = deps.clock()
   const isAlive =
     presented !== undefined &&
@@ -80,7 +84,7 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
     presented.session_expires_at > now &&
     // One that was spent is recognized also after its own life: its coming back means that somebody else has it.
     (presented.expires_at > now || presented.used_at !== null) &&
-    presented.session_version >= Math.max(presented.user_floor, presented.app_floor ?? 0)
+    presented.session_version >= Math.max(presented.min_token_version, presented.app_floor ?? 0)
   if (!isAlive) throw new ApiError('invalid_refresh_token')
   return presented
 }
@@ -88,25 +92,21 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
 async function rotate(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const admission = await readmit(deps, input, presented, actor)
   const now = deps.clock()
-  const successor = newOpaqueToken(REFRESH_TOKEN_PREFIX)
-  const spent = await deps
-    .db('refresh_tokens')
-    .where({ token_hash: hashOpaqueToken(input.refresh_token) })
-    .whereNull('used_at')
-    .update({
-      used_at: now,
-      successor_hash: hashOpaqueToken(successor),
-      successor_box: successorBox(input.refresh_token).seal(successor, presented.session_id),
-    })
-  // Somebody else spent it between the look and the update; what they left says what we are.
-  if (spent === 0) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
-
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
-  const expiresAt = await insertRefreshToken(deps, successor, session)
-  await deps
-    .db('sessions')
-    .where({ id: session.id })
-    .update({ last_used_at: now, organization_id: admission.membership?.id ?? null })
+  const salt = randomBytes(32).toString('base64url')
+  const successor = successorOf(input.refresh_token, salt)
+  const expiresAt = refreshExpiry(deps, session, now)
+  const spent = await rotation.run(deps.db, {
+    now,
+    hash: hashOpaqueToken(input.refresh_token),
+    successorHash: hashOpaqueToken(successor),
+    successorSalt: salt,
+    expiresAt,
+    sessionId: session.id,
+    organizationId: admission.membership?.id ?? null,
+  })
+  // Somebody else spent it between the look and the rotation; what they left says what we are.
+  if (spent === 0) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
   return { answer: issueTokens(deps, admission, session, { token: successor, expiresAt }) }
 }
 
@@ -116,7 +116,7 @@ async function replay(deps: Deps, input: RefreshInput, presented: PresentedToken
   const successor = withinLeeway ? await findUnusedSuccessor(deps, presented) : undefined
   if (!successor) return { reusedSession: presented.session_id }
   const admission = await readmit(deps, input, presented, actor)
-  const token = successorBox(input.refresh_token).open(presented.successor_box!, presented.session_id)
+  const token = successorOf(input.refresh_token, presented.successor_salt!)
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
   return { answer: issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }) }
 }
@@ -127,19 +127,18 @@ async function findUnusedSuccessor(deps: Deps, presented: PresentedToken): Promi
 
 /** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */
 async function readmit(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor) {
-  // The version that was read together with the session: one that rose since must not make its way into a token.
-  const user = { ...(await getUser(deps, presented.user_id)), token_version: presented.user_version }
-  if (user.status === 'deleted') throw new ApiError('invalid_refresh_token')
+  if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
   const catalog = await readCatalog(deps, presented.catalog_generation)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  return admit(deps, { user, app, organizationId, overrides: {}, catalog }, actor)
+  const entry = { user: userOf(presented), app, organizationId, overrides: {}, catalog, standing: standingOf(deps, presented) }
+  return admit(deps, entry, actor)
 }
 
 /**
- * Sealed under the token that it succeeds: only the client who holds that one can have the successor out again, and a stolen
- * database with every key of the server gives nothing.
+ * The successor that a token gets with this salt. Only the client who holds the token can have it again, from the salt that is stored:
+ * a stolen token gives nothing without the database, nor a stolen database, with every key of the server, without the token.
  */
-function successorBox(token: string): SecretBox {
-  return new SecretBox([createHash('sha256').update(`gatehouse-successor:${token}`).digest()])
+function successorOf(token: string, salt: string): string {
+  return REFRESH_TOKEN_PREFIX + hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url')
 }

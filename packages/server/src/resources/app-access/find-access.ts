@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
 export interface Access {
@@ -8,13 +8,25 @@ export interface Access {
   expiresAt: number | null
 }
 
-/** A user's access to an app as it is now; an expired grant is not active. */
+/** The part of a `user_apps` row that decides. */
+export interface Grant {
+  status: string
+  expires_at: number | null
+}
+
+const grantOf = new Statement<Grant>('select status, expires_at from user_apps where user_id = :userId and app_id = :appId')
+
+/** A user's access to an app as it is now. */
 export async function findAccess(deps: Deps, userId: string, appId: string): Promise<Access> {
-  const row = await deps.db('user_apps').where({ user_id: userId, app_id: appId }).first('status', 'expires_at')
-  if (!row) return { exists: false, isActive: false, expiresAt: null }
+  return accessBy(deps, await grantOf.first(deps.db, { userId, appId }))
+}
+
+/** An expired grant is not active. */
+export function accessBy(deps: Deps, grant: Grant | undefined): Access {
+  if (!grant) return { exists: false, isActive: false, expiresAt: null }
   return {
     exists: true,
-    isActive: row.status === 'active' && (row.expires_at === null || row.expires_at > deps.clock()),
-    expiresAt: row.expires_at,
+    isActive: grant.status === 'active' && (grant.expires_at === null || grant.expires_at > deps.clock()),
+    expiresAt: grant.expires_at,
   }
 }

@@ -1,4 +1,4 @@
-import { type Deps, insertRows } from '../../deps.ts'
+import { type Deps, insertRows, Statement } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 
@@ -84,6 +84,14 @@ export interface AuditEvent {
 /** What the service does by itself, at start or from the command line. */
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
 
+const columns = [
+  ...['id', 'event', 'reason', 'actor_type', 'actor_id', 'user_id', 'app_id'],
+  ...['ip', 'user_agent', 'request_id', 'details', 'at'],
+]
+const oneEvent = new Statement(
+  `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
+)
+
 /** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
 export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> {
   await recordEvents(deps, [event])
@@ -92,7 +100,7 @@ export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> 
 /** The same for many at once. */
 export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
   const rows = events.map((event) => rowOf(deps, event))
-  if (rows.length === 1) await deps.db('audit_events').insert(rows)
+  if (rows.length === 1) await oneEvent.run(deps.db, rows[0]!)
   else await insertRows(deps, 'audit_events', rows)
 }
 

@@ -1,5 +1,4 @@
-import type { Knex } from 'knex'
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 import { App } from '../../models/app.ts'
 import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
 
@@ -12,10 +11,9 @@ export interface Catalog {
 
 const generationQuery = "select generation from generations where name = 'catalog'"
 
-/** The present generation, as a column of a query that is made anyway. */
-export function catalogGeneration(db: Knex): Knex.Raw {
-  return db.raw(`(${generationQuery}) as catalog_generation`)
-}
+/** The present generation, as a column of a statement that is run anyway. */
+export const catalogGeneration = `(${generationQuery}) as catalog_generation`
+const currentGeneration = new Statement<{ generation: string }>(generationQuery)
 
 /**
  * The catalog as it is now. Whoever changes it renews its generation in the same transaction (`renewCatalog`), so what was read under
@@ -42,8 +40,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
 }
 
 async function readGeneration(deps: Deps): Promise<string> {
-  const answer = await deps.db.raw(generationQuery)
-  return (Array.isArray(answer) ? answer : answer.rows)[0].generation
+  return (await currentGeneration.first(deps.db, {}))!.generation
 }
 
 function deepFreeze<T>(value: T): T {

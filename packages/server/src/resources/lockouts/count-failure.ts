@@ -1,10 +1,14 @@
-import { type Deps, forUpdate } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { keyedDigest } from '../../lib/keyed-digest.ts'
 
 interface Lock {
   locked_until: number | null
 }
+
+const lockByKey = 'select locked_until from lockouts where key = :key'
+const lockOf = new Statement<Lock>(lockByKey)
+const lockOfForUpdate = new Statement<Lock>(`${lockByKey} for update`, [lockByKey])
 
 /**
  * What failures are counted by: the user, or for an address that no user of the app has, a digest of address and app, so that both
@@ -17,8 +21,7 @@ export function lockoutKey(deps: Deps, input: { userId: string | undefined; emai
 
 /** Throws `account_locked` with the seconds left. */
 export async function assertNotLocked(deps: Deps, key: string): Promise<void> {
-  const lock: Lock | undefined = await deps.db('lockouts').where({ key }).first('locked_until')
-  refuseWhileLocked(deps, lock)
+  refuseWhileLocked(deps, await lockOf.first(deps.db, { key }))
 }
 
 /**
@@ -59,7 +62,7 @@ export async function countFailure(deps: Deps, key: string): Promise<{ locks: bo
  * lock, which needs a transaction: failures that are being counted are waited for.
  */
 export async function clearFailures(deps: Deps, key: string, { unlessLocked = false } = {}): Promise<void> {
-  const lock: Lock | undefined = await forUpdate(deps, deps.db('lockouts').where({ key }).first('locked_until'))
+  const lock = await lockOfForUpdate.first(deps.db, { key })
   if (unlessLocked) refuseWhileLocked(deps, lock)
   if (lock) await deps.db('lockouts').where({ key }).delete()
 }

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 
 export interface SecondFactor {
   user_id: string
@@ -9,9 +9,13 @@ export interface SecondFactor {
   last_step: number | null
 }
 
+const activeFactor = new Statement<SecondFactor>(
+  'select user_id, totp_box, activated_at, last_step from second_factors where user_id = :userId and activated_at is not null',
+)
+
 /** The second factor that a login must pass. */
 export async function findActiveFactor(deps: Deps, userId: string): Promise<SecondFactor | undefined> {
-  return deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').first()
+  return activeFactor.first(deps.db, { userId })
 }
 
 /** The one that was set up, active or not. */

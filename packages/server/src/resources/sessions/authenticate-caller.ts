@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
@@ -16,7 +16,7 @@ interface LiveSession {
   status: string
   user_floor: number
   app_floor: number | null
-  is_system_admin: number | boolean
+  is_system_admin: number
   catalog_generation: string
 }
 
@@ -32,7 +32,7 @@ export async function authenticateCaller(deps: Deps, bearer: string): Promise<Ca
   const { claims } = verified
   if (!isUuid(claims.sid) || !isUuid(claims.uid)) throw new ApiError('token_invalid')
 
-  const session = await findSession(deps, claims.sid)
+  const session = await sessionById.first(deps.db, { id: claims.sid })
   if (!session) throw new ApiError('token_revoked')
   const isOfSession =
     session.user_id === claims.uid &&
@@ -63,25 +63,13 @@ function callerOf(session: LiveSession, claims: UserCaller['claims']): UserCalle
   }
 }
 
-async function findSession(deps: Deps, sessionId: string): Promise<LiveSession | undefined> {
-  return deps
-    .db('sessions as s')
-    .join('users as u', 'u.id', 's.user_id')
-    .leftJoin('apps as a', 'a.id', 's.app_id')
-    .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
-    .leftJoin('user_roles as r', (on) => on.on('r.user_id', 's.user_id').andOnVal('r.role_code', 'system_admin'))
-    .where('s.id', sessionId)
-    .first(
-      's.user_id',
-      's.app_id',
-      'a.code as app_code',
-      's.token_version as session_version',
-      's.ended_at',
-      's.expires_at',
-      'u.status',
-      'u.min_token_version as user_floor',
-      'g.min_token_version as app_floor',
-      deps.db.raw('case when r.user_id is null then 0 else 1 end as is_system_admin'),
-      catalogGeneration(deps.db),
-    )
-}
+const sessionById = new Statement<LiveSession>(`
+  select s.user_id, s.app_id, a.code as app_code, s.token_version as session_version, s.ended_at, s.expires_at,
+    u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
+    case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}
+  from sessions s
+  join users u on u.id = s.user_id
+  left join apps a on a.id = s.app_id
+  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
+  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'
+  where s.id = :id`)

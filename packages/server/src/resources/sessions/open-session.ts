@@ -1,4 +1,4 @@
-import { type Deps, transaction } from '../../deps.ts'
+import { type Deps, Statement, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -12,13 +12,24 @@ import { type Overrides, provisionAccess } from '../app-access/provision-access.
 import { assertAppActive } from '../apps/get-app.ts'
 import { type Catalog, readCatalog } from '../catalog/read-catalog.ts'
 import { listMemberships } from '../organizations/list-memberships.ts'
-import { listGlobalRoles } from '../roles/list-user-roles.ts'
 import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentTokens } from './present.ts'
+import { readStanding, type Standing } from './standing.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'grt_'
+
+const newToken =
+  'insert into refresh_tokens (token_hash, session_id, created_at, expires_at) values (:hash, :sessionId, :now, :expiresAt)'
+const tokenInsert = new Statement(newToken)
+
+const newSession = `
+  insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
+    created_at, last_used_at, expires_at)
+  values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :sessionExpiresAt)`
+/** A session with its first refresh token. */
+const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 /** Somebody who has proven who they are and wants in. */
 export interface Entry {
@@ -27,8 +38,9 @@ export interface Entry {
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
-  /** Read on the way in; read here otherwise. */
+  /** Both read on the way in; read here otherwise. */
   catalog?: Catalog | undefined
+  standing?: Standing | undefined
   /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
   invitedTo?: Membership | undefined
 }
@@ -47,7 +59,7 @@ export interface Admission {
 /**
  * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login.
  * State of the account and the app, then contract 4.5 steps 7 and 8. The password or its like was checked by the door; provisioning
- * that is due happens here, in the door's transaction.
+ * that is due happens here, in the door's transaction where it has one.
  * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
  */
 export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Admission> {
@@ -55,13 +67,13 @@ export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Adm
   if (user.status !== 'active') throw new ApiError('account_suspended')
   if (app) assertAppActive(app)
 
-  const globalRoles = await listGlobalRoles(deps, user.id)
-  const access = app ? await accessOf(deps, { ...entry, app }, globalRoles, actor) : null
+  const standing = entry.standing ?? (await readStanding(deps, user.id, app?.id ?? null))
+  const access = app ? await accessOf(deps, { ...entry, app }, standing, actor) : null
 
   // contract 4.5 step 7
   const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
   const catalog = entry.catalog ?? (await readCatalog(deps))
-  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: standing.globalRoles, catalog })
 
   // contract 4.5 step 8
   if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
@@ -80,18 +92,24 @@ export async function resolveRights(
   return { roles, permissions: await catalog.listTokenPermissions(app?.id ?? null, roles) }
 }
 
-async function accessOf(deps: Deps, entry: Entry & { app: App }, globalRoles: readonly string[], actor: Actor): Promise<Access> {
+async function accessOf(
+  deps: Deps,
+  entry: Entry & { app: App },
+  { globalRoles, access }: Standing,
+  actor: Actor,
+): Promise<Access> {
   // decisions 3: whoever administers the service enters any app without a grant.
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
-  const access = await findAccess(deps, entry.user.id, entry.app.id)
   if (access.exists || !entry.app.auto_grant_on_signup) return access
-  // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
-  await lockUserRow(deps, entry.user.id)
-  const settled = await findAccess(deps, entry.user.id, entry.app.id)
-  if (settled.exists) return settled
-  const joinOrganization = entry.invitedTo === undefined
-  await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization }, actor)
-  return findAccess(deps, entry.user.id, entry.app.id)
+  return transaction(deps, async (deps) => {
+    // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
+    await lockUserRow(deps, entry.user.id)
+    const settled = await findAccess(deps, entry.user.id, entry.app.id)
+    if (settled.exists) return settled
+    const joinOrganization = entry.invitedTo === undefined
+    await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization }, actor)
+    return findAccess(deps, entry.user.id, entry.app.id)
+  })
 }
 
 async function getMembership(deps: Deps, userId: string, organizationId: string): Promise<Membership> {
@@ -114,21 +132,22 @@ export async function openSession(deps: Deps, entry: NewEntry, actor: Actor): Pr
     const now = deps.clock()
     const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
     const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
-    await deps.db('sessions').insert({
-      id: session.id,
-      user_id: entry.user.id,
-      app_id: entry.app?.id ?? null,
-      organization_id: admission.membership?.id ?? null,
-      auth_method: entry.authMethod,
+    const refreshExpiresAt = refreshExpiry(deps, session, now)
+    await opening.run(deps.db, {
+      sessionId: session.id,
+      userId: entry.user.id,
+      appId: entry.app?.id ?? null,
+      organizationId: admission.membership?.id ?? null,
+      authMethod: entry.authMethod,
       // What the user's version was when the account was read: a floor that rose since then ends this session.
-      token_version: entry.user.token_version,
+      version: entry.user.token_version,
       ip: actor.origin.ip || null,
-      user_agent: actor.origin.userAgent,
-      created_at: now,
-      last_used_at: now,
-      expires_at: session.expiresAt,
+      userAgent: actor.origin.userAgent,
+      now,
+      sessionExpiresAt: session.expiresAt,
+      hash: hashOpaqueToken(refreshToken),
+      expiresAt: refreshExpiresAt,
     })
-    const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
     return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
   })
 }
@@ -136,11 +155,14 @@ export async function openSession(deps: Deps, entry: NewEntry, actor: Actor): Pr
 /** Stores a refresh token of a session; returns when it expires, in milliseconds. */
 export async function insertRefreshToken(deps: Deps, token: string, session: { id: string; expiresAt: number }): Promise<number> {
   const now = deps.clock()
-  const expiresAt = Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)
-  await deps
-    .db('refresh_tokens')
-    .insert({ token_hash: hashOpaqueToken(token), session_id: session.id, created_at: now, expires_at: expiresAt })
+  const expiresAt = refreshExpiry(deps, session, now)
+  await tokenInsert.run(deps.db, { hash: hashOpaqueToken(token), sessionId: session.id, now, expiresAt })
   return expiresAt
+}
+
+/** When a refresh token that is given out now expires, in milliseconds. */
+export function refreshExpiry(deps: Deps, session: { expiresAt: number }, now: number): number {
+  return Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)
 }
 
 /** Signs an access token for an admission and puts the answer together. */

@@ -1,6 +1,11 @@
-import type { Deps } from '../../deps.ts'
+import { type Deps, Statement } from '../../deps.ts'
 import { firstInPools } from '../../lib/pool-set.ts'
-import { foldTags, type PooledUser } from './present.ts'
+import type { PooledUser } from './present.ts'
+import { type UserRow, userColumns, userOf } from './user-columns.ts'
+
+const usersByEmail = new Statement<UserRow>(
+  `select ${userColumns} from users u where u.email = :email and u.status <> 'deleted' order by u.id`,
+)
 
 /**
  * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (contract 4.5 step 3).
@@ -12,21 +17,16 @@ export async function findUserInPools(deps: Deps, email: string, pools: readonly
 
 /** Every user of an e-mail who is not deleted, in whichever pool. */
 export async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
-  return listLivingUsers(deps, 'users.email', [email])
+  return (await usersByEmail.all(deps.db, { email })).map(userOf)
 }
 
 /** The users of these ids who are not deleted. */
 export async function listUsersByIds(deps: Deps, ids: readonly string[]): Promise<PooledUser[]> {
-  return listLivingUsers(deps, 'users.id', ids)
-}
-
-async function listLivingUsers(deps: Deps, column: 'users.email' | 'users.id', values: readonly string[]): Promise<PooledUser[]> {
-  const rows: (PooledUser & { tag: string | null })[] = await deps
-    .db('users')
-    .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
-    .whereIn(column, values)
-    .whereRaw("users.status <> 'deleted'")
-    .orderBy('users.id')
-    .select('users.*', 'user_namespaces.namespace as tag')
-  return foldTags(rows)
+  const rows: UserRow[] = await deps
+    .db('users as u')
+    .whereIn('u.id', ids)
+    .whereRaw("u.status <> 'deleted'")
+    .orderBy('u.id')
+    .select(deps.db.raw(userColumns))
+  return rows.map(userOf)
 }

@@ -1,18 +1,16 @@
-import { type Deps, forUpdate } from '../../deps.ts'
+import { type Deps, forUpdate, Statement } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { User } from '../../models/user.ts'
-import { foldTags, type PooledUser } from './present.ts'
+import type { PooledUser } from './present.ts'
+import { type UserRow, userColumns, userOf } from './user-columns.ts'
+
+const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
 
 /** A user by id, of any status. Throws `not_found`. */
 export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
-  const rows = await deps
-    .db('users')
-    .leftJoin('user_namespaces', 'user_namespaces.user_id', 'users.id')
-    .where('users.id', id)
-    .select('users.*', 'user_namespaces.namespace as tag')
-  const [user] = foldTags(rows)
-  if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })
-  return user
+  const row = await userById.first(deps.db, { id })
+  if (!row) throw new ApiError('not_found', { detail: 'No user has this id' })
+  return userOf(row)
 }
 
 /**

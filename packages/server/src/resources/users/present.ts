@@ -36,17 +36,6 @@ export function presentUser(
   }
 }
 
-/** Users joined with their tags, one row per tag, in the order of the rows. */
-export function foldTags(rows: readonly (PooledUser & { tag: string | null })[]): PooledUser[] {
-  const users = new Map<string, PooledUser>()
-  for (const { tag, ...row } of rows) {
-    const user = users.get(row.id) ?? { ...row, tags: [] }
-    if (tag !== null) user.tags.push(tag)
-    users.set(row.id, user)
-  }
-  return [...users.values()]
-}
-
 /** A user read with its `tags` relation, in the form that the rest of the code passes around. */
 export function pooled(user: User): PooledUser {
   return { ...user, tags: (user.tags ?? []).map((tag) => tag.namespace) }

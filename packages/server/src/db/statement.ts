@@ -1,0 +1,109 @@
+import type { Knex } from 'knex'
+import { isPostgres } from './knex.ts'
+
+type Values = Readonly<Record<string, string | number | null>>
+
+interface Answer {
+  rows?: unknown[]
+  rowCount?: number
+  changes?: number
+}
+
+/** A text with the place of each value, and the names of the values in the order of their places. */
+interface Placed {
+  text: string
+  names: readonly string[]
+}
+
+const value = /(?<!:):([a-z]\w*)/gi
+let named = 0
+
+/**
+ * A statement of a path that is walked at every request, in SQL that both databases take, with `:name` for a value. knex would compose
+ * its text anew at each call, which is dearer than to run it; Postgres parses and plans it once per connection. It runs on the
+ * connection of the handle that it is given, a transaction's among them.
+ *
+ * SQLite cannot write to several tables in one statement. For one that does, `parts` are what SQLite runs in its place, in a
+ * transaction; when the first changes nothing, neither do the others.
+ */
+export class Statement<Row = never> {
+  readonly #postgres: Placed
+  readonly #sqlite: readonly Placed[]
+  readonly #name = `gatehouse_${++named}`
+
+  constructor(sql: string, parts: readonly string[] = [sql]) {
+    this.#postgres = numbered(sql)
+    this.#sqlite = parts.map(marked)
+  }
+
+  async all(db: Knex, values: Values): Promise<Row[]> {
+    const answer = await this.#run(db, values)
+    return (Array.isArray(answer) ? answer : answer.rows!) as Row[]
+  }
+
+  async first(db: Knex, values: Values): Promise<Row | undefined> {
+    return (await this.all(db, values))[0]
+  }
+
+  /** How many rows it changed, or the first of its parts. */
+  async run(db: Knex, values: Values): Promise<number> {
+    const answer = (await this.#run(db, values)) as Answer
+    return (answer.rowCount ?? answer.changes)!
+  }
+
+  async #run(db: Knex, values: Values): Promise<Answer | unknown[]> {
+    const { client } = db
+    const connection = await client.acquireConnection()
+    const send: Send = async ({ text, names }, options) => {
+      const bindings = names.map((name) => values[name])
+      return (await client.query(connection, { sql: text, bindings, options })).response
+    }
+    try {
+      if (isPostgres(db)) return await send(this.#postgres, { name: this.#name })
+      if (this.#sqlite.length === 1) return await send(this.#sqlite[0]!)
+      return await sendParts(this.#sqlite, send, db.isTransaction === true)
+    } finally {
+      client.releaseConnection(connection)
+    }
+  }
+}
+
+type Send = (statement: Placed, options?: { name: string }) => Promise<Answer | unknown[]>
+
+async function sendParts(parts: readonly Placed[], send: Send, isTransaction: boolean): Promise<Answer> {
+  const say = async (text: string) => {
+    if (!isTransaction) await send({ text, names: [] })
+  }
+  await say('BEGIN IMMEDIATE')
+  try {
+    const [first, ...others] = parts as [Placed, ...Placed[]]
+    const answer = (await send(first)) as Answer
+    if (answer.changes !== 0) for (const part of others) await send(part)
+    await say('COMMIT')
+    return answer
+  } catch (error) {
+    // A full disk has ended the transaction by itself; what went wrong is the first error, not this one.
+    await say('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** With `$1` and so on, each name once, as Postgres has it. */
+function numbered(sql: string): Placed {
+  const names: string[] = []
+  const text = sql.replace(value, (_, name) => {
+    if (!names.includes(name)) names.push(name)
+    return `$${names.indexOf(name) + 1}`
+  })
+  return { text, names }
+}
+
+/** With a `?` at each place, as SQLite has it. */
+function marked(sql: string): Placed {
+  const names: string[] = []
+  const text = sql.replace(value, (_, name) => {
+    names.push(name)
+    return '?'
+  })
+  return { text, names }
+}

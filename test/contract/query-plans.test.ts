@@ -1,0 +1,248 @@
+// No statement of a login, a refresh, a "who am I" or a list goes through a table that grows with the users: the service runs on a
+// database with thousands of them, and the database tells how it found each row. Postgres tells how many rows it looked at, too.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { assertionOf } from '../support/consumer.ts'
+import { canLogIn, emailOf, insertManyUsers, refreshTokenOf } from '../support/many-users.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type PlanReader, readPlans } from '../support/query-plans.ts'
+import {
+  buildApp,
+  buildService,
+  callHttp,
+  type Json,
+  PASSWORD,
+  type Reply,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
+
+const users = Number(process.env.PLANNED_USERS ?? 20_000)
+/** They hold what admins make, and are small however many users there are. */
+const smallTables = new Set(
+  ['apps', 'roles', 'permissions', 'role_permissions', 'permission_services', 'service_accounts', 'sso_providers'].concat([
+    'generations',
+    'consumer_secrets',
+    'schema_migrations',
+  ]),
+)
+/** Enough for a page of 50 of what one in twenty has, and far from all. */
+const mostRows = 1_500
+/** Statements that were planned anew each time are planned for any value from the sixth time on, when they have a name. */
+const repeats = 7
+
+let service: TestService
+let plans: PlanReader
+let growing: Set<string>
+let app: Json
+let rareApp: Json
+let rareRole: string
+/** Of somebody who has everything. */
+let userId: string
+let organizationId: string
+
+beforeAll(async () => {
+  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_ACCOUNT: 'off' }, onFileEnd)
+  plans = await readPlans(service)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+  rareApp = await buildApp(service)
+  rareRole = `role-${randomUUID()}`
+  await service.admin('POST', '/admin/roles', { body: { code: rareRole, name: 'Rare', scope: 'global' } })
+  const body = { code: 'idp', issuer: 'https://idp.example.com', client_id: 'some', client_secret: 'some' }
+  const provider = (await service.admin('POST', '/admin/sso-providers', { body })).body
+  const { deps } = service
+  await insertManyUsers(deps.config.databaseUrl, {
+    users,
+    appIds: [app.id, rareApp.id],
+    roleCode: rareRole,
+    providerId: provider.id,
+    passwordHash: await deps.passwords.hash(PASSWORD),
+  })
+  userId = (
+    await deps
+      .db('users')
+      .where({ email: emailOf(users / 2) })
+      .first('id')
+  ).id
+  organizationId = (await deps.db('organization_memberships').where({ user_id: userId }).first('organization_id')).organization_id
+  const tables: string[] =
+    testDatabase() === 'sqlite'
+      ? await deps.db('sqlite_master').where({ type: 'table' }).pluck('name')
+      : await deps.db('pg_tables').where({ schemaname: 'public' }).pluck('tablename')
+  growing = new Set(tables.filter((table) => !smallTables.has(table)))
+}, 600_000)
+
+/** Fails by naming each statement that `run` caused and that went through a growing table, or read more of one than `most`. */
+async function expectFewRead<T>(what: string, run: () => Promise<T>, most = mostRows): Promise<T> {
+  plans.take()
+  const result = await run()
+  const planned = plans.take()
+  expect(planned.length, `${what}: the database tells of no statement`).toBeGreaterThan(0)
+  const faults = planned.flatMap(({ sql, readings }) =>
+    readings
+      .filter(({ table, isScan, rows = 0 }) => growing.has(table) && (isScan || rows > most))
+      .map(({ table, how, rows }) => `${what}: ${how} on ${table}, ${rows ?? 'all'} rows, by ${sql}`),
+  )
+  expect(faults).toEqual([])
+  return result
+}
+
+async function expectPage(path: string, most?: number): Promise<void> {
+  const first = await expectFewRead(`GET ${path}`, () => service.admin('GET', path), most)
+  expect(first.status, path).toBe(200)
+  const { next_cursor } = first.body
+  if (typeof next_cursor !== 'string') return
+  const next = `${path}${path.includes('?') ? '&' : '?'}cursor=${next_cursor}`
+  const second = await expectFewRead(`GET ${next}`, () => service.admin('GET', next), most)
+  expect(second.status, next).toBe(200)
+  expect(second.body.items.length, next).toBeGreaterThan(0)
+}
+
+const post = (path: string, body: object): Promise<Reply> => service.call('POST', path, { body })
+
+describe('what users do', () => {
+  const somebody = Array.from({ length: users }, (_, index) => index + 1)
+    .filter(canLogIn)
+    .slice(100, 100 + repeats)
+
+  test('login, who am I, refresh, logout', async () => {
+    for (const user of somebody) {
+      const { body: entered } = await expectFewRead('login', async () => {
+        const reply = await service.login(emailOf(user), app.code)
+        expect(reply).toMatchObject({ status: 200 })
+        return reply
+      })
+      const token = entered.access_token
+      await expectFewRead('me', () => service.call('GET', '/auth/me', { token }))
+      await expectFewRead('sessions', () => service.call('GET', '/auth/sessions?limit=1', { token }))
+      await expectFewRead('identities', () => service.call('GET', '/auth/identities', { token }))
+      const { refresh_token } = entered
+      const { status } = await expectFewRead('refresh', () => post('/auth/refresh', { refresh_token }))
+      expect(status).toBe(200)
+      await expectFewRead('the same refresh again', () => post('/auth/refresh', { refresh_token }))
+      const old = { refresh_token: refreshTokenOf(user) }
+      expect((await expectFewRead('refresh of an old session', () => post('/auth/refresh', old))).status).toBe(200)
+      expect((await expectFewRead('logout', () => post('/auth/logout', old))).status).toBe(204)
+      expect((await expectFewRead('refresh of a dead session', () => post('/auth/refresh', old))).status).toBe(401)
+    }
+  })
+
+  test('logins that fail', async () => {
+    for (const user of somebody) {
+      const wrong = { email: emailOf(user), password: 'a wrong password', app_code: app.code }
+      expect((await expectFewRead('wrong password', () => post('/auth/login', wrong))).status).toBe(401)
+      const nobody = { ...wrong, email: `nobody${user}@example.com` }
+      expect((await expectFewRead('no such user', () => post('/auth/login', nobody))).status).toBe(401)
+    }
+  })
+
+  test('registration, and the mails to forget a password by', async () => {
+    const email = `new-${randomUUID()}@example.com`
+    expect((await expectFewRead('register', () => service.register(email, app.code))).status).toBe(201)
+    expect((await expectFewRead('forgot', () => post('/auth/password/forgot', { email, app_code: app.code }))).status).toBe(202)
+  })
+
+  test('what consumers ask', async () => {
+    const token = assertionOf(app)
+    const [newest] = await service.deps.db('revocations').max({ cursor: 'cursor' })
+    await expectFewRead('revocations since then', () =>
+      service.call('GET', `/revocations?since=${newest!.cursor - 10}`, { token }),
+    )
+    await expectFewRead('revocations, all', () => service.call('GET', '/revocations', { token }), 2_000)
+  })
+})
+
+describe('lists of the admin', () => {
+  test.for([
+    '',
+    'limit=200',
+    `email=${emailOf(12)}`,
+    'namespace=default',
+    'namespace=pool-7',
+    'namespace=tag-7',
+    'namespace=nobody',
+    'app=APP',
+    'app=RARE_APP',
+    'app=authctl',
+    'role=base_user',
+    'role=RARE_ROLE',
+    'role=system_admin',
+    'status=active',
+    'status=suspended',
+    'status=deleted',
+    'q=user1',
+    'app=RARE_APP&role=RARE_ROLE',
+    'app=authctl&role=base_user',
+    'namespace=tag-7&app=APP',
+    'namespace=tag-7&status=suspended',
+  ])('users, %s', async (query) => {
+    const filters = query.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('RARE_ROLE', rareRole)
+    await expectPage(`/admin/users?${filters}`)
+  })
+
+  // SQLite has no index for parts of texts (docs/architecture.md).
+  test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234'])('users, %s', async (query) => {
+    await expectPage(`/admin/users?${query}`)
+  })
+
+  test.for([
+    'apps',
+    'organizations',
+    'organizations?q=zzzz',
+    'organizations?q=org-',
+    'roles',
+    'permissions',
+    'service-accounts',
+    'sso-providers',
+    'audit',
+    'audit?event=login.failed',
+    'audit?event=nothing',
+    'audit?user_id=USER',
+    'audit?actor_id=USER',
+    'audit?app_id=APP',
+    'audit?app_id=RARE_APP',
+    'audit?user_id=USER&event=login.failed',
+    'audit?since=2020-01-01',
+    'audit?until=2020-01-01',
+    'audit?event=login.failed&until=2100-01-01',
+    'apps/APP/users',
+    'apps/RARE_APP/users',
+    'apps/APP/webhook-deliveries',
+    'apps/APP/webhook-deliveries?status=failed',
+    'apps/APP/webhook-deliveries?status=pending',
+    'apps/RARE_APP/webhook-deliveries',
+    'users/USER',
+    'users/USER/apps',
+    'users/USER/identities',
+    'users/USER/roles',
+    'organizations/ORGANIZATION/members?limit=2',
+    'organizations/ORGANIZATION/invitations?limit=2',
+    'explain?user_id=USER&app=APP',
+    `explain?email=${emailOf(12)}&app=APP`,
+    'secrets',
+  ])('%s', async (path) => {
+    const named = path.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('USER', userId)
+    await expectPage(`/admin/${named.replace('ORGANIZATION', organizationId)}`)
+  })
+
+  test('pools: the users of each are counted off an index, all of them', async () => {
+    await expectPage('/admin/namespaces?limit=10', users)
+    // Of all addresses, off their index, those that two users have.
+    await expectPage('/admin/namespaces/pool-7/collisions?with=default', users)
+  })
+})
+
+describe('what admins and the service itself do', () => {
+  test('end an account', async () => {
+    const path = `/admin/users/${userId}`
+    expect((await expectFewRead('logout', () => service.admin('POST', `${path}/logout`))).status).toBe(204)
+    expect((await expectFewRead('suspend', () => service.admin('PATCH', path, { body: { status: 'suspended' } }))).status).toBe(
+      200,
+    )
+    expect((await expectFewRead('delete', () => service.admin('DELETE', path))).status).toBe(204)
+  })
+
+  test('tell metrics', async () => {
+    expect((await expectFewRead('metrics', () => callHttp(`${service.url}/metrics`, 'GET'))).status).toBe(200)
+  })
+})

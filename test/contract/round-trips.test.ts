@@ -1,0 +1,59 @@
+// How many times a request waits for Postgres: each statement, and each begin and commit, is a way there and back.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts'
+import { buildApp, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
+
+/** What each may cost, and costs: lower it with what makes it less. */
+const roundTrips = {
+  login: 13,
+  'login, wrong password': 6,
+  'login, nobody has the address': 6,
+  refresh: 2,
+  'refresh, the answer was lost': 2,
+  me: 2,
+  logout: 8,
+  register: 17,
+}
+
+describe.runIf(testDatabase() === 'postgres')('ways to Postgres and back', () => {
+  let proxy: PostgresProxy
+  let service: TestService
+  let app: Json
+
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    onFileEnd(() => database.drop())
+    proxy = await startPostgresProxy(database.url, onFileEnd)
+    service = await buildService({ DATABASE_URL: proxy.url, DB_POOL_MAX: '1' }, onFileEnd)
+    app = await buildApp(service, { auto_grant_on_signup: true })
+    // The connection is made, and what is kept in memory is there.
+    await service.register('first@example.com', app.code)
+  })
+
+  const post = (path: string, body: object): Promise<Reply> => service.call('POST', path, { body })
+  const login = (email: string, password = PASSWORD) => post('/auth/login', { email, password, app_code: app.code })
+
+  test('are as many as the table says', async () => {
+    const measured: Record<string, number> = {}
+    const measure = async (what: keyof typeof roundTrips, status: number, run: () => Promise<Reply>): Promise<Json> => {
+      const before = proxy.roundTrips()
+      const reply = await run()
+      measured[what] = proxy.roundTrips() - before
+      expect(reply.status, what).toBe(status)
+      return reply.body
+    }
+    const email = `user-${randomUUID()}@example.com`
+    await measure('register', 201, () => service.register(email, app.code))
+    const { access_token: token, refresh_token } = await measure('login', 200, () => login(email))
+    await measure('login, wrong password', 401, () => login(email, 'a wrong password'))
+    await measure('login, nobody has the address', 401, () => login(`nobody-${randomUUID()}@example.com`))
+    await measure('me', 200, () => service.call('GET', '/auth/me', { token }))
+    const next = await measure('refresh', 200, () => post('/auth/refresh', { refresh_token }))
+    await measure('refresh, the answer was lost', 200, () => post('/auth/refresh', { refresh_token }))
+    await measure('logout', 204, () => post('/auth/logout', { refresh_token: next.refresh_token }))
+    expect(measured).toEqual(roundTrips)
+  })
+})
