@@ -43,7 +43,7 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'] } },
+      { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
       onDatabase('sqlite', {}),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
       onDatabase('postgres', { exclude: needsMoreConnections, env: { TEST_POOL_MAX: '1' } }),

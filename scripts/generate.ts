@@ -8,6 +8,8 @@ import { renderApiReports } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { errorCodes } from '../packages/server/src/errors.ts'
+import { drawPicture } from '../test/bench/support/picture.ts'
+import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -22,6 +24,8 @@ const derived: Derived[] = [
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'packages/cli/src/api-types.ts', generate: apiTypes },
   { path: 'docs/authctl.md', generate: renderReference },
+  { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
+  { path: 'docs/performance.md', generate: performancePage },
   ...Array.from(renderApiReports(), ([path, report]) => ({ path, generate: () => report })),
 ]
 
@@ -64,6 +68,21 @@ function errorsPage(): string {
     '| --- | --- | --- |',
     ...rows,
   ])
+}
+
+/** What `npm run bench -- --write` measured last. */
+function benchRuns(): Runs {
+  return JSON.parse(read('docs/performance.json') ?? '{}')
+}
+
+/** Its figures; the words around them are written by hand. */
+function performancePage(): string {
+  const mark = '<!-- Figures: written by `npm run bench -- --write`. Do not edit below. -->'
+  const [words = ''] = (read('docs/performance.md') ?? '').split(mark)
+  const sections = Object.entries(benchRuns()).map(
+    ([bench, run]) => `## ${bench}\n\n${runHeading(run)}.\n\n${tableOf(run.figures)}\n`,
+  )
+  return `${words}${mark}\n\n${sections.join('\n')}`
 }
 
 function page(title: string, source: string, lines: string[]): string {

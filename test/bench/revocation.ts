@@ -7,12 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { type Auth, AuthError, createAuth } from '@gatehouse/sdk'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates } from '../support/database.ts'
+import { record } from './support/results.ts'
 
 const STREAMS = [1, 100, 1_000]
 const REVOKES = 60
 const PAUSE_MS = 40
 const LOGIN_SECONDS = 8
 const LOGINS_IN_FLIGHT = 8
+const P99_BOUND_MS = 500
 
 const gatehouse = fileURLToPath(new URL('../../packages/server/dist/gatehouse.js', import.meta.url))
 const password = 'correct horse battery staple'
@@ -39,17 +41,14 @@ const { templates, stop } = await prepareTemplates(['sqlite', 'postgres'])
 try {
   const sqlite = await createDatabase('sqlite', templates)
   const single = await startServer(sqlite.url)
-  console.log('one server, SQLite')
-  await measure(single, single)
+  await measure('one server, sqlite', single, single, 50)
   await measureLogins(single)
 
   const postgres = await createDatabase('postgres', templates)
   const one = await startServer(postgres.url)
   const two = await startServer(postgres.url)
-  console.log('one server, Postgres')
-  await measure(one, one)
-  console.log('revoked at one server, heard at another, Postgres')
-  await measure(one, two)
+  await measure('one server, postgres', one, one, 50)
+  await measure('to another server, postgres', one, two, 150)
 } finally {
   await children.stopAll()
   await stop()
@@ -61,7 +60,8 @@ async function startServer(databaseUrl: string): Promise<Server> {
   return { url, pid: child.pid! }
 }
 
-async function measure(writer: Server, reader: Server): Promise<void> {
+async function measure(where: string, writer: Server, reader: Server, boundMs: number): Promise<void> {
+  console.log(where)
   const { login, revoke } = await prepare(writer)
   // The consumer that is asked: the SDK as an app runs it. The others only listen.
   const consumer = createAuth({ authUrl: reader.url, appCode: 'bench', secret })
@@ -81,6 +81,11 @@ async function measure(writer: Server, reader: Server): Promise<void> {
     }
     report(`  ${String(count).padStart(5)} consumers, refused`, rejected, `, server at ${rssOf(reader)} MB`)
     if (count > 1) report('         heard by all', heard, '')
+    if (count === Math.max(...STREAMS)) {
+      const what = `revoke to refusal, ${where}`
+      record({ what: `${what}, p50`, ours: quantile(rejected, 0.5), unit: 'ms', better: 'lower', bound: boundMs })
+      record({ what: `${what}, p99`, ours: quantile(rejected, 0.99), unit: 'ms', better: 'lower', bound: P99_BOUND_MS })
+    }
     for (const stream of streams) stream.close()
     await sleep(200)
   }
@@ -103,9 +108,8 @@ async function measureLogins(server: Server): Promise<void> {
   stopping = true
   await revoking
   for (const stream of streams) stream.close()
-  console.log(
-    `  logins a second: ${alone.toFixed(1)} at rest, ${beside.toFixed(1)} beside 1,000 streams with 10 revokes a second`,
-  )
+  const what = 'logins beside 1,000 streams and 10 revokes a second, sqlite'
+  record({ what, beside: 'at rest', ours: beside, peer: alone, unit: 'a second', better: 'higher' })
 }
 
 async function countLogins(server: Server): Promise<number> {
@@ -243,7 +247,11 @@ function sleep(ms: number): Promise<void> {
 }
 
 function report(what: string, times: number[], more: string): void {
-  const sorted = times.sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!.toFixed(1)
+  const at = (share: number) => quantile(times, share).toFixed(1)
   console.log(`${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms${more}`)
+}
+
+function quantile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates } from '../support/database.ts'
 import { CLIENT_ID, CLIENT_SECRET, followAsBrowser } from '../support/oidc-server.ts'
+import { record } from './support/results.ts'
 import { call, cpuMs, load, median, type ServerUnderTest, startGatehouse, startProgram } from './support/server-under-test.ts'
 
 const ROUNDS = 5
@@ -96,6 +97,14 @@ async function compare(
   const theirs = median(figures.map((each) => each.theirs))
   const ratio = median(figures.map((each) => each.own / each.theirs))
   const rate = median(figures.map((each) => each.perSecond))
-  console.log(`  ${what}: ${own.toFixed(2)} ms CPU, ${rate.toFixed(0)} a second with both on one machine`)
-  console.log(`    ${ratio.toFixed(2)}x of the provider's own (${theirs.toFixed(2)} ms CPU)`)
+  console.log(`  ${what}: ${rate.toFixed(0)} a second with both on one machine`)
+  record({
+    what: `${what} by a provider, sqlite`,
+    beside: 'the provider itself',
+    ours: own,
+    peer: theirs,
+    ratio,
+    unit: 'ms CPU',
+    better: 'lower',
+  })
 }

@@ -4,6 +4,7 @@ import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { type Auth, createAuth } from '@gatehouse/sdk'
 import { chance } from '../support/chance.ts'
+import { record } from './support/results.ts'
 
 type Verify = (token: string) => unknown
 
@@ -172,8 +173,8 @@ console.log(`Node ${process.version}, ${tokens[0]!.length}-byte tokens, ${TOKENS
 for (const name of Object.keys(subjects))
   console.log(`${name.padEnd(34)}${median(measured.get(name)!).toFixed(2).padStart(6)} µs CPU`)
 for (const [of, to, bound] of ratios) {
-  const ratio = median(measured.get(of)!.map((cost, round) => cost / measured.get(to)![round]!))
-  const judgement = bound === undefined ? '' : `  (bound ${bound}: ${ratio <= bound ? 'kept' : 'MISSED'})`
-  console.log(`${`${of} / ${to}`.padEnd(62)}${ratio.toFixed(3)}${judgement}`)
+  const [ours, theirs] = [measured.get(of)!, measured.get(to)!]
+  const ratio = median(ours.map((cost, round) => cost / theirs[round]!))
+  record({ what: of, beside: to, ours: median(ours), peer: median(theirs), ratio, unit: 'µs CPU', better: 'lower', bound })
 }
 for (const each of [auth, cachingAuth, quietAuth, busyAuth]) await each.close()

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, type DatabaseKind, prepareTemplates } from '../support/database.ts'
+import { record } from './support/results.ts'
 
 const REGISTRATIONS = 100
 const WARM_UP = 10
@@ -49,12 +50,9 @@ async function compare(kind: DatabaseKind): Promise<void> {
     }
   }
   const [without, hanging] = [median(plain.times), median(hooked.times)]
-  const ratio = hanging / without
-  console.log(
-    `${kind}: median registration ${without.toFixed(1)} ms without webhooks, ${hanging.toFixed(1)} ms while ${WEBHOOKS} receivers hang: ` +
-      `${ratio.toFixed(3)}x (bound ${BOUND.toFixed(2)}), ${receiver.open()} attempts under way at the end`,
-  )
-  if (ratio > BOUND) process.exitCode = 1
+  console.log(`${kind}: ${receiver.open()} attempts under way at the end`)
+  const what = `registration while ${WEBHOOKS} receivers hang, ${kind}`
+  record({ what, beside: 'without webhooks', ours: hanging, peer: without, unit: 'ms', better: 'lower', bound: BOUND })
 }
 
 async function startServer(kind: DatabaseKind, webhooks: object[]): Promise<string> {

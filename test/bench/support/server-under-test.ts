@@ -15,7 +15,8 @@ export interface ServerUnderTest {
 }
 
 export async function startGatehouse(children: Children, env: Record<string, string>): Promise<ServerUnderTest> {
-  return start(children, 'gatehouse', [gatehouse, 'serve'], env)
+  // As `deploy/` starts it.
+  return start(children, 'gatehouse', [gatehouse, 'serve'], { MALLOC_ARENA_MAX: '1', ...env })
 }
 
 /** A server that is a program of our own, run from its source. */

@@ -1,0 +1,170 @@
+// One, two and four server processes on one Postgres, asked in turns with no sticky state: what was opened at one server is refreshed
+// at the next. Bcrypt at cost 4, so that logins are not all hash. Servers, Postgres and this generator share the processors of the
+// machine, whose number bounds what more servers can bring: so the processor time of each is told as well.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { Children } from '../../scripts/children.ts'
+import { createDatabase, prepareTemplates } from '../support/database.ts'
+import { record } from './support/results.ts'
+import { call, cpuMs, median, type ServerUnderTest, startGatehouse } from './support/server-under-test.ts'
+
+const COUNTS = [1, 2, 4]
+const ROUNDS = 5
+const IN_FLIGHT = 32
+const AMOUNT = { login: 600, refresh: 1_200, me: 3_000 }
+const PASSWORD = 'correct horse battery staple'
+const ADMIN = 'admin@example.com'
+
+const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
+const settings = {
+  NODE_ENV: 'test',
+  PORT: '0',
+  AUTH_BCRYPT_COST: '4',
+  AUTH_HASH_THREADS: '1',
+  AUTH_RATE_LIMIT_IP: 'off',
+  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
+  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+}
+type Deed = keyof typeof AMOUNT
+
+interface Lane {
+  email: string
+  access_token: string
+  refresh_token: string
+}
+
+interface Round {
+  perSecond: number
+  /** Processor milliseconds per call. */
+  servers: number
+  postgres: number
+  generator: number
+}
+
+const children = new Children()
+const { templates, stop } = await prepareTemplates(['postgres'])
+const { url: databaseUrl } = await createDatabase('postgres', templates)
+const observer = new (fromServer('pg').Client)({ connectionString: databaseUrl })
+try {
+  await observer.connect()
+  const servers: ServerUnderTest[] = []
+  for (let count = 0; count < Math.max(...COUNTS); count += 1) {
+    servers.push(await startGatehouse(children, { ...settings, DATABASE_URL: databaseUrl }))
+  }
+  const lanes = await openLanes(servers[0]!)
+  console.log(`  ${availableParallelism()} processors, ${IN_FLIGHT} requests in flight`)
+  for (const deed of Object.keys(AMOUNT) as Deed[]) await compare(deed, servers, lanes)
+} finally {
+  await children.stopAll()
+  await observer.end()
+  await stop()
+}
+
+async function openLanes({ url }: ServerUnderTest): Promise<Lane[]> {
+  const api = `${url}/api/v1`
+  const signedIn = await call(`${api}/auth/login`, { body: { email: ADMIN, password: PASSWORD, app_code: 'authctl' } })
+  const headers = { authorization: `Bearer ${signedIn.body.access_token}` }
+  await call(`${api}/admin/apps`, { body: { code: 'bench', name: 'Bench', auto_grant_on_signup: true }, headers })
+  return Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      const email = `${randomUUID()}@example.com`
+      const { body } = await call(`${api}/auth/register`, { body: { email, password: PASSWORD, app_code: 'bench' } })
+      return { ...body, email }
+    }),
+  )
+}
+
+/** The counts of servers in turns; the median of the rounds, and of their ratios to one server. */
+async function compare(deed: Deed, servers: readonly ServerUnderTest[], lanes: Lane[]): Promise<void> {
+  const rounds = new Map<number, Round[]>(COUNTS.map((count) => [count, []]))
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const count of [...COUNTS.slice(round % COUNTS.length), ...COUNTS.slice(0, round % COUNTS.length)]) {
+      const measured = await measure(deed, servers.slice(0, count), lanes)
+      if (round > 0) rounds.get(count)!.push(measured)
+    }
+  }
+  const one = rounds.get(1)!
+  for (const [count, measured] of rounds) {
+    const of = (figure: keyof Round) => median(measured.map((round) => round[figure]))
+    const what = `${deed}, ${count} ${count === 1 ? 'server' : 'servers'}`
+    const rate = { what, ours: of('perSecond'), unit: 'a second', better: 'higher' } as const
+    if (count === 1) record(rate)
+    else {
+      const ratio = median(measured.map(({ perSecond }, round) => perSecond / one[round]!.perSecond))
+      record({ ...rate, beside: 'one server', peer: median(one.map(({ perSecond }) => perSecond)), ratio })
+    }
+    const [own, database, asking] = (['servers', 'postgres', 'generator'] as const).map((figure) => of(figure).toFixed(2))
+    console.log(`    CPU of each: servers ${own} ms, Postgres ${database} ms, generator ${asking} ms`)
+  }
+}
+
+async function measure(deed: Deed, servers: readonly ServerUnderTest[], lanes: Lane[]): Promise<Round> {
+  const count = AMOUNT[deed]
+  const cpu = async () => ({
+    servers: servers.reduce((sum, server) => sum + cpuMs(server), 0),
+    generator: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
+    backends: await cpuOfBackends(),
+  })
+  // A connection that waited for its turn since the round before would be closed by its server just then.
+  const agent = new Agent({ keepAlive: true })
+  const before = await cpu()
+  const started = performance.now()
+  let next = 0
+  await Promise.all(
+    lanes.map(async (lane) => {
+      while (next < count) await act(agent, deed, servers[next++ % servers.length]!, lane)
+    }),
+  )
+  const seconds = (performance.now() - started) / 1_000
+  const after = await cpu()
+  agent.destroy()
+  // Those that are gone had nothing to do; those that are new began in this round.
+  const postgres = [...after.backends].reduce((sum, [pid, ms]) => sum + ms - (before.backends.get(pid) ?? 0), 0)
+  return {
+    perSecond: count / seconds,
+    servers: (after.servers - before.servers) / count,
+    postgres: postgres / count,
+    generator: (after.generator - before.generator) / count,
+  }
+}
+
+async function act(agent: Agent, deed: Deed, { url }: ServerUnderTest, lane: Lane): Promise<void> {
+  const api = `${url}/api/v1/auth`
+  if (deed === 'me') await ask(agent, 'GET', `${api}/me`, undefined, lane.access_token)
+  else if (deed === 'login')
+    await ask(agent, 'POST', `${api}/login`, { email: lane.email, password: PASSWORD, app_code: 'bench' })
+  else Object.assign(lane, await ask(agent, 'POST', `${api}/refresh`, { refresh_token: lane.refresh_token }))
+}
+
+/** Lighter than `fetch`, which would take a core of its own. */
+function ask(agent: Agent, method: string, url: string, body?: object, token?: string): Promise<object> {
+  const sent = body === undefined ? undefined : JSON.stringify(body)
+  const headers = {
+    ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  }
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { agent, method, headers }, (reply) => {
+      const chunks: Buffer[] = []
+      reply.on('data', (chunk) => chunks.push(chunk))
+      reply.on('error', reject)
+      reply.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        if (reply.statusCode === 200) resolve(JSON.parse(text))
+        else reject(new Error(`${url} answered ${reply.statusCode} ${text.slice(0, 300)}`))
+      })
+    })
+    asked.on('error', reject)
+    asked.end(sent)
+  })
+}
+
+/** Processor milliseconds of the Postgres processes that serve connections to this database. */
+async function cpuOfBackends(): Promise<Map<number, number>> {
+  const { rows } = await observer.query('select pid from pg_stat_activity where datname = current_database()')
+  return new Map(rows.map(({ pid }: { pid: number }) => [pid, cpuMs({ pid })]))
+}

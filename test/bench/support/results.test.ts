@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { drawPicture } from './picture.ts'
+import { type Figure, isMissed, type Run, shareOfBound, showBound, showValue, tableOf } from './results.ts'
+
+const paired: Figure = {
+  what: 'refresh',
+  beside: 'a peer',
+  ours: 3,
+  peer: 4,
+  ratio: 0.75,
+  unit: 'ms',
+  better: 'lower',
+  bound: 0.6,
+}
+const more: Figure = {
+  what: 'login',
+  beside: 'a peer',
+  ours: 30,
+  peer: 10,
+  ratio: 3,
+  unit: 'a second',
+  better: 'higher',
+  bound: 2,
+}
+const alone: Figure = { what: 'memory', ours: 75, unit: 'MB', better: 'lower', bound: 150 }
+const free: Figure = { what: 'only told', ours: 1, unit: 'ms', better: 'lower' }
+
+describe('a figure beside its bound', () => {
+  it('is missed above it where less is better, and below it where more is', () => {
+    expect([paired, more, alone, free].map(isMissed)).toEqual([true, false, false, false])
+    expect(isMissed({ ...more, ratio: 1.9 })).toBe(true)
+    expect(isMissed({ ...paired, ratio: 0.6 })).toBe(false)
+  })
+
+  it('takes at most the whole of a bound that is met', () => {
+    expect([paired, more, alone, free].map(shareOfBound)).toEqual([1.25, 2 / 3, 0.5, undefined])
+  })
+
+  it('is told in the terms of the bound: a ratio beside a peer, else the unit', () => {
+    expect([paired, more, alone].map((figure) => `${showValue(figure)} ${showBound(figure)}`)).toEqual([
+      '0.750x ≤ 0.6x',
+      '3.00x ≥ 2x',
+      '75.0 MB ≤ 150 MB',
+    ])
+  })
+
+  it('does not look met when it is missed by little', () => {
+    expect(showValue({ ...paired, ratio: 0.0904, bound: 0.09 })).toBe('0.0904x')
+  })
+
+  it('is one row of a table, in which no sign of a name ends a cell', () => {
+    const rows = tableOf([paired, alone, free, { ...free, what: 'a | b' }]).split('\n')
+    expect(rows.slice(2)).toEqual([
+      '| refresh | a peer | 3.00 / 4.00 ms | 0.750x | ≤ 0.6x | **no** |',
+      '| memory | – | 75.0 MB | – | ≤ 150 MB | yes |',
+      '| only told | – | 1.00 ms | – | – | – |',
+      '| a \\| b | – | 1.00 ms | – | – | – |',
+    ])
+  })
+})
+
+describe('the picture', () => {
+  const runOf = (figures: Figure[]): Run => ({ at: '', commit: '', node: '', machine: '', load: [0, 0], figures })
+  const bars = (svg: string) =>
+    [...svg.matchAll(/<path class="(met|missed)" d="M(\d+) \S+ L([\d.]+) /g)].map(([, className, left, right]) => ({
+      className,
+      width: Number(right) - Number(left),
+    }))
+
+  it('has a bar for each bound, as long as the share of it that is taken, and none without', () => {
+    const svg = drawPicture({ some: runOf([paired, more, alone, free]), unbound: runOf([free]) })
+    const bound = Number(/<line class="bound" x1="(\d+)"/.exec(svg)![1])
+    const left = Number(/<rect class="row" x="(\d+)"/.exec(svg)![1])
+    const whole = bound - left
+    expect(bars(svg)).toEqual([
+      { className: 'missed', width: whole * 1.25 },
+      { className: 'met', width: expect.closeTo((whole * 2) / 3, 0) },
+      { className: 'met', width: whole / 2 },
+    ])
+    expect(svg).not.toContain('unbound')
+  })
+
+  it('keeps a bar that is far beyond its bound within its place', () => {
+    const svg = drawPicture({ some: runOf([{ ...paired, ratio: 900 }]) })
+    const [, x, width] = /<rect class="row" x="(\d+)" y="\S+" width="(\d+)"/.exec(svg)!.map(Number)
+    expect(bars(svg)[0]!.width).toBeLessThan(width!)
+    expect(svg).toContain(` L${x! + width!} `)
+  })
+
+  it('is well-formed whatever the names hold', () => {
+    const svg = drawPicture({ 'a & b': runOf([{ ...paired, what: '<login> "x" & more', beside: ']]>&lt;' }]) })
+    expect(svg).toContain('&lt;login&gt; &quot;x&quot; &amp; more')
+    const open: string[] = []
+    const tags = /<(\/?)(\w+)((?: [\w-]+="[^"<&]*"| xmlns="[^"]*")*)(\/?)>/g
+    for (const [, end, name, , isEmpty] of svg.matchAll(tags)) {
+      if (end) expect(open.pop()).toBe(name)
+      else if (!isEmpty) open.push(name!)
+    }
+    expect(open).toEqual([])
+    // Outside of its tags no sign is left that XML reads, but in the five entities.
+    expect(svg.replace(tags, '').replace(/&(?:amp|lt|gt|quot);/g, '')).not.toMatch(/[<&]|]]>/)
+  })
+
+  it('asks for nothing from elsewhere and runs nothing', () => {
+    expect(drawPicture({ some: runOf([paired]) })).not.toMatch(/<script|href|url\(|@import|\bon\w+=/)
+  })
+})
