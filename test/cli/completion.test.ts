@@ -17,7 +17,7 @@ async function withAuthctl(): Promise<{ here: Machine; env: Record<string, strin
   await here.login(service.url)
   const bin = join(here.folder, 'bin')
   mkdirSync(bin)
-  const words = [process.execPath, ...cliProgram].map((word) => `'${word}'`).join(' ')
+  const words = [process.execPath, cliProgram].map((word) => `'${word}'`).join(' ')
   writeFileSync(join(bin, 'authctl'), `#!/bin/sh\nexec ${words} "$@"\n`)
   chmodSync(join(bin, 'authctl'), 0o755)
   const path = `${bin}${delimiter}${process.env.PATH}`

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiError, type Gatehouse, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
+import { apiError, cliProgram, type Gatehouse, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
 beforeAll(async () => {
@@ -200,8 +200,7 @@ test('every help page starts with three examples', async () => {
 test('a reader that stops early is no failure', async () => {
   const here = machine()
   await here.login(service.url)
-  const cli = join(dirname(dirname(import.meta.dirname)), 'packages/cli/src/authctl.ts')
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${cli}" app list -o ndjson; echo "exit $?" >&2`], {
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" app list -o ndjson; echo "exit $?" >&2`], {
     env: { PATH: process.env.PATH, HOME: here.folder, XDG_CONFIG_HOME: join(here.folder, 'config') },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -3,16 +3,18 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { spawn as spawnOnTerminal } from '@lydell/node-pty'
-import { onTestFinished } from 'vitest'
+import { expect, inject, onTestFinished } from 'vitest'
+import { commands } from '../../packages/cli/src/commands/index.ts'
+import { main } from '../../packages/cli/src/main.ts'
 import { compileCache } from '../support/compile-cache.ts'
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const serverProgram = ['--conditions=source', join(root, 'packages/server/src/gatehouse.ts')]
-export const cliProgram = ['--conditions=source', join(root, 'packages/cli/src/authctl.ts')]
+const { gatehouse: serverProgram, authctl } = inject('programs')
+export const cliProgram = authctl
 
 export const admin = { email: 'ada@example.com', password: 'correct horse battery' }
 
@@ -49,14 +51,18 @@ export interface Gatehouse {
 /** A service of its own, as a process, on a new SQLite file, with `admin` in it. */
 export async function startGatehouse(settings: Record<string, string> = {}): Promise<Gatehouse> {
   const cwd = temporaryFolder()
-  const env = { PATH: process.env.PATH ?? '', ...compileCache, NODE_ENV: 'test', AUTH_BCRYPT_COST: '4', PORT: '0', ...settings }
-  const made = await run([...serverProgram, 'create-admin', '--email', admin.email, '--password-stdin'], {
-    cwd,
-    env,
-    input: admin.password,
-  })
-  if (made.exit !== 0) throw new Error(`create-admin failed: ${made.stderr}`)
-  const child = spawn(process.execPath, [...serverProgram, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const env = {
+    PATH: process.env.PATH ?? '',
+    ...compileCache,
+    NODE_ENV: 'test',
+    AUTH_BCRYPT_COST: '4',
+    AUTH_HASH_THREADS: '1',
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+    PORT: '0',
+    ...settings,
+  }
+  const child = spawn(process.execPath, [serverProgram, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = new Promise((resolve) => child.once('close', resolve))
   return {
     url: await urlOf(child),
@@ -78,11 +84,21 @@ async function urlOf(child: ChildProcess): Promise<string> {
   })
 }
 
+export interface RunOptions {
+  input?: string
+  env?: Record<string, string>
+}
+
 /** A machine of one user: an empty home, where `authctl` is typed. */
 export interface Machine {
   folder: string
-  /** Without a terminal. */
-  authctl(command: string | string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /**
+   * Without a terminal. The first time that a file of tests types a command it is a process, then it runs inside of the tests: all of it
+   * but the start of Node, which would take most of the time. Such runs take turns.
+   */
+  authctl(command: string | string[], options?: RunOptions): Promise<Ended>
+  /** Without a terminal and always a process, for what is said of several at once. */
+  authctlProcess(command: string | string[], options?: RunOptions): Promise<Ended>
   /** Without a terminal, for what does not end by itself. */
   start(command: string | string[]): Running
   /** Inside a terminal. */
@@ -128,18 +144,26 @@ export function machine(): Machine {
   const baseEnv = { PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') }
   const contextsPath = join(folder, 'config', 'authctl', 'contexts.json')
   const readContexts = () => JSON.parse(readFileSync(contextsPath, 'utf8'))
-  const authctl: Machine['authctl'] = (command, { input, env } = {}) =>
-    run([...cliProgram, ...split(command)], {
+  const authctlProcess: Machine['authctlProcess'] = (command, { input, env } = {}) =>
+    run([cliProgram, ...split(command)], {
       cwd: folder,
       env: { ...baseEnv, ...env },
       ...(input === undefined ? {} : { input }),
     })
+  const authctl: Machine['authctl'] = (command, options = {}) => {
+    const words = split(command)
+    const name = `${expect.getState().testPath} ${commandOf(words)}`
+    if (typed.has(name)) return inTurn(() => runInside(words, folder, { ...options, env: { ...baseEnv, ...options.env } }))
+    typed.add(name)
+    return authctlProcess(words, options)
+  }
   return {
     folder,
     authctl,
-    start: (command) => startProgram([...cliProgram, ...split(command)], folder, baseEnv),
+    authctlProcess,
+    start: (command) => startProgram([cliProgram, ...split(command)], folder, baseEnv),
     terminal: (command, { env } = {}) =>
-      openTerminal([...cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }),
+      openTerminal([cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }),
     async login(url, { email, password } = admin) {
       const { exit, stderr } = await authctl(['login', '--email', email, '--password-stdin', '--base-url', url], {
         input: password,
@@ -153,6 +177,62 @@ export function machine(): Machine {
       Object.assign(file.contexts[name].tokens, changes)
       writeFileSync(contextsPath, JSON.stringify(file))
     },
+  }
+}
+
+/** The commands that a file of tests has run as a process, each after the name of the file. */
+const typed = new Set<string>()
+
+/** The longest path of a command that these words hold in order, whatever flags stand between. */
+function commandOf(words: string[]): string {
+  const plain = words.filter((word) => !word.startsWith('-'))
+  const named = commands.map(({ path }) => path).filter((path) => ` ${plain.join(' ')} `.includes(` ${path} `))
+  return named.sort((a, b) => b.length - a.length)[0] ?? ''
+}
+
+let turn: Promise<unknown> = Promise.resolve()
+
+function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  const mine = turn.then(run)
+  turn = mine.catch(() => {})
+  return mine
+}
+
+/** A process that has just begun has no connection from before, which the service might be about to close. */
+function fetchOnce(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const request = new Request(input, init)
+  request.headers.set('connection', 'close')
+  return fetch(request)
+}
+
+/** What `authctl.ts` does, with streams and an environment of its own. */
+async function runInside(words: string[], cwd: string, { input = '', env = {} }: RunOptions): Promise<Ended> {
+  const ended = { stdout: '', stderr: '' }
+  const into = (name: 'stdout' | 'stderr') =>
+    new Writable({
+      decodeStrings: false,
+      write(text, _, done) {
+        ended[name] += text
+        done()
+      },
+    })
+  const before = process.cwd()
+  process.chdir(cwd)
+  try {
+    const exit = await main(words, {
+      env,
+      stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+      stdout: into('stdout'),
+      stderr: into('stderr'),
+      fetch: fetchOnce,
+      now: Date.now,
+      sleep: (milliseconds) => sleep(milliseconds),
+      configFolder: join(env.XDG_CONFIG_HOME!, 'authctl'),
+      onInterrupt: () => () => {},
+    })
+    return { ...ended, exit }
+  } finally {
+    process.chdir(before)
   }
 }
 

@@ -134,12 +134,12 @@ describe('signing in', () => {
 
 describe('the session renews itself', () => {
   test('before the access token expires, for six processes at once, without burning it', async () => {
-    const { login, authctl, readContexts, changeTokens } = machine()
+    const { login, authctlProcess, readContexts, changeTokens } = machine()
     await login(service.url)
     for (let round = 0; round < 3; round += 1) {
       const before = readContexts().contexts.default!.tokens!.refresh_token
       changeTokens('default', { renew_at: 0 })
-      const all = await Promise.all(Array.from({ length: 6 }, () => authctl('whoami')))
+      const all = await Promise.all(Array.from({ length: 6 }, () => authctlProcess('whoami')))
       expect(all.map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(Array(6).fill({ exit: 0, stderr: '' }))
       expect(readContexts().contexts.default!.tokens!.refresh_token).not.toBe(before)
     }

@@ -368,7 +368,7 @@ describe('user export', () => {
 
   test('a reader that has seen enough is no failure; another format, or what is no pool, is refused', async () => {
     const here = await signedIn()
-    const child = spawn('sh', ['-c', `"${process.execPath}" ${cliProgram.join(' ')} user export; echo "exit $?" >&2`], {
+    const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" user export; echo "exit $?" >&2`], {
       env: { PATH: process.env.PATH, HOME: here.folder, XDG_CONFIG_HOME: join(here.folder, 'config') },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

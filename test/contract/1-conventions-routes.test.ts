@@ -18,6 +18,7 @@ import {
   type Json,
   type Reply,
   type TestService,
+  testDatabase,
 } from '../support/service.ts'
 
 // What decisions 1 promises of every route, asked of each one that app.ts lists: a new route is covered by being listed.
@@ -100,6 +101,14 @@ function withOrWithout(headers: Record<string, string>): Record<string, string>[
   return [{}, headers]
 }
 
+/**
+ * On one database all of it, on the other the first of it: what is refused before the database is asked is refused by the same code,
+ * and there it is enough that every route gives the answer.
+ */
+function onceInFull<T>(cases: readonly T[]): readonly T[] {
+  return testDatabase() === 'sqlite' ? cases : cases.slice(0, 1)
+}
+
 /** An object around a value, so many levels deep in all. */
 function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -109,7 +118,7 @@ describe('authentication', () => {
   test.each(implying('token_missing'))('$name without a bearer token is 401 token_missing', async ({ route }) => {
     const { method } = route
     expectError(await service.call(method, pathOf(route)), 'token_missing')
-    for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', tokens.admin, `Token ${tokens.admin}`]) {
+    for (const authorization of onceInFull(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', tokens.admin, `Token ${tokens.admin}`])) {
       expectError(await service.call(method, pathOf(route), { headers: { authorization } }), 'token_missing', authorization)
     }
     // A token in the query is none: it would end up in logs and histories.
@@ -145,7 +154,7 @@ describe('authentication', () => {
         'begun in an hour': forgeToken({ ...claims, iat: claims.iat + 3600, nbf: undefined, exp: claims.exp + 3600 }),
         'not valid for an hour': forgeToken({ ...claims, nbf: claims.nbf + 3600, exp: claims.exp + 3600 }),
       }
-      for (const [what, token] of Object.entries(forged)) {
+      for (const [what, token] of onceInFull(Object.entries(forged))) {
         expectError(await service.call(route.method, pathOf(route), { token }), 'token_invalid', what)
       }
     },
@@ -188,7 +197,7 @@ describe('authentication', () => {
 describe('paths and methods', () => {
   test.each(implying('not_found'))('$name with a malformed id is 404', async ({ route }) => {
     const malformed = ['%20!%20', '%27%20or%201%3D1%20--', 'x'.repeat(3000), '%0A', '%2Fetc', '..%2F..', '%F0%9F%92%A9', '{x}']
-    for (const param of malformed) {
+    for (const param of onceInFull(malformed)) {
       expectError(
         await rawCall(service.url, route.method, BASE_PATH + pathOf(route, param), { headers: bearer(route) }),
         'not_found',
@@ -218,7 +227,7 @@ describe('paths and methods', () => {
       `${path}/%ED%A0%80`,
       pathOf(route),
     ]
-    for (const other of elsewhere) {
+    for (const other of onceInFull(elsewhere)) {
       // A longer path may be another route's, with an id that is none.
       const headers = bearer(route)
       expectError(await rawCall(service.url, route.method, other, { headers }), 'not_found', other)
@@ -231,9 +240,10 @@ describe('paths and methods', () => {
       const declared = routes.filter(({ route }) => route.path === path).map(({ route }) => route)
       const methodsOf = ({ method, noHead }: Route) => (method === 'GET' && !noHead ? ['GET', 'HEAD'] : [method])
       const allowed = new Set(declared.flatMap(methodsOf))
-      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'].filter(
+      const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'].filter(
         (each) => !allowed.has(each),
-      )) {
+      )
+      for (const method of onceInFull(others)) {
         const reply = await rawCall(service.url, method, BASE_PATH + pathOf(declared[0]!), { headers: bearer(declared[0]!) })
         if (method === 'HEAD') expect(reply.status).toBe(405)
         else expectError(reply, 'method_not_allowed', method)
@@ -296,7 +306,8 @@ describe('bodies', () => {
       'nonsense',
       ',',
     ]
-    for (const type of types) expectError(await post(route, '{}', { 'content-type': type }), 'unsupported_media_type', type)
+    for (const type of onceInFull(types))
+      expectError(await post(route, '{}', { 'content-type': type }), 'unsupported_media_type', type)
     for (const length of withOrWithout({ 'content-length': '2' })) {
       const untyped = await rawCall(service.url, route.method, BASE_PATH + pathOf(route), {
         headers: { ...bearer(route), ...length },
@@ -316,7 +327,7 @@ describe('bodies', () => {
   })
 
   test.each(implying('unsupported_media_type'))('$name takes no compressed body', async ({ route }) => {
-    for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'nonsense', 'identity, gzip']) {
+    for (const encoding of onceInFull(['gzip', 'deflate', 'br', 'zstd', 'nonsense', 'identity, gzip'])) {
       expectError(await post(route, '{}', { 'content-encoding': encoding }), 'unsupported_media_type', encoding)
     }
     expect((await post(route, '{"email":5,"nope":1}', { 'content-encoding': 'identity' })).body.code).toBe('validation_failed')
@@ -354,7 +365,7 @@ describe('bodies', () => {
       'cut UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xf0, 0x9f]),
       'UTF-16': Buffer.from('{"a":1}', 'utf16le'),
     }
-    for (const [what, body] of Object.entries(unsound)) expectError(await post(route, body), 'invalid_json', what)
+    for (const [what, body] of onceInFull(Object.entries(unsound))) expectError(await post(route, body), 'invalid_json', what)
   })
 
   test.each(implying('invalid_json'))(
@@ -425,7 +436,7 @@ describe('queries', () => {
       '__proto__: unknown_field',
       'constructor: unknown_field',
     ])
-    for (const query of ['nope=%00', '%00=1', 'a%00b=1', 'nope[]=1', 'limit[a]=1', 'nope', '=1'])
+    for (const query of onceInFull(['nope=%00', '%00=1', 'a%00b=1', 'nope[]=1', 'limit[a]=1', 'nope', '=1']))
       expectError(await ask(query), 'validation_failed', query)
     for (const field of Object.keys(route.query?.shape ?? {})) {
       const twice = await ask(`${field}=1&${field}=1`)
@@ -440,7 +451,8 @@ describe('queries', () => {
     async ({ route }) => {
       const ask = (query: string) =>
         service.call(route.method, `${pathOf(route)}?${query}${requiredQueryOf(route)}`, { token: tokenFor(route) })
-      for (const limit of ['0', '201', '-1', '1.5', '1e2', '%2B5', ' 5', '', 'abc', '0x10', '99999999999999999999', 'null']) {
+      const limits = ['0', '201', '-1', '1.5', '1e2', '%2B5', ' 5', '', 'abc', '0x10', '99999999999999999999', 'null']
+      for (const limit of onceInFull(limits)) {
         const reply = await ask(`limit=${limit}`)
         expectError(reply, 'validation_failed', limit)
         expect(faultsOf(reply)).toContain('limit: invalid_value')

@@ -58,7 +58,10 @@ let service: TestService
 let app: Json
 let user: Json
 beforeAll(async () => {
-  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' }, onFileEnd)
+  service = await buildService(
+    { AUTH_HASH_THREADS: '1', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' },
+    onFileEnd,
+  )
   app = await buildApp(service, { auto_grant_on_signup: true })
   user = await buildUser(service, app)
 })

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
-import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
 
 const ROUNDS = sized(3, 25)
@@ -26,8 +26,12 @@ async function refresh(server: ServerProcess, token: string) {
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   test('kill -9 in the middle of refreshes strands no client and forks no session', { timeout: 600_000 }, async (context) => {
     database = await createDatabase(kind)
-    const settings = { DATABASE_URL: database.url, AUTH_REFRESH_LEEWAY_SECONDS: '300' }
-    await runGatehouse(['create-admin', '--email', ADMIN_EMAIL, '--password-stdin'], settings, PASSWORD)
+    const settings = {
+      DATABASE_URL: database.url,
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      AUTH_REFRESH_LEEWAY_SECONDS: '300',
+    }
     let server = await startServer(settings)
     const tokens: string[] = []
     for (let client = 0; client < CLIENTS; client += 1)

@@ -1,9 +1,11 @@
 import type { TestProject } from 'vitest/node'
 import { type DatabaseKind, prepareTemplates } from './database.ts'
+import { buildPrograms, type Programs } from './programs.ts'
 
 /** One per run and not per project: vitest loads this file anew for each project that names it, so module state would not do. */
 interface Preparations {
   byKind: Map<DatabaseKind, ReturnType<typeof prepareTemplates>>
+  programs: Promise<Programs>
   users: number
 }
 
@@ -12,7 +14,7 @@ const shared = globalThis as { [key]?: Preparations }
 
 /** Vitest calls this only for projects that have a file to run, so PostgreSQL is not started for `unit` and `sqlite`. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  shared[key] ??= { byKind: new Map(), users: 0 }
+  shared[key] ??= { byKind: new Map(), programs: buildPrograms(), users: 0 }
   const preparations = shared[key]
   const kinds: readonly DatabaseKind[] =
     project.name === 'sqlite' ? ['sqlite'] : project.name.startsWith('postgres') ? ['postgres'] : ['sqlite', 'postgres']
@@ -21,6 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   preparations.users += 1
   const prepared = await Promise.all(kinds.map((kind) => preparations.byKind.get(kind)))
+  project.provide('programs', await preparations.programs)
   project.provide('templates', Object.assign({}, ...prepared.map((each) => each?.templates)))
 
   return async () => {

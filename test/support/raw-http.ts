@@ -1,5 +1,5 @@
 // Requests that fetch would not send: paths as they are, chunked bodies, headers of its own choosing.
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import type { Reply } from './service.ts'
 
 export interface RawOptions {
@@ -8,11 +8,13 @@ export interface RawOptions {
   chunks?: readonly (string | Uint8Array)[]
 }
 
+const agent = new Agent({ keepAlive: true })
+
 /** One HTTP/1.1 request to a server, without any help. */
 export async function rawCall(origin: string, method: string, path: string, options: RawOptions = {}): Promise<Reply> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, method, path, headers: options.headers ?? {}, agent: false }, (response) => {
+    const sent = request({ hostname, port, method, path, headers: options.headers ?? {}, agent }, (response) => {
       const parts: Buffer[] = []
       response.on('data', (part: Buffer) => parts.push(part))
       response.on('error', reject)
@@ -25,7 +27,8 @@ export async function rawCall(origin: string, method: string, path: string, opti
         )
         const isJson = headers.get('content-type')?.startsWith('application/json') ?? false
         resolve({ status: response.statusCode ?? 0, body: isJson && text !== '' ? JSON.parse(text) : text, headers })
-        sent.destroy()
+        // A server that answers before it has read everything is not talked to any more.
+        if (!sent.writableFinished) sent.destroy()
       })
     })
     sent.on('error', reject)

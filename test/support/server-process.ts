@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { compileCache } from './compile-cache.ts'
 import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
 
-const program = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
 /** A worker of the tests can end before its last hook has run. */
 const endWithParent =
   'data:text/javascript,const parent = process.ppid; setInterval(() => process.ppid === parent || process.exit(1), 500).unref()'
@@ -45,7 +45,9 @@ process.once('exit', () => {
 function start(words: readonly string[], settings: Record<string, string>, within: readonly string[] = []) {
   // What is kept beside the database (`.gatehouse/`) goes with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
-  const line = [...within, process.execPath, '--conditions=source', '--import', endWithParent, program, ...words]
+  // Benchmarks run without vitest.
+  const program = process.env.VITEST ? [inject('programs').gatehouse] : ['--conditions=source', source]
+  const line = [...within, process.execPath, '--import', endWithParent, ...program, ...words]
   const child = spawn(line[0]!, line.slice(1), {
     cwd: folder,
     env: {

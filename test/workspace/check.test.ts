@@ -41,7 +41,9 @@ beforeAll(() => {
     encoding: 'utf8',
   })
   for (const file of listed.split('\0')) {
-    if (file !== '' && existsSync(join(root, file))) cpSync(join(root, file), join(copy, file))
+    // The tests themselves, which are most of what there is to read, say nothing about whether a check refuses.
+    if (file === '' || file.endsWith('.test.ts') || !existsSync(join(root, file))) continue
+    cpSync(join(root, file), join(copy, file))
   }
   linkModules('')
   for (const group of ['packages', 'examples']) for (const name of readdirSync(join(root, group))) linkModules(join(group, name))
