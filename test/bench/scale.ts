@@ -2,35 +2,37 @@
 // on one Postgres, a server for each, in turns, one request at a time; who comes is drawn anew each round from all users there are.
 // Bcrypt at cost 4, so that the hash (1 ms) hides little of the rest. Postgres's own time, which holds neither hash nor HTTP, is what
 // pg_stat_statements says of planning and running, transactions' ends among it. Its buffers hold the largest database.
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates, type Templates } from '../support/database.ts'
 import { canLogIn, emailOf, insertManyUsers, type ManyUsers, refreshTokenOf } from '../support/many-users.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { record } from './support/results.ts'
-import { call, cpuMs, median, type ServerUnderTest, startGatehouse } from './support/server-under-test.ts'
+import {
+  ADMIN,
+  call,
+  cpuMs,
+  median,
+  PASSWORD,
+  type ServerUnderTest,
+  startGatehouse,
+  usualSettings,
+} from './support/server-under-test.ts'
 
 const SIZES = [1_000, 100_000, 1_000_000]
 const ROUNDS = 15
 const CALLS = 200
 const COST = 4
-const PASSWORD = 'correct horse battery staple'
-const ADMIN = 'admin@example.com'
 const BOUND = 1.1
 
 const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
 const settings = {
+  ...usualSettings,
   NODE_ENV: 'test',
-  PORT: '0',
   LOG_LEVEL: 'info',
   AUTH_BCRYPT_COST: String(COST),
   AUTH_HASH_THREADS: '1',
-  AUTH_RATE_LIMIT_IP: 'off',
-  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
-  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
 }
 
 interface Subject {

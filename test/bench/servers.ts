@@ -1,33 +1,35 @@
 // One, two and four server processes on one Postgres, asked in turns with no sticky state: what was opened at one server is refreshed
 // at the next. Bcrypt at cost 4, so that logins are not all hash. Servers, Postgres and this generator share the processors of the
 // machine, whose number bounds what more servers can bring: so the processor time of each is told as well.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates } from '../support/database.ts'
 import { record } from './support/results.ts'
-import { call, cpuMs, median, type ServerUnderTest, startGatehouse } from './support/server-under-test.ts'
+import {
+  ADMIN,
+  call,
+  cpuMs,
+  median,
+  PASSWORD,
+  type ServerUnderTest,
+  startGatehouse,
+  usualSettings,
+} from './support/server-under-test.ts'
 
 const COUNTS = [1, 2, 4]
 const ROUNDS = 5
 const IN_FLIGHT = 32
 const AMOUNT = { login: 600, refresh: 1_200, me: 3_000 }
-const PASSWORD = 'correct horse battery staple'
-const ADMIN = 'admin@example.com'
 
 const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
 const settings = {
+  ...usualSettings,
   NODE_ENV: 'test',
-  PORT: '0',
   AUTH_BCRYPT_COST: '4',
   AUTH_HASH_THREADS: '1',
-  AUTH_RATE_LIMIT_IP: 'off',
-  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
-  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
 }
 type Deed = keyof typeof AMOUNT
 

@@ -7,33 +7,29 @@ import { Children } from '../../scripts/children.ts'
 import { createDatabase, type DatabaseKind, prepareTemplates } from '../support/database.ts'
 import { record } from './support/results.ts'
 import {
+  ADMIN,
   call,
   type Load,
   load,
   median,
+  PASSWORD,
   rssMb,
   type ServerUnderTest,
   startGatehouse,
   startPeer,
+  usualSettings,
 } from './support/server-under-test.ts'
 
 const COST = 10
 const ROUNDS = 3
-const PASSWORD = 'correct horse battery staple'
-const ADMIN = 'admin@example.com'
 const LISTED_USERS = 100_000
 
 const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
 const fromPeers = createRequire(fileURLToPath(new URL('./peers/package.json', import.meta.url)))
 const settings = {
-  PORT: '0',
+  ...usualSettings,
   AUTH_BCRYPT_COST: String(COST),
   AUTH_HASH_THREADS: '2',
-  AUTH_RATE_LIMIT_IP: 'off',
-  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
-  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
 }
 
 /** One product, by what its users do. Each lane is a user of its own. */

@@ -85,7 +85,7 @@ export function createLogger(level: string, destination: { write(line: string): 
   return pino(options, destination)
 }
 
-/** What one turn of the event loop logs is written at its end, at once: a write costs as much as a tenth of a small request. */
+/** What one turn of the event loop logs is written at its end, at once: each request logs a line, and each write is a call of the kernel. */
 function stdoutByTurns(): { write(line: string): void } {
   const stdout = pino.destination({ sync: true })
   let lines = ''

@@ -1,5 +1,6 @@
 // What the benches start and measure from outside: a server of ours or a peer's, its processor time and its memory.
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Children } from '../../../scripts/children.ts'
@@ -7,6 +8,19 @@ import type { Children } from '../../../scripts/children.ts'
 const clockTickMs = 10
 const gatehouse = fileURLToPath(new URL('../../../packages/server/dist/gatehouse.js', import.meta.url))
 const peers = fileURLToPath(new URL('../peers', import.meta.url))
+
+export const PASSWORD = 'correct horse battery staple'
+export const ADMIN = 'admin@example.com'
+
+/** What each service of a bench is told: a free port, secrets of its own, and an admin; calls from one address are not limited. */
+export const usualSettings = {
+  PORT: '0',
+  AUTH_RATE_LIMIT_IP: 'off',
+  JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
+  AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN,
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+}
 
 export interface ServerUnderTest {
   name: string

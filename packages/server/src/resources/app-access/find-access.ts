@@ -9,7 +9,7 @@ export interface Access {
 }
 
 /** The part of a `user_apps` row that decides. */
-export interface Grant {
+interface Grant {
   status: string
   expires_at: number | null
 }
