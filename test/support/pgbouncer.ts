@@ -105,7 +105,8 @@ export async function startPgBouncer(adminUrl: string, { connections }: { connec
 function copyTo(folder: string, { path, libraries }: Program): Program {
   if (libraries.length === 0) return { path, libraries }
   const copied = join(folder, 'program')
-  for (const library of libraries) cpSync(library, copied, { recursive: true })
+  // Links as they are: rewritten, they would lead back to the checkout.
+  for (const library of libraries) cpSync(library, copied, { recursive: true, verbatimSymlinks: true })
   cpSync(path, join(copied, 'pgbouncer'))
   return { path: join(copied, 'pgbouncer'), libraries: [copied] }
 }
