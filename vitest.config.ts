@@ -8,10 +8,17 @@ const globalSetup = ['test/support/global-setup.ts']
 const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-feed'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** What puts many callers against one another. */
-const concurrent = ['concurrency', '4.6-permissions', '4.9-pools-races', '6-revocation-feed', '8.3-limits-lockout']
-  .concat('6.1-outbox', 'invitations', 'users-system-admins')
-  .map((name) => `test/contract/${name}.test.ts`)
+/** What is all about callers that meet one another, and says little where they stand in a row for one connection. */
+const races = [
+  'concurrency',
+  '4.9-pools-races',
+  '6-revocation-feed',
+  '6.1-outbox',
+  '8.3-limits-lockout',
+  'users-system-admins',
+].map((name) => `test/contract/${name}.test.ts`)
+/** What puts many callers against one another, among other things. */
+const concurrent = ['4.6-permissions', 'invitations'].map((name) => `test/contract/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (
@@ -46,8 +53,8 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
       onDatabase('sqlite', {}),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
-      onDatabase('postgres', { exclude: needsMoreConnections, env: { TEST_POOL_MAX: '1' } }),
-      onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...concurrent] }),
+      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races], env: { TEST_POOL_MAX: '1' } }),
+      onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...races, ...concurrent] }),
       {
         extends: true,
         test: {

@@ -158,7 +158,9 @@ async function compare(deed: (typeof deeds)[number], subjects: Subject[]): Promi
       const ratio = median(own.map((each, round) => each / theirs[round]!))
       const what = `${deed} at ${subject.users.toLocaleString('en-US')} users, ${unit}`
       const beside = `${base.users.toLocaleString('en-US')} users`
-      record({ what, beside, ours: median(own), peer: median(theirs), ratio, unit: 'ms', better: 'lower', bound: BOUND })
+      // The bound is on what a caller waits for; Postgres's own part of it, a tenth, says where the rest comes from.
+      const bound = figure === 'postgres' ? undefined : BOUND
+      record({ what, beside, ours: median(own), peer: median(theirs), ratio, unit: 'ms', better: 'lower', bound })
     }
   }
   console.log(`  statements of a ${deed}: ${median(costs.get(base)!.map(({ statements }) => statements)).toFixed(1)}`)

@@ -31,12 +31,12 @@ const server: Recipe = {
   noExternal: [new RegExp(`^(?!${outside.source.slice(1)})`)],
   esbuildPlugins: [
     {
-      name: 'one-knex',
-      // Files of knex that the server asks for by their path would come from beside the bundle, and all of knex with them.
+      name: 'one-of-each',
+      // What the server requires instead of importing it would come from beside the bundle, all of knex for one of its files.
       setup: (bundler) =>
-        bundler.onLoad({ filter: /server\/src\/db\/knex\.ts$/ }, ({ path }) => ({
+        bundler.onLoad({ filter: /server\/src\/(db\/knex|http\/router)\.ts$/ }, ({ path }) => ({
           loader: 'ts',
-          contents: readFileSync(path, 'utf8').replaceAll("createRequire(import.meta.url)('knex/", "require('knex/"),
+          contents: readFileSync(path, 'utf8').replaceAll("createRequire(import.meta.url)('", "require('"),
         })),
     },
   ],

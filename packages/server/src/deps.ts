@@ -13,7 +13,7 @@ import { GenerationCache } from './lib/generation-cache.ts'
 import { inFlight } from './lib/in-flight.ts'
 import { createMailer, type Mailer } from './lib/mailer.ts'
 import { Metrics } from './lib/metrics.ts'
-import { OpenIdClients } from './lib/open-id-clients.ts'
+import type { OpenIdClients } from './lib/open-id-clients.ts'
 import { commonPasswords } from './lib/password-blocklist.ts'
 import { PasswordHasher } from './lib/password-hasher.ts'
 import { RevocationHub } from './lib/revocation-hub.ts'
@@ -41,7 +41,8 @@ export interface Deps {
   metrics: Metrics
   secretBox: SecretBox
   /** Logins at the providers of third-party login. */
-  openIdClients: Pick<OpenIdClients, keyof OpenIdClients>
+  /** Loaded by the first third-party login: most servers can spare the library. */
+  openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
   /** Apps and permissions in memory; read through `readCatalog`. */
   catalogCache: GenerationCache
   lifecycle: Lifecycle
@@ -106,6 +107,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
   const logger = overrides.logger ?? createLogger(config.logLevel)
   const clock = overrides.clock ?? Date.now
   const metrics = new Metrics()
+  let openIdClients: Promise<OpenIdClients> | undefined
   const db = createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
   return {
     config,
@@ -127,10 +129,15 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     mailer: createMailer(config),
     metrics,
     secretBox: new SecretBox(config.encryptionKeys),
-    openIdClients: new OpenIdClients({ allowHttp: !config.production, clock }),
+    openIdClients: () => (openIdClients ??= loadOpenIdClients({ allowHttp: !config.production, clock })),
     catalogCache: new GenerationCache(),
     lifecycle: { isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
+}
+
+async function loadOpenIdClients(options: ConstructorParameters<typeof OpenIdClients>[0]): Promise<OpenIdClients> {
+  const { OpenIdClients } = await import('./lib/open-id-clients.ts')
+  return new OpenIdClients(options)
 }
 
 export async function closeDeps(deps: Deps): Promise<void> {

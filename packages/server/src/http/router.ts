@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { pipeline } from 'node:stream'
-import Router from '@koa/router'
+import type KoaRouter from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
 import type { Deps } from '../deps.ts'
@@ -13,6 +14,9 @@ import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
+
+// Its CommonJS form, since the other imports `node:http`: `lib/node-http.ts` says what that costs.
+const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
 export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: ErrorCode | undefined) => void

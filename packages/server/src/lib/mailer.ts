@@ -1,6 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer'
+import type { SendMailOptions, Transporter } from 'nodemailer'
 
 /** A message, ready to go out. Its texts are plain ASCII, its lines end in `\n`. */
 export interface OutgoingMail {
@@ -51,6 +51,11 @@ export interface Patience {
   sendMs: number
 }
 
+type CreateTransport = typeof import('nodemailer').createTransport
+
+/** With the first mail: the library takes 15 MB. */
+const loadCreateTransport = async (): Promise<CreateTransport> => (await import('nodemailer')).createTransport
+
 /** Connections to the mail server, kept open for the next message. */
 const connections = 5
 /** Well below the lease of an entry of the outbox. */
@@ -62,26 +67,30 @@ export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, pati
 }
 
 function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceMs, sendMs }: Patience): Mailer {
-  const transport = createTransport({
-    url,
-    pool: true,
-    maxConnections: connections,
-    // The outbox counts the attempts; a pool that tried again by itself would make some that nobody sees.
-    maxRequeues: 0,
-    connectionTimeout: connectMs,
-    greetingTimeout: greetingMs,
-    dnsTimeout: connectMs,
-    socketTimeout: silenceMs,
-  })
+  let transport: Transporter | undefined
+  const open = (createTransport: CreateTransport) =>
+    createTransport({
+      url,
+      pool: true,
+      maxConnections: connections,
+      // The outbox counts the attempts; a pool that tried again by itself would make some that nobody sees.
+      maxRequeues: 0,
+      connectionTimeout: connectMs,
+      greetingTimeout: greetingMs,
+      dnsTimeout: connectMs,
+      socketTimeout: silenceMs,
+    })
   return {
     async send(mail) {
+      const createTransport = await loadCreateTransport()
+      transport ??= open(createTransport)
       try {
         await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(sendMs) })
       } catch (error) {
         throw mailErrorOf(error, mail.to)
       }
     },
-    close: () => transport.close(),
+    close: () => transport?.close(),
   }
 }
 
@@ -109,9 +118,10 @@ function withoutAddress(text: string, address: string): string {
 
 /** One file per message, readable by its owner alone, named by time; it appears whole. */
 function fileMailer(folder: string, from: string): Mailer {
-  const composer: Transporter = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {
     async send(mail) {
+      const createTransport = await loadCreateTransport()
+      const composer: Transporter = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(messageOf(mail, from))
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`

@@ -1,4 +1,5 @@
 import * as openid from 'openid-client'
+import { OpenIdFault } from './open-id-fault.ts'
 
 const requestTimeoutMs = 5_000
 const maxAnswerBytes = 512 * 1024
@@ -30,25 +31,6 @@ export interface OpenIdClaims {
   emailVerified: boolean
   givenName: string | undefined
   familyName: string | undefined
-}
-
-/**
- * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider says that there will be no login, `word` is
- * its error code. `refused`: an answer that is not to be trusted, or that says we may not ask.
- */
-export type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
-
-/** Why a provider brought nobody. The message is for the log alone: whoever talks to us may have written parts of it. */
-export class OpenIdFault extends Error {
-  readonly kind: OpenIdFaultKind
-  readonly word: string | undefined
-
-  constructor(kind: OpenIdFaultKind, cause: unknown, word?: string) {
-    super(describe(cause), { cause })
-    this.name = 'OpenIdFault'
-    this.kind = kind
-    this.word = word
-  }
 }
 
 interface Described {
@@ -218,11 +200,4 @@ function isUnreachable(error: unknown): boolean {
   if (!(error instanceof openid.ClientError)) return false
   if (error.code === 'OAUTH_TIMEOUT' || error.code === 'OAUTH_ABORT') return true
   return error.cause instanceof Response && error.cause.status >= 500
-}
-
-/** The messages down to the first cause. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'an answer that was not expected'
-  const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
-  return `${error.message}${code}${error.cause instanceof Error ? `: ${describe(error.cause)}` : ''}`
 }

@@ -36,9 +36,8 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
   const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
   const postgres = query.knex().client.driverName === 'pg'
-  // Both fold ASCII alone, so the databases agree; Postgres's lower() would fold by locale.
-  const folded = (column: string) =>
-    postgres ? `translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')` : `lower(${column})`
+  // Both fold ASCII alone, so the databases agree; without "C" Postgres would fold by its locale.
+  const folded = (column: string) => (postgres ? `lower(${column} collate "C")` : `lower(${column})`)
   query.where((any) => {
     for (const column of columns) any.orWhereRaw(`${folded(column)} like ? escape '\\'`, [pattern])
   })

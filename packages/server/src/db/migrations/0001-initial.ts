@@ -427,8 +427,7 @@ async function createTextSearch(db: Knex): Promise<void> {
       () => false,
     )
   if (!isThere) return
-  const folded = (column: string) =>
-    `(translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')) gin_trgm_ops`
+  const folded = (column: string) => `lower(${column} collate "C") gin_trgm_ops`
   for (const [table, columns] of [
     ['users', ['email', 'first_name', 'last_name']],
     ['organizations', ['slug', 'name']],

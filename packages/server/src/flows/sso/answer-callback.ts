@@ -4,7 +4,8 @@ import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
-import { type OpenIdClaims, OpenIdFault } from '../../lib/open-id-clients.ts'
+import type { OpenIdClaims } from '../../lib/open-id-clients.ts'
+import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -38,8 +39,9 @@ export async function answerCallback(deps: Deps, code: string, input: CallbackIn
 
   const callbackUrl = callbackUrlWith(deps, provider, input)
   const client = openIdClientOf(deps, provider)
+  const openIdClients = await deps.openIdClients()
   try {
-    const claims = await deps.openIdClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
+    const claims = await openIdClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
     return backTo(login, { code: await issueCode(deps, login, profileOf(claims)) })
   } catch (fault) {
     if (!(fault instanceof OpenIdFault)) throw fault

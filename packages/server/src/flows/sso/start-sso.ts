@@ -4,7 +4,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { addressKey } from '../../lib/client-address.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
-import { OpenIdFault } from '../../lib/open-id-clients.ts'
+import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
@@ -34,7 +34,8 @@ export async function startSso(deps: Deps, code: string, input: StartInput, { or
   const state = newOpaqueToken('gss_')
   const challenge = { nonce: randomWord(), codeVerifier: randomWord() }
   const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes }
-  const url = await deps.openIdClients
+  const openIdClients = await deps.openIdClients()
+  const url = await openIdClients
     .authorizationUrl(openIdClientOf(deps, provider), { state, ...challenge }, target)
     .catch((fault) => {
       if (!(fault instanceof OpenIdFault)) throw fault

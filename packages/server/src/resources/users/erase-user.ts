@@ -17,9 +17,10 @@ export async function eraseUser(deps: Deps, userId: string, actor: Actor): Promi
   if (addresses.size > 0) {
     await eraseInvitations(deps, userId, addresses)
     await eraseOutbox(deps, userId, addresses)
-    await eraseEvents(deps, null, (details) => blank(details, addresses, false))
+    const holding = [...addresses].map((address) => JSON.stringify(address))
+    await eraseEvents(deps, { userId: null, holding }, (details) => blank(details, addresses, false))
   }
-  await eraseEvents(deps, userId, (details) => blank(details, addresses, true))
+  await eraseEvents(deps, { userId }, (details) => blank(details, addresses, true))
   await transaction(deps, async (deps) => {
     const blanked = { email: '', email_verified_at: null, first_name: null, last_name: null, updated_at: deps.clock() }
     const erased = await deps.db('users').where({ id: userId }).whereNot({ email: '' }).update(blanked)
@@ -31,7 +32,7 @@ export async function eraseUser(deps: Deps, userId: string, actor: Actor): Promi
 async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
   const addresses = new Set<string>()
   if (email !== '') addresses.add(email)
-  for await (const { details } of readEvents(deps, userId)) collectAddresses(details, addresses)
+  for await (const events of readEvents(deps, { userId })) for (const { details } of events) collectAddresses(details, addresses)
   addresses.delete('')
   return addresses
 }
@@ -49,23 +50,40 @@ interface Event {
   details: unknown
 }
 
-/** The events about a user, or about nobody, that have details. */
-async function* readEvents(deps: Deps, userId: string | null): AsyncGenerator<Event> {
+/** About a user, or about nobody; of these, those whose JSON holds one of the texts. */
+interface Selection {
+  userId: string | null
+  holding?: readonly string[]
+}
+
+/** The events that have details, in portions. */
+async function* readEvents(deps: Deps, { userId, holding }: Selection): AsyncGenerator<Event[]> {
   let rows: { id: string; details: string }[] = []
   do {
     const after = rows.at(-1)?.id
     const query = deps.db('audit_events').where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(portion)
+    if (holding)
+      query.where((any) => {
+        for (const text of holding) any.orWhereRaw(`details like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`])
+      })
     if (after !== undefined) query.where('id', '>', after)
     rows = await query.select('id', 'details')
-    for (const { id, details } of rows) yield { id, details: JSON.parse(details) }
+    yield rows.map(({ id, details }) => ({ id, details: JSON.parse(details) }))
   } while (rows.length === portion)
 }
 
-async function eraseEvents(deps: Deps, userId: string | null, erase: (details: unknown) => unknown): Promise<void> {
-  for await (const { id, details } of readEvents(deps, userId)) {
-    const before = JSON.stringify(details)
-    const after = JSON.stringify(erase(details))
-    if (after !== before) await deps.db('audit_events').where({ id }).update({ details: after })
+async function eraseEvents(deps: Deps, selection: Selection, erase: (details: unknown) => unknown): Promise<void> {
+  for await (const events of readEvents(deps, selection)) {
+    const blanked = events
+      .map(({ id, details }) => ({ id, before: JSON.stringify(details), after: JSON.stringify(erase(details)) }))
+      .filter(({ before, after }) => after !== before)
+    if (blanked.length === 0) continue
+    const cases = deps.db.raw(
+      `case id ${'when ? then ? '.repeat(blanked.length)}end`,
+      blanked.flatMap(({ id, after }) => [id, after]),
+    )
+    const ids = blanked.map(({ id }) => id)
+    await deps.db('audit_events').whereIn('id', ids).update({ details: cases })
   }
 }
 
