@@ -9,16 +9,11 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
   (name) => `test/contract/${name}.test.ts`,
 )
 /** What is all about callers that meet one another, and says little where they stand in a row for one connection. */
-const races = [
-  'concurrency',
-  '4.9-pools-races',
-  '6-revocation-feed',
-  '6.1-outbox',
-  '8.3-limits-lockout',
-  'users-system-admins',
-].map((name) => `test/contract/${name}.test.ts`)
+const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
+  (name) => `test/contract/${name}.test.ts`,
+)
 /** What puts many callers against one another, among other things. */
-const concurrent = ['4.6-permissions', 'invitations'].map((name) => `test/contract/${name}.test.ts`)
+const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations'].map((name) => `test/contract/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (
@@ -44,8 +39,8 @@ export default defineConfig({
     // A condition that is waited for comes late on a busy machine, which is no failure.
     expect: { poll: { timeout: 15_000 } },
     setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
-    // Vitest's own default leaves one core idle, which on two cores is half of the machine.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than there are cores: tests of programs wait for them half of their time.
+    maxWorkers: availableParallelism() + 1,
     // The server is imported once per worker instead of once per file; a test file leaves nothing behind in a module.
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { compileCache } from './compile-cache.ts'
+import { secretIn } from './secrets-in-log.ts'
 import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
 
 const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
@@ -54,7 +55,7 @@ function start(words: readonly string[], settings: Record<string, string>, withi
       PATH: process.env.PATH,
       ...compileCache,
       ...testEnvironment,
-      LOG_LEVEL: 'info',
+      LOG_LEVEL: 'debug',
       PORT: '0',
       ...settings,
     },
@@ -68,11 +69,13 @@ function start(words: readonly string[], settings: Record<string, string>, withi
       output[name] += text
     })
   }
-  const ended = new Promise<Exit>((resolve) => {
+  const ended = new Promise<Exit>((resolve, reject) => {
     child.once('close', (code, signal) => {
       running.delete(child)
       rmSync(folder, { recursive: true, force: true })
-      resolve({ code, signal })
+      const telling = output.stdout.split('\n').find((line) => line.startsWith('{') && secretIn(line) !== undefined)
+      if (telling) reject(new Error(`the log tells ${secretIn(telling)}: ${telling}`))
+      else resolve({ code, signal })
     })
   })
   return { child, output, ended }

@@ -17,6 +17,7 @@ import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
 import { createDatabase, type DatabaseKind } from './database.ts'
+import { secretIn } from './secrets-in-log.ts'
 
 export const ADMIN_EMAIL = 'admin@example.com'
 export const PASSWORD = 'correct horse battery staple'
@@ -104,7 +105,13 @@ export async function buildService(
   const faults: string[] = []
   // An error that is logged is the reason of the 500 that was answered.
   const logged: string[] = []
-  const logger = createLogger('error', { write: (line) => void logged.push(line) })
+  const secrets = [config.accessSecret, testEnvironment.AUTH_ENCRYPTION_KEY]
+  const write = (line: string) => {
+    const secret = secretIn(line, secrets)
+    if (secret !== undefined) faults.push(`the log tells ${secret}: ${line}`)
+    if (line.includes('"level":"error"')) logged.push(line)
+  }
+  const logger = createLogger('debug', { write })
   const deps = createDeps(config, { clock: () => Date.now() + offsetMs, logger })
   if (settings.AUTH_HASH_THREADS === undefined) deps.passwords = sharedHasher(config.bcryptCost)
   const server = createServer(createApp(deps, { onReply: compareWithDeclaration(faults) }).callback())
@@ -116,6 +123,7 @@ export async function buildService(
     await closeDeps(deps).catch(() => {})
     await database.drop()
     rmSync(mailDir, { recursive: true, force: true })
+    if (faults.length > 0) throw new Error(faults.join('\n'))
   })
 
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Reply> => {

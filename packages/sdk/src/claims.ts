@@ -39,21 +39,10 @@ export interface ClaimExpectations {
   readonly now: () => number
 }
 
-/** The lists of a token. Users with the same roles share one object, and so the set that is made of it. */
-export class AccessLists {
+/** The lists of a token, frozen. Users with the same roles share one object. */
+export interface AccessLists {
   readonly roles: readonly string[]
   readonly permissions: readonly string[]
-  #permissionSet: ReadonlySet<string> | undefined
-
-  constructor(roles: readonly string[], permissions: readonly string[]) {
-    this.roles = Object.freeze(roles)
-    this.permissions = Object.freeze(permissions)
-  }
-
-  permits(permission: string): boolean {
-    this.#permissionSet ??= new Set(this.permissions)
-    return this.#permissionSet.has(permission)
-  }
 }
 
 /** A payload that is a JSON object; what its members hold is not known yet. */
@@ -92,7 +81,7 @@ export function createPayloadParser(): (text: string) => Payload {
     const { roles = [], permissions = [] } = claims
     // A string would pass for a list wherever `includes` is asked.
     if (!isListOfStrings(roles) || !isListOfStrings(permissions)) return { claims, lists: undefined }
-    const lists = new AccessLists(roles, permissions)
+    const lists = { roles: Object.freeze(roles), permissions: Object.freeze(permissions) }
     // Only the very form the service writes: no other member, none twice. The text made here is kept, since `tail` is a
     // slice that would keep the payload of one user in memory.
     const canonical = `,${JSON.stringify({ roles, permissions }).slice(1)}`

@@ -47,15 +47,15 @@ export class TokenPrincipal implements Principal {
   }
 
   has(...all: string[]): boolean {
-    return all.every((permission) => this.#payload.lists.permits(permission))
+    return all.every((permission) => this.#payload.lists.permissions.includes(permission))
   }
 
   hasAny(...any: string[]): boolean {
-    return any.some((permission) => this.#payload.lists.permits(permission))
+    return any.some((permission) => this.#payload.lists.permissions.includes(permission))
   }
 
   assert(...all: string[]): void {
-    const missing = all.filter((permission) => !this.#payload.lists.permits(permission))
+    const missing = all.filter((permission) => !this.#payload.lists.permissions.includes(permission))
     if (missing.length > 0) throw refused('PERMISSION_DENIED', `missing: ${missing.join(', ')}`)
   }
 
