@@ -410,7 +410,7 @@ describe('a server', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  test.runIf(anyDatabase)('logs one JSON object a line on stdout, and neither passwords nor tokens nor hashes among them', async () => {
+  test.runIf(anyDatabase)('logs JSON, a line each, and no password, token or hash in it', async () => {
     const server = await freshServer({ LOG_LEVEL: 'trace' })
     const { body } = await server.login(email, 'authctl')
     await server.login(email, 'authctl', 'a wrong password')
@@ -434,7 +434,7 @@ describe('a server', () => {
   })
 })
 
-test.runIf(anyDatabase)('a connection that never sent a byte does not hold up the end; what is no HTTP is answered in the usual shape', async () => {
+test.runIf(anyDatabase)('a silent connection does not hold up the end, and what is no HTTP gets the usual answer', async () => {
   const server = await startServer(await someDatabase())
   const port = Number(new URL(server.url).port)
   const silent = connect(port, '127.0.0.1')
