@@ -25,13 +25,11 @@ export class CountingHasher extends PasswordHasher {
   }
 }
 
-/** Hands a service a hasher that counts; warmed up, as `serve` does it. */
+/** Hands a service a hasher that counts. */
 export async function countBcrypts(service: TestService): Promise<CountingHasher> {
   const { config, passwords } = service.deps
   const counting = new CountingHasher({ cost: config.bcryptCost, threads: config.hashThreads })
   service.deps.passwords = counting
   await passwords.close()
-  await counting.warmUp()
-  counting.reset()
   return counting
 }

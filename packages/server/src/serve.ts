@@ -29,8 +29,6 @@ export interface RunningServer {
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
 export async function serve(deps: Deps): Promise<RunningServer> {
   await prepareDatabase(deps)
-  // The first login of an unknown user would take twice as long as any other if the hash it is compared with were not there yet.
-  await deps.passwords.warmUp()
   deps.metrics.watchProcess()
   const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createApp(deps).callback())
   answerClientErrors(server)

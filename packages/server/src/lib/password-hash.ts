@@ -21,3 +21,8 @@ export function bcryptCost(hash: string): number | undefined {
   const cost = Number(match?.[1])
   return match && cost >= 4 && cost <= maxVerifiableCost ? cost : undefined
 }
+
+/** A hash of this cost that no password has been found for; comparing one with it takes as long as with any other. */
+export function hashOfNobody(cost: number): string {
+  return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+}

@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
-import { bcryptCost, bcryptInput } from './password-hash.ts'
+import { bcryptCost, bcryptInput, hashOfNobody } from './password-hash.ts'
 
 /** Thrown when more hashes wait than about two seconds of work; callers answer 503. */
 export class HashQueueFullError extends Error {
@@ -31,7 +31,6 @@ export class PasswordHasher {
   readonly cost: number
   readonly #pool: Piscina
   readonly #observer: HashObserver
-  #dummy: Promise<string> | undefined
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
@@ -65,7 +64,8 @@ export class PasswordHasher {
    */
   async verify(password: string, hash: string | null | undefined): Promise<boolean> {
     const usable = hash && bcryptCost(hash) !== undefined ? hash : undefined
-    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: usable ?? (await this.#dummyHash()) })
+    const compared = usable ?? hashOfNobody(this.cost)
+    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: compared })
     return matches === true && usable !== undefined
   }
 
@@ -74,21 +74,8 @@ export class PasswordHasher {
     return bcryptCost(hash) !== this.cost
   }
 
-  /** Makes the hash that unknown users are compared with, so that the first of them takes no longer than the next. */
-  async warmUp(): Promise<void> {
-    await this.#dummyHash()
-  }
-
   async close(): Promise<void> {
     await this.#pool.destroy()
-  }
-
-  #dummyHash(): Promise<string> {
-    this.#dummy ??= this.hash('no user has this password').catch((error) => {
-      this.#dummy = undefined
-      throw error
-    })
-    return this.#dummy
   }
 
   async #run(job: HashJob): Promise<string | boolean> {
