@@ -29,6 +29,8 @@ export interface RunningServer {
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
 export async function serve(deps: Deps): Promise<RunningServer> {
   await prepareDatabase(deps)
+  // Else the first logins of a storm would wait for their threads, and everybody for the start of those.
+  deps.passwords.warmUp()
   deps.metrics.watchProcess()
   const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createApp(deps).callback())
   answerClientErrors(server)

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
+import type { AuthenticateCaller } from './authenticate.ts'
 import type { RequestLine } from './request-lines.ts'
 
 /**
@@ -54,6 +55,8 @@ export interface Route {
   summary: string
   description?: string
   auth: RouteAuth
+  /** Looks the caller up in a way of its own, which reads what the route needs along with it. */
+  authenticate?: AuthenticateCaller
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType

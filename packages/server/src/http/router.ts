@@ -104,7 +104,8 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
   try {
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
     if (isLimitedByAddress(route)) await limitByAddress(deps, { ip: ctx.state.origin.ip, bearer }, options)
-    const caller = await authorize(deps, route.auth, bearer, options)
+    const authenticate = route.authenticate ?? options.authenticate
+    const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}

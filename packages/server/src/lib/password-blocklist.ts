@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { MIN_PASSWORD_CHARACTERS } from './password-policy.ts'
 
 const size = 10_000
@@ -19,8 +20,10 @@ function isLongEnough(password: string): boolean {
 
 /** In lower case and ASCII, the commonest first. Required only here, so that a server without the list does not hold it in memory. */
 function listByFrequency(): string[] {
-  const { dictionary } = createRequire(import.meta.url)(
-    '@zxcvbn-ts/language-common',
-  ) as typeof import('@zxcvbn-ts/language-common')
+  const require = createRequire(import.meta.url)
+  const path = require.resolve('@zxcvbn-ts/language-common')
+  const { dictionary }: typeof import('@zxcvbn-ts/language-common') = require(path)
+  // Most of the 3 MB is words that are not looked at.
+  for (const file of Object.keys(require.cache)) if (file.startsWith(dirname(path))) delete require.cache[file]
   return dictionary['passwords-common']
 }

@@ -29,28 +29,37 @@ const nobody: HashObserver = { waited() {}, refused() {} }
  */
 export class PasswordHasher {
   readonly cost: number
-  readonly #pool: Piscina
+  readonly #threads: number
+  #pool: Piscina | undefined
   readonly #observer: HashObserver
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
+    this.#threads = options.threads
     this.#observer = options.observer ?? nobody
+  }
+
+  /** Starts all threads and keeps them. Otherwise each starts when there is work for it, and ends when there was none for a while. */
+  warmUp(): void {
+    this.#pool ??= this.#open(this.#threads)
+  }
+
+  #open(minThreads: number): Piscina {
     const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
-    this.#pool = new Piscina({
+    return new Piscina({
       filename: new URL(file, import.meta.url).href,
-      minThreads: 0,
-      maxThreads: options.threads,
+      minThreads,
+      maxThreads: this.#threads,
       // A hash needs next to nothing; without a limit each thread would let its heap grow before it cleans up.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
-      // A thread is kept for a while: starting one costs more than a cheap hash.
       idleTimeout: 30_000,
-      maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * options.threads) / estimatedSeconds(options.cost)))),
+      maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * this.#threads) / estimatedSeconds(this.cost)))),
     })
   }
 
   /** Hashes that wait for a thread now. */
   get queueLength(): number {
-    return this.#pool.queueSize
+    return this.#pool?.queueSize ?? 0
   }
 
   /** Hashes a password at the configured cost. Throws HashQueueFullError. */
@@ -75,10 +84,11 @@ export class PasswordHasher {
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy()
+    await this.#pool?.destroy()
   }
 
   async #run(job: HashJob): Promise<string | boolean> {
+    this.#pool ??= this.#open(0)
     // Piscina reports a full queue by message only, so the bound is looked at first.
     if (this.#pool.queueSize >= this.#pool.options.maxQueue) {
       this.#observer.refused()

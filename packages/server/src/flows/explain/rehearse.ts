@@ -25,6 +25,7 @@ function anyPassword(passwords: Deps['passwords']): Deps['passwords'] {
     verify: async (_password, hash) => typeof hash === 'string' && bcryptCost(hash) !== undefined,
     needsUpgrade: () => false,
     hash: (password) => passwords.hash(password),
+    warmUp: () => passwords.warmUp(),
     close: () => passwords.close(),
   }
 }

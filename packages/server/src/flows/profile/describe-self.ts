@@ -1,16 +1,24 @@
 import { type Deps, Statement } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
-import type { UserCaller } from '../../lib/caller.ts'
+import type { Caller, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
+import { claimsServiceToken } from '../../lib/service-token.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { globalRolesColumn } from '../../resources/roles/list-user-roles.ts'
+import {
+  authenticateCaller,
+  callerOf,
+  type LiveSession,
+  liveSessionColumns,
+  liveSessionTables,
+  verifyToken,
+} from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/open-session.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { type UserRow, userColumns, userOf, wordsIn } from '../../resources/users/user-columns.ts'
 import type { Profile } from './schema.ts'
 
-interface SelfRow extends UserRow {
+interface SelfRow extends UserRow, Omit<LiveSession, 'status'> {
   global_roles: string | null
   has_factor: number | boolean
   organization_id: string | null
@@ -20,22 +28,35 @@ interface SelfRow extends UserRow {
 }
 
 /** A row for each organization of the user, or one without. */
-const selfById = new Statement<SelfRow>(`
-  select ${userColumns}, ${globalRolesColumn},
+const selfBySession = new Statement<SelfRow>(`
+  select ${liveSessionColumns}, ${userColumns}, ${globalRolesColumn},
     exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor,
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
     (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
-  from users u
+  from ${liveSessionTables}
   left join organization_memberships m on m.user_id = u.id
   left join organizations o on o.id = m.organization_id
-  where u.id = :id
+  where s.id = :id
   order by o.slug`)
 
+/** A caller with what the same statement told of them. */
+export interface SelfCaller extends UserCaller {
+  rows: SelfRow[]
+}
+
+/** As `authenticateCaller`, and whoever it is is read along: of all calls this is made most, and each statement is half of it. */
+export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
+  if (claimsServiceToken(bearer)) return authenticateCaller(deps, bearer)
+  const claims = verifyToken(deps, bearer)
+  const rows = await selfBySession.all(deps.db, { id: claims.sid })
+  return { ...callerOf(deps, rows[0], claims), rows }
+}
+
 /** The caller's own account as it is now, with the roles and permissions that a token of this session would get. */
-export async function describeSelf(deps: Deps, caller: UserCaller): Promise<Profile> {
-  const rows = await selfById.all(deps.db, { id: caller.userId })
-  const [self] = rows
-  if (!self) throw new ApiError('not_found', { detail: 'No user has this id' })
+export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Profile> {
+  const { rows } = caller
+  // Without one there would be no caller.
+  const self = rows[0]!
   const catalog = await readCatalog(deps, caller.catalogGeneration)
   const app = caller.appId === null ? null : ((await catalog.findApp({ id: caller.appId })) ?? null)
   const organizations = rows.flatMap(membershipIn)

@@ -1,5 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { describeSelf } from './describe-self.ts'
+import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
 import { profile } from './schema.ts'
 
 export const profileRoutes: Route[] = [
@@ -12,6 +12,7 @@ export const profileRoutes: Route[] = [
     noStore: true,
     responses: { 200: profile },
     errors: [],
-    handle: async (deps, { caller }) => ok(await describeSelf(deps, caller)),
+    authenticate: authenticateSelf,
+    handle: async (deps, { caller }) => ok(await describeSelf(deps, caller as SelfCaller)),
   }),
 ]

@@ -6,7 +6,8 @@ import { isUuid } from '../../lib/uuid.ts'
 import { catalogGeneration } from '../catalog/read-catalog.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
-interface LiveSession {
+/** What decides whether a token of a session lives. */
+export interface LiveSession {
   user_id: string
   app_id: string | null
   app_code: string | null
@@ -27,12 +28,21 @@ interface LiveSession {
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (claimsServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
+  const claims = verifyToken(deps, bearer)
+  return callerOf(deps, await sessionById.first(deps.db, { id: claims.sid }), claims)
+}
+
+/** Throws `token_invalid`, `token_expired`. */
+export function verifyToken(deps: Deps, bearer: string): UserCaller['claims'] {
   const verified = deps.accessTokens.verify(bearer, deps.clock())
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { claims } = verified
   if (!isUuid(claims.sid) || !isUuid(claims.uid)) throw new ApiError('token_invalid')
+  return claims
+}
 
-  const session = await sessionById.first(deps.db, { id: claims.sid })
+/** The caller with a token of this session. Throws `token_invalid`, `token_revoked`. */
+export function callerOf(deps: Deps, session: LiveSession | undefined, claims: UserCaller['claims']): UserCaller {
   if (!session) throw new ApiError('token_revoked')
   const isOfSession =
     session.user_id === claims.uid &&
@@ -47,10 +57,6 @@ export async function authenticateCaller(deps: Deps, bearer: string): Promise<Ca
     claims.tv >= floor &&
     session.session_version >= floor
   if (!isAlive) throw new ApiError('token_revoked')
-  return callerOf(session, claims)
-}
-
-function callerOf(session: LiveSession, claims: UserCaller['claims']): UserCaller {
   return {
     kind: 'user',
     userId: session.user_id,
@@ -63,13 +69,14 @@ function callerOf(session: LiveSession, claims: UserCaller['claims']): UserCalle
   }
 }
 
-const sessionById = new Statement<LiveSession>(`
-  select s.user_id, s.app_id, a.code as app_code, s.token_version as session_version, s.ended_at, s.expires_at,
-    u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
-    case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}
-  from sessions s
+/** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
+export const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, s.token_version as session_version, s.ended_at,
+  s.expires_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
+  case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
+export const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
   left join apps a on a.id = s.app_id
   left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
-  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'
-  where s.id = :id`)
+  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'`
+
+const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
