@@ -9,7 +9,7 @@ if (major < 24 || (major === 24 && minor < 15)) {
 }
 // What lives stays near 40 MB. On a machine with much memory V8 would let garbage grow to many times that before it looks; looking
 // sooner costs a few percent of processor time. It heeds this only before the program is loaded.
-for (const flag of ['--max-semi-space-size=4', '--semi-space-growth-factor=1', '--heap-growing-percent=40'])
+for (const flag of ['--max-semi-space-size=4', '--semi-space-growth-factor=1', '--heap-growing-percent=20'])
   setFlagsFromString(flag)
 
 const { runProgram } = await import('./program.ts')

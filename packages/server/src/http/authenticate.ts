@@ -3,12 +3,9 @@ import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller, ConsumerCaller } from '../lib/caller.ts'
 import { claimsServiceToken } from '../lib/service-token.ts'
-import type { RouteAuth } from './route.ts'
+import type { AuthenticateCaller, RouteAuth } from './route.ts'
 
-/** Looks up who a bearer token stands for; handed in by `app.ts`. Throws the `token_*` errors. */
-export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
-
-/** The same for the assertion of a consumer. */
+/** Looks up whose assertion of a consumer it is; handed in by `app.ts`. */
 export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<ConsumerCaller>
 
 /** The token of `Authorization: Bearer …`, or undefined when there is none. */

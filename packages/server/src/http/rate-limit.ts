@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { addressKey } from '../lib/client-address.ts'
 import type { RateLimit } from '../lib/rate-limit.ts'
-import type { AuthenticateCaller } from './authenticate.ts'
+import type { AuthenticateCaller } from './route.ts'
 
 /** Counts an attempt and throws `rate_limited` past the limit; handed in by `app.ts`. */
 export type TakeAttempt = (deps: Deps, key: string, limit: RateLimit | null) => Promise<unknown>

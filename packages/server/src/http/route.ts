@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
-import type { AuthenticateCaller } from './authenticate.ts'
 import type { RequestLine } from './request-lines.ts'
 
 /**
@@ -37,6 +36,9 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   rawBody: Record<string, unknown>
   origin: RequestOrigin
 }
+
+/** Looks up who a bearer token stands for; handed in by `app.ts`. Throws the `token_*` errors. */
+export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
 
 export interface Reply {
   status: number

@@ -1,10 +1,10 @@
-import { type Deps, transaction } from '../../deps.ts'
+import { type Deps, forUpdate, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from './get-user.ts'
 
-/** So many rows are read at a time: other work goes on in between. */
-const portion = 500
+/** So many rows are read and written at a time: others get the connection in between. */
+const portion = 100
 
 /**
  * Blanks the e-mail and the names of a deleted user wherever they are kept; ids stay. The user's row comes last, since it is what tells
@@ -82,8 +82,16 @@ async function eraseEvents(deps: Deps, selection: Selection, erase: (details: un
       `case id ${'when ? then ? '.repeat(blanked.length)}end`,
       blanked.flatMap(({ id, after }) => [id, after]),
     )
-    const ids = blanked.map(({ id }) => id)
-    await deps.db('audit_events').whereIn('id', ids).update({ details: cases })
+    await transaction(deps, async (deps) => {
+      const rows = () =>
+        deps.db('audit_events').whereIn(
+          'id',
+          blanked.map(({ id }) => id),
+        )
+      // Locked in one order, or two callers who blank the same events could wait for each other.
+      await forUpdate(deps, rows().orderBy('id').select('id'))
+      await rows().update({ details: cases })
+    })
   }
 }
 
