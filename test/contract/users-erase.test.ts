@@ -206,3 +206,15 @@ test('twenty callers at once, more events than one portion, and other users unto
   expect((await service.login(bystander.user.email, app.code)).status).toBe(200)
   expect((await service.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
 })
+
+test('two users who stand in the same events, erased at once, are both gone from them', async () => {
+  const { user } = await buildUser(service, app)
+  const { user: other } = await buildUser(service, app)
+  const at = service.deps.clock()
+  const details = JSON.stringify({ email: user.email, before: { email: other.email } })
+  const event = () => ({ id: newId(at), event: 'login.failed', actor_type: 'anonymous', user_id: null, details, at })
+  await service.deps.db('audit_events').insert(Array.from({ length: 250 }, event))
+  const replies = await Promise.all([user, other].map(({ id }) => erase(id)))
+  expect(replies.map(({ status }) => status)).toEqual([204, 204])
+  expect(await whereStored(user.email, other.email)).toEqual([])
+})

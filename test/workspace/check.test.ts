@@ -153,8 +153,7 @@ test('an error code outside the closed table does not compile, neither thrown no
   const settings = readFileSync(path, 'utf8')
   // These and what they stand on: of all files together it would take half a minute.
   writeFileSync(path, JSON.stringify({ ...JSON.parse(settings), include: Object.keys(faults) }))
-  const { code, output } = await planted(faults, () => check('types'))
-  writeFileSync(path, settings)
+  const { code, output } = await planted(faults, () => check('types')).finally(() => writeFileSync(path, settings))
   expect(code).toBe(1)
   expect(output).toContain('FAILED  types')
   expect(output).toMatch(/resources\/apps\/planted\.ts.*no_such_code/)

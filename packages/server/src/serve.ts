@@ -29,7 +29,7 @@ export interface RunningServer {
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
 export async function serve(deps: Deps): Promise<RunningServer> {
   await prepareDatabase(deps)
-  // Else the first logins of a storm would wait for their threads, and everybody for the start of those.
+  // Otherwise they would start in the first storm of logins, when there is least to spare.
   deps.passwords.warmUp()
   deps.metrics.watchProcess()
   const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createApp(deps).callback())

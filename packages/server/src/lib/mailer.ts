@@ -53,7 +53,7 @@ export interface Patience {
 
 type CreateTransport = typeof import('nodemailer').createTransport
 
-/** With the first mail: the library takes 15 MB. */
+/** With the first mail: the library, and what it loads of Node, takes 22 MB. */
 const loadCreateTransport = async (): Promise<CreateTransport> => (await import('nodemailer')).createTransport
 
 /** Connections to the mail server, kept open for the next message. */
@@ -118,10 +118,11 @@ function withoutAddress(text: string, address: string): string {
 
 /** One file per message, readable by its owner alone, named by time; it appears whole. */
 function fileMailer(folder: string, from: string): Mailer {
+  let composer: Transporter | undefined
   return {
     async send(mail) {
       const createTransport = await loadCreateTransport()
-      const composer: Transporter = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+      composer ??= createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(messageOf(mail, from))
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`

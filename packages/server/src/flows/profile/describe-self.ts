@@ -44,7 +44,7 @@ export interface SelfCaller extends UserCaller {
   rows: SelfRow[]
 }
 
-/** As `authenticateCaller`, and whoever it is is read along: of all calls this is made most, and each statement is half of it. */
+/** As `authenticateCaller`, and reads in the same statement whom it finds: in two, the call would cost a quarter more. */
 export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
   if (claimsServiceToken(bearer)) return authenticateCaller(deps, bearer)
   const claims = verifyToken(deps, bearer)

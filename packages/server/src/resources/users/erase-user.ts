@@ -32,7 +32,11 @@ export async function eraseUser(deps: Deps, userId: string, actor: Actor): Promi
 async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
   const addresses = new Set<string>()
   if (email !== '') addresses.add(email)
-  for await (const events of readEvents(deps, { userId })) for (const { details } of events) collectAddresses(details, addresses)
+  let events: Event[] = []
+  do {
+    events = await portionOf(deps, { userId }, events.at(-1)?.id)
+    for (const { details } of events) collectAddresses(JSON.parse(details), addresses)
+  } while (events.length === portion)
   addresses.delete('')
   return addresses
 }
@@ -47,7 +51,8 @@ function collectAddresses(value: unknown, addresses: Set<string>): void {
 
 interface Event {
   id: string
-  details: unknown
+  /** JSON. */
+  details: string
 }
 
 /** About a user, or about nobody; of these, those whose JSON holds one of the texts. */
@@ -56,43 +61,44 @@ interface Selection {
   holding?: readonly string[]
 }
 
-/** The events that have details, in portions. */
-async function* readEvents(deps: Deps, { userId, holding }: Selection): AsyncGenerator<Event[]> {
-  let rows: { id: string; details: string }[] = []
-  do {
-    const after = rows.at(-1)?.id
-    const query = deps.db('audit_events').where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(portion)
-    if (holding)
-      query.where((any) => {
-        for (const text of holding) any.orWhereRaw(`details like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`])
-      })
-    if (after !== undefined) query.where('id', '>', after)
-    rows = await query.select('id', 'details')
-    yield rows.map(({ id, details }) => ({ id, details: JSON.parse(details) }))
-  } while (rows.length === portion)
+/** The next of the events that have details, in the order of their ids. */
+function portionOf(deps: Deps, { userId, holding }: Selection, after: string | undefined) {
+  const query = deps.db('audit_events').where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(portion)
+  if (holding)
+    query.where((any) => {
+      for (const text of holding) any.orWhereRaw(`details like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`])
+    })
+  if (after !== undefined) query.where('id', '>', after)
+  return query.select<Event[]>('id', 'details')
 }
 
+/**
+ * Reads and blanks a portion at a time under its locks: what somebody else has blanked meanwhile stays so. They are taken in the order
+ * of the ids, or two callers could wait for each other.
+ */
 async function eraseEvents(deps: Deps, selection: Selection, erase: (details: unknown) => unknown): Promise<void> {
-  for await (const events of readEvents(deps, selection)) {
-    const blanked = events
-      .map(({ id, details }) => ({ id, before: JSON.stringify(details), after: JSON.stringify(erase(details)) }))
-      .filter(({ before, after }) => after !== before)
-    if (blanked.length === 0) continue
-    const cases = deps.db.raw(
-      `case id ${'when ? then ? '.repeat(blanked.length)}end`,
-      blanked.flatMap(({ id, after }) => [id, after]),
-    )
-    await transaction(deps, async (deps) => {
-      const rows = () =>
-        deps.db('audit_events').whereIn(
-          'id',
-          blanked.map(({ id }) => id),
-        )
-      // Locked in one order, or two callers who blank the same events could wait for each other.
-      await forUpdate(deps, rows().orderBy('id').select('id'))
-      await rows().update({ details: cases })
+  let events: Event[] = []
+  do {
+    const after = events.at(-1)?.id
+    events = await transaction(deps, async (deps) => {
+      const locked: Event[] = await forUpdate(deps, portionOf(deps, selection, after))
+      await rewriteDetails(deps, locked, erase)
+      return locked
     })
-  }
+  } while (events.length === portion)
+}
+
+async function rewriteDetails(deps: Deps, events: readonly Event[], erase: (details: unknown) => unknown): Promise<void> {
+  const changed = events
+    .map(({ id, details }) => ({ id, details, blanked: JSON.stringify(erase(JSON.parse(details))) }))
+    .filter(({ details, blanked }) => blanked !== details)
+  if (changed.length === 0) return
+  const byId = deps.db.raw(
+    `case id ${'when ? then ? '.repeat(changed.length)}end`,
+    changed.flatMap(({ id, blanked }) => [id, blanked]),
+  )
+  const ids = changed.map(({ id }) => id)
+  await deps.db('audit_events').whereIn('id', ids).update({ details: byId })
 }
 
 /** A copy without the addresses; of what is all about the user, without any e-mail and name. */
