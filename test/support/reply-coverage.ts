@@ -1,9 +1,9 @@
 // Every status and code that a route declares is seen in some test, on each database. The services of the tests note what they
-// answered; after a whole run the notes are held against the declarations.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// answered; after a whole run of all projects on a database its notes are held against the declarations.
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { TestProject } from 'vitest/node'
+import { join, resolve } from 'node:path'
+import type { TestProject, Vitest } from 'vitest/node'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 
@@ -22,26 +22,54 @@ function declaredReplies(): string[] {
   })
 }
 
+/** The notes of one database, from all of its projects. Global, since vitest loads this file anew for each project. */
+interface Notes {
+  folder: string
+  file: string
+}
+
+const key = Symbol.for('gatehouse.replies')
+const shared = globalThis as { [key]?: Map<string, Notes> }
+
 export default function setup(project: TestProject): () => Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-replies-'))
-  const file = join(folder, 'replies')
-  writeFileSync(file, '')
-  project.provide('repliesFile', file)
+  shared[key] ??= new Map()
+  const byDatabase = shared[key]
+  const database = databaseOf(project)
+  const notes = byDatabase.get(database) ?? startNotes()
+  byDatabase.set(database, notes)
+  project.provide('repliesFile', notes.file)
   return async () => {
-    const seen = new Set(readFileSync(file, 'utf8').split('\n'))
-    rmSync(folder, { recursive: true, force: true })
-    if (!(await ranWhole(project))) return
+    // All projects end after the last test, so whichever comes first can answer for all of its database's.
+    if (!byDatabase.delete(database)) return
+    const seen = new Set(readFileSync(notes.file, 'utf8').split('\n'))
+    rmSync(notes.folder, { recursive: true, force: true })
+    if (!ranWhole(database, project.vitest)) return
     const missing = declaredReplies().filter((reply) => !seen.has(reply))
     if (missing.length === 0) return
-    throw new Error(`no test of project ${project.name} saw these declared replies:\n  ${missing.join('\n  ')}`)
+    throw new Error(`no test on ${database} saw these declared replies:\n  ${missing.join('\n  ')}`)
   }
 }
 
-/** Whether every test of the project ran and passed; a part of them has nothing to say about what is missing. */
-async function ranWhole(project: TestProject): Promise<boolean> {
-  if (project.name === 'postgres, many connections') return false
-  const { state, config } = project.vitest
-  const { testFiles } = await project.globTestFiles()
-  const ran = state.getTestModules().filter((module) => module.project === project)
-  return ran.length === testFiles.length && config.testNamePattern === undefined && state.getCountOfFailedTests() === 0
+function startNotes(): Notes {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-replies-'))
+  const file = join(folder, 'replies')
+  writeFileSync(file, '')
+  return { folder, file }
+}
+
+function databaseOf(project: TestProject): string {
+  return String(project.config.env.TEST_DATABASE)
+}
+
+/** Whether every test on the database ran and passed; a part of them has nothing to say about what is missing. */
+function ranWhole(database: string, vitest: Vitest): boolean {
+  if (vitest.config.testNamePattern !== undefined || vitest.state.getCountOfFailedTests() > 0) return false
+  const modules = vitest.state.getTestModules()
+  const ran = new Set(modules.filter(({ project }) => databaseOf(project) === database).map(({ moduleId }) => moduleId))
+  return contractFiles().every((file) => ran.has(file))
+}
+
+/** All of the contract's test files, also those of projects that this run was told to leave out. */
+function contractFiles(): string[] {
+  return globSync('test/contract/**/*.test.ts').map((file) => resolve(file))
 }
