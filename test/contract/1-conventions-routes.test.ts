@@ -238,7 +238,7 @@ describe('paths and methods', () => {
     '%s with another method is 405 and names the right ones',
     async (path) => {
       const declared = routes.filter(({ route }) => route.path === path).map(({ route }) => route)
-      const methodsOf = ({ method, noHead }: Route) => (method === 'GET' && !noHead ? ['GET', 'HEAD'] : [method])
+      const methodsOf = ({ method, navigation }: Route) => (method === 'GET' && !navigation ? ['GET', 'HEAD'] : [method])
       const allowed = new Set(declared.flatMap(methodsOf))
       const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'].filter(
         (each) => !allowed.has(each),

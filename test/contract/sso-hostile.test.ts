@@ -323,6 +323,23 @@ describe('a browser that comes back', () => {
     expectError(await get(service, `/auth/sso/nobody/callback${back.search}`), 'not_found')
   })
 
+  test('is told in a page what went wrong, and how to go on', async () => {
+    const { back } = await goThere()
+    await comeBack(service, back)
+    const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'x-request-id': 'r-1' }
+    const open = (path: string) => rawCall(service.url, 'GET', path, { headers })
+    const again = await open(back.pathname + back.search)
+    expect([again.status, again.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])
+    expect([again.headers.get('cache-control'), again.headers.get('vary')]).toEqual(['no-store', expect.stringMatching('Accept')])
+    expect(again.headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
+    for (const text of ['answered before', 'Begin the login again', 'r-1']) expect(again.body).toContain(text)
+    const hostile = await open('/api/v1/auth/sso/%3Cscript%3E/callback?state=%3Cscript%3E')
+    expect(hostile.status).toBe(404)
+    expect(hostile.body).not.toContain('<script')
+    const bare = await open('/api/v1/auth/sso/acme/start')
+    expect([bare.status, bare.body]).toEqual([400, expect.stringContaining('code_challenge: is required')])
+  })
+
   test('is not sent to a redirect URL that the app has stopped allowing', async () => {
     const moved = await buildApp(service, { allowed_redirect_urls: [REDIRECT_URL] })
     const begun = await beginSso(service, 'acme', moved)

@@ -286,7 +286,7 @@ export interface paths {
         };
         /**
          * Send a browser to a provider
-         * @description Answers with a redirect to the provider. A request that is not valid is answered here and redirects nowhere. Counted by AUTH_RATE_LIMIT_IP, apart from other calls.
+         * @description Answers with a redirect to the provider. A request that is not valid redirects nowhere: it is answered here, to a browser by a page. Counted by AUTH_RATE_LIMIT_IP, apart from other calls.
          */
         get: operations["getAuthSsoByProviderStart"];
         put?: never;
@@ -306,7 +306,7 @@ export interface paths {
         };
         /**
          * Where a provider sends the browser back to
-         * @description Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: `access_denied`, `temporarily_unavailable` or `server_error`.
+         * @description Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: `access_denied`, `temporarily_unavailable` or `server_error`. What leads nowhere, as an answer that comes a second time, is told here, to a browser by a page.
          */
         get: operations["getAuthSsoByProviderCallback"];
         put?: never;

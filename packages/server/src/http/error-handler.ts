@@ -49,7 +49,8 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('internal_error', { cause: error })
 }
 
-function writeError(ctx: Context, error: ApiError, requestId: string): void {
+/** As JSON, with the members of RFC 9457. */
+export function writeError(ctx: Context, error: ApiError, requestId: string): void {
   const challenge = error.status === 401 && error.code.startsWith('token_') ? bearerChallenge(error.code) : {}
   ctx.status = error.status
   ctx.set({ ...challenge, ...error.headers })
@@ -71,7 +72,7 @@ function bearerChallenge(code: ErrorCode): Record<string, string> {
 }
 
 /** Shows an error to the caller. */
-type WriteError = (ctx: Context, error: ApiError, requestId: string) => void
+export type WriteError = (ctx: Context, error: ApiError, requestId: string) => void
 
 /** The one place where errors become HTTP (decisions 1), as JSON unless told. Internal reasons go to the log only. */
 export function errorHandler(deps: Deps, write: WriteError = writeError): Middleware {

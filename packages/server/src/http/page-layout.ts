@@ -64,6 +64,11 @@ ${body}
   return markup
 }
 
+/** The last line of a page that says what went wrong. */
+export function renderHelp(requestId: string): Html {
+  return html`<p class="hint">If it happens again, tell whoever runs this service the number of this request: ${requestId}</p>`
+}
+
 /**
  * The headers of a page. Its address holds a token, so no cache keeps it and no other site is told it. `leadsTo` is where the answer
  * to its form redirects: browsers hold that against `form-action` too.

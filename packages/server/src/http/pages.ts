@@ -6,11 +6,12 @@ import type { PageView } from '../lib/page-view.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { Page, PageReply } from './page.ts'
-import { pageHeaders, renderPage } from './page-layout.ts'
+import { pageHeaders, renderHelp } from './page-layout.ts'
 import { limitByAddress } from './rate-limit.ts'
 import { readForm } from './request-body.ts'
 import { naming } from './request-log.ts'
 import type { RouterOptions } from './router.ts'
+import { sendView } from './send-view.ts'
 import { validate } from './validate.ts'
 
 const methods = ['GET', 'HEAD', 'POST']
@@ -64,15 +65,6 @@ function sendElsewhere(ctx: Context, url: string): void {
   ctx.status = 303
 }
 
-function sendView(ctx: Context, view: PageView): void {
-  ctx.set(pageHeaders(view.leadsTo))
-  ctx.state.errorCode ??= view.errorCode
-  if (view.retryAfter !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(view.retryAfter))))
-  ctx.status = view.status
-  ctx.type = 'text/html; charset=utf-8'
-  ctx.body = renderPage(view)
-}
-
 /** One page for every link that is no good, whatever is wrong with it; any other error by what can be done about it. */
 function refusalView(page: Page, error: ApiError, requestId: string): PageView {
   const { code, status, retryAfter } = error
@@ -83,6 +75,5 @@ function refusalView(page: Page, error: ApiError, requestId: string): PageView {
   const isOfForm = status < 500 && retryAfter === undefined
   const title = isOfForm ? 'This form cannot be read' : errorCodes[code].title
   const advice = isOfForm ? 'Open the link of the mail again.' : 'Wait a little, go back, and try again.'
-  const help = `If it happens again, tell whoever runs this service the number of this request: ${requestId}`
-  return { status, title, body: html`<p>${advice}</p>\n<p class="hint">${help}</p>`, retryAfter }
+  return { status, title, body: html`<p>${advice}</p>\n${renderHelp(requestId)}`, retryAfter }
 }

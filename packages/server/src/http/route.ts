@@ -78,8 +78,11 @@ export interface Route {
   errors: readonly ErrorCode[]
   /** Token answers, which no cache may keep. */
   noStore?: boolean
-  /** A GET that writes. HEAD, sent by whatever looks at a link before a person follows it, is refused: 405. */
-  noHead?: boolean
+  /**
+   * A GET that a person's browser is sent to, and that writes. HEAD, sent by whatever looks at a link before a person follows it, is
+   * refused: 405. To a browser its errors are pages.
+   */
+  navigation?: boolean
   /** Answered without the database, and so never with `unavailable`. */
   offline?: boolean
   handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>

@@ -7,7 +7,8 @@ import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
-import { toApiError } from './error-handler.ts'
+import { errorHandler, toApiError } from './error-handler.ts'
+import { writeErrorOrPage } from './error-page.ts'
 import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
 import { isSoundText, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
@@ -51,11 +52,13 @@ export function createRouting(deps: Deps, mounts: readonly Mount[], options: Rou
     for (const route of routes) {
       const pattern = prefix + route.path
       const answering: AnsweringRoute = { method: route.method, pattern }
+      const refuse = route.navigation ? errorHandler(deps, writeErrorOrPage) : undefined
       const handler: Handler = (ctx) => {
         ctx.state.route = answering
-        return answer(naming(deps, ctx), route, ctx, options)
+        const answerIt = () => answer(naming(deps, ctx), route, ctx, options)
+        return refuse ? refuse(ctx, answerIt) : answerIt()
       }
-      const methods = route.method === 'GET' && !route.noHead ? ['HEAD', 'GET'] : [route.method]
+      const methods = route.method === 'GET' && !route.navigation ? ['HEAD', 'GET'] : [route.method]
       if (pattern.includes('{')) {
         const layer = router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), methods, handler)
         // With GET the router takes HEAD along.

@@ -18,11 +18,11 @@ export const ssoRoutes: Route[] = [
     tag,
     summary: 'Send a browser to a provider',
     description:
-      'Answers with a redirect to the provider. A request that is not valid is answered here and redirects nowhere. Counted by ' +
-      'AUTH_RATE_LIMIT_IP, apart from other calls.',
+      'Answers with a redirect to the provider. A request that is not valid redirects nowhere: it is answered here, to a browser by a page. ' +
+      'Counted by AUTH_RATE_LIMIT_IP, apart from other calls.',
     auth: 'public',
     noStore: true,
-    noHead: true,
+    navigation: true,
     params: ssoParams,
     query: startQuery,
     responses: { 302: null },
@@ -37,10 +37,11 @@ export const ssoRoutes: Route[] = [
     summary: 'Where a provider sends the browser back to',
     description:
       'Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: ' +
-      '`access_denied`, `temporarily_unavailable` or `server_error`.',
+      '`access_denied`, `temporarily_unavailable` or `server_error`. What leads nowhere, as an answer that comes a second time, is told ' +
+      'here, to a browser by a page.',
     auth: 'public',
     noStore: true,
-    noHead: true,
+    navigation: true,
     params: ssoParams,
     query: callbackQuery,
     responses: { 302: null },

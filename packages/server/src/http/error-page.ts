@@ -1,0 +1,16 @@
+import { errorCodes } from '../errors.ts'
+import { html } from '../lib/html.ts'
+import { type WriteError, writeError } from './error-handler.ts'
+import { renderHelp } from './page-layout.ts'
+import { sendView } from './send-view.ts'
+
+/** As a page to whoever asks for one rather than for JSON, as browsers do on their way to an address; else as JSON. */
+export const writeErrorOrPage: WriteError = (ctx, error, requestId) => {
+  ctx.vary('Accept')
+  if (ctx.accepts('json', 'html') !== 'html') return writeError(ctx, error, requestId)
+  const { code, status, retryAfter } = error
+  const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`)
+  const advice = faults ?? [error.detail ?? 'Go back to where you came from, and try again']
+  const body = html`${advice.map((line) => html`<p>${line}.</p>\n`)}${renderHelp(requestId)}`
+  sendView(ctx, { status, title: errorCodes[code].title, body, retryAfter })
+}
