@@ -34,7 +34,7 @@ const shared = globalThis as { [key]?: Map<string, Notes> }
 export default function setup(project: TestProject): () => Promise<void> {
   shared[key] ??= new Map()
   const byDatabase = shared[key]
-  const database = databaseOf(project)
+  const database = databaseOf(project)!
   const notes = byDatabase.get(database) ?? startNotes()
   byDatabase.set(database, notes)
   project.provide('repliesFile', notes.file)
@@ -57,8 +57,9 @@ function startNotes(): Notes {
   return { folder, file }
 }
 
-function databaseOf(project: TestProject): string {
-  return String(project.config.env.TEST_DATABASE)
+/** Undefined for a project that has none; the types do not know that it may have no settings at all. */
+function databaseOf({ config }: TestProject): string | undefined {
+  return (config.env as Record<string, string> | undefined)?.TEST_DATABASE
 }
 
 /** Whether every test on the database ran and passed; a part of them has nothing to say about what is missing. */
