@@ -1,5 +1,5 @@
-// `npm run faults`: the long form of test/faults, one after another, or of those named: `npm run faults -- soak`. It takes about
-// twenty minutes and prints one table.
+// `npm run faults`: the long form of test/faults, one after another, or of those named: `npm run faults -- soak`. It takes
+// under half an hour and prints one table.
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
