@@ -333,8 +333,9 @@ describe('a browser that comes back', () => {
     expect([again.headers.get('cache-control'), again.headers.get('vary')]).toEqual(['no-store', expect.stringMatching('Accept')])
     expect(again.headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
     for (const text of ['answered before', 'Begin the login again', 'r-1']) expect(again.body).toContain(text)
-    const hostile = await open('/api/v1/auth/sso/%3Cscript%3E/callback?state=%3Cscript%3E')
-    expect(hostile.status).toBe(404)
+    // The one fault that names what the caller wrote.
+    const hostile = await open('/api/v1/auth/sso/acme/start?%3Cscript%3E=%00')
+    expect([hostile.status, hostile.body]).toEqual([400, expect.stringContaining('&#60;script&#62;: holds a NUL')])
     expect(hostile.body).not.toContain('<script')
     const bare = await open('/api/v1/auth/sso/acme/start')
     expect([bare.status, bare.body]).toEqual([400, expect.stringContaining('code_challenge: is required')])
