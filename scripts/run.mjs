@@ -38,7 +38,8 @@ const windows = process.platform === 'win32'
  * runs where the user stands, so that a relative path typed for authctl means what it says.
  */
 const tasks = {
-  start: { run: ['node', 'scripts/start.ts'], build: ['server', 'cli'] },
+  // With the SDK, for the example backend that it starts.
+  start: { run: ['node', 'scripts/start.ts'], build: ['sdk', 'server', 'cli'] },
   test: { run: ['node', 'scripts/test.ts'], build: ['sdk', 'server', 'cli'] },
   build: { run: [], build: ['sdk', 'server', 'cli'], always: true },
   'test:nodes': { run: ['node', 'scripts/test-nodes.ts'], build: ['sdk'], manyNodes: true },
