@@ -1,13 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { createLogger } from '../../packages/server/src/deps.ts'
+import { chunksOf } from '../../packages/server/src/lib/chunks.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
-import { buildApp, buildService, buildUser, type TestService } from '../support/service.ts'
+import { countRows } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type TestService, testDatabase } from '../support/service.ts'
 
 const DAY_SECONDS = 86_400
-
-async function countRows(service: TestService, table: string): Promise<number> {
-  const row = await service.deps.db(table).count({ rows: '*' }).first()
-  return row?.rows as number
-}
 
 test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audit events stay for ever', async () => {
   const service = await buildService({
@@ -42,9 +41,129 @@ test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audi
 
 test('a backlog of more than one batch is removed whole', async () => {
   const service = await buildService()
-  const rows = Array.from({ length: 1_234 }, (_, index) => ({ key: `ip:${index}`, count: 1, resets_at: 1 }))
+  const rows = Array.from({ length: 2_345 }, (_, index) => ({ key: `ip:${index}`, count: 1, resets_at: 1 }))
   for (let start = 0; start < rows.length; start += 200)
     await service.deps.db('rate_limits').insert(rows.slice(start, start + 200))
   await removeExpired(service.deps)
   expect(await countRows(service, 'rate_limits')).toBe(0)
+})
+
+const BATCH = 1_000
+/** Of a session that was refreshed every quarter of an hour for a month. */
+const TOKENS = 2_880
+const LONG_AGO = 1
+const NEVER = Number.MAX_SAFE_INTEGER
+
+async function countSessions(service: TestService): Promise<{ sessions: number; tokens: number }> {
+  return { sessions: await countRows(service, 'sessions'), tokens: await countRows(service, 'refresh_tokens') }
+}
+
+/** Adds sessions of one user, each with as many refresh tokens; what there was besides. */
+async function insertSessions(
+  service: TestService,
+  { count, tokens = TOKENS, ...times }: { count: number; tokens?: number; ended_at?: number | null; expires_at?: number },
+) {
+  const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  const others = await countSessions(service)
+  const { db } = service.deps
+  const session = await db('sessions')
+    .where({ id: claimsOf(access_token).sid })
+    .first()
+  const ids = Array.from({ length: count }, () => randomUUID())
+  await db('sessions').insert(ids.map((id) => ({ ...session, ended_at: LONG_AGO, expires_at: NEVER, ...times, id })))
+  const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${tokens})`
+  await db.raw(
+    `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
+     ${numbers} select cast(s.id as text) || ':' || n, s.id, 1, ? from numbers cross join sessions s
+     where s.id in (${ids.map(() => '?').join(', ')})`,
+    [NEVER, ...ids],
+  )
+  return others
+}
+
+/** The rows that each DELETE took itself: what a foreign key deletes with them is not among them. */
+function noteDeletes(service: TestService): number[] {
+  const counts: number[] = []
+  service.deps.db.on('query-response', (response: number, { method }: { method?: string }) => {
+    if (method === 'del') counts.push(response)
+  })
+  return counts
+}
+
+const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
+
+test.each([
+  ['ended', {}],
+  ['expired', { ended_at: null, expires_at: LONG_AGO }],
+])('no statement deletes more than a batch, however many tokens an %s session has', async (_, times) => {
+  const service = await buildService()
+  const others = await insertSessions(service, { count: 3, ...times })
+  const deletes = noteDeletes(service)
+  await removeExpired(service.deps)
+  expect(await countSessions(service)).toEqual(others)
+  expect(Math.max(...deletes)).toBeLessThanOrEqual(BATCH)
+  // All of them by name, none by the foreign key.
+  expect(sum(deletes)).toBe(3 + 3 * TOKENS)
+})
+
+test('consumers seen in the same millisecond are removed in batches too', async () => {
+  const service = await buildService()
+  const app = await buildApp(service)
+  const rows = Array.from({ length: 2_345 }, (_, index) => ({ app_id: app.id, kids: `kid-${index}`, last_seen_at: 1 }))
+  for (const chunk of chunksOf(rows)) await service.deps.db('consumer_secrets').insert(chunk)
+  const deletes = noteDeletes(service)
+  await removeExpired(service.deps)
+  expect(await countRows(service, 'consumer_secrets')).toBe(0)
+  expect(Math.max(...deletes)).toBe(BATCH)
+})
+
+test('servers that clean up at the same time leave nothing, and none fails', async () => {
+  const service = await buildService()
+  const others = await insertSessions(service, { count: 90, tokens: 60 })
+  const lines: string[] = []
+  const deps = { ...service.deps, logger: createLogger('warn', { write: (line) => lines.push(line) }) }
+  await Promise.all([removeExpired(deps), removeExpired(deps), removeExpired(deps)])
+  expect(lines).toEqual([])
+  expect(await countSessions(service)).toEqual(others)
+})
+
+test('a run that is stopped ends after its batch, and the next one goes on', async () => {
+  const service = await buildService()
+  const others = await insertSessions(service, { count: 1 })
+  const deletes = noteDeletes(service)
+  await removeExpired(service.deps, () => sum(deletes) > 0)
+  expect(await countSessions(service)).toEqual({
+    sessions: others.sessions + 1,
+    tokens: others.tokens + TOKENS - BATCH,
+  })
+  await removeExpired(service.deps)
+  expect(await countSessions(service)).toEqual(others)
+})
+
+/** Makes the database refuse every DELETE of a table. */
+async function refuseDeletes({ deps: { db } }: TestService, table: string): Promise<void> {
+  if (testDatabase() === 'sqlite') {
+    await db.raw(`create trigger refused before delete on ${table} begin select raise(abort, 'refused'); end`)
+    return
+  }
+  await db.raw(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`)
+  await db.raw(`create trigger refused before delete on ${table} for each row execute function refuse()`)
+}
+
+test('a rule that fails is logged by name, stops no other, and is tried again by the next run', async () => {
+  const service = await buildService()
+  const others = await insertSessions(service, { count: 1 })
+  await service.deps.db('rate_limits').insert({ key: 'ip:1', count: 1, resets_at: 1 })
+  await refuseDeletes(service, 'rate_limits')
+  const lines: string[] = []
+  const deps = { ...service.deps, logger: createLogger('warn', { write: (line) => lines.push(line) }) }
+  await removeExpired(deps)
+  expect(await countRows(service, 'rate_limits', { key: 'ip:1' })).toBe(1)
+  expect(await countSessions(service)).toEqual(others)
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', rule: 'rate_limits', msg: 'cleanup failed; the next run tries again' },
+  ])
+  await service.deps.db.raw(`drop trigger refused${testDatabase() === 'sqlite' ? '' : ' on rate_limits'}`)
+  await removeExpired(deps)
+  expect(await countRows(service, 'rate_limits', { key: 'ip:1' })).toBe(0)
 })

@@ -1,71 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import type { Deps } from '../deps.ts'
+import { type Deps, forUpdateOfUnlocked, transaction } from '../deps.ts'
+import { inFlight } from '../lib/in-flight.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
 const intervalMs = 10 * 60 * 1_000
-/** Rows per statement: a large backlog may not hold locks, or SQLite's one connection, for long. */
-const batchSize = 500
+/** Rows that one transaction deletes: a large backlog may not hold locks, or SQLite's one connection, for long. */
+const batchSize = 1_000
+/** Sessions whose refresh tokens are deleted together. Few, since each batch looks at all the tokens that they have left. */
+const sessionsAtOnce = 20
 const dayMs = 86_400_000
 
+type Expired = (row: Knex.QueryBuilder, now: number) => void
+
 interface Rule {
-  table: string
-  key: string
-  expired: (row: Knex.QueryBuilder, now: number) => void
+  /** Names the rule in the log. */
+  name: string
+  /** Deletes a batch of rows that had expired by `now`. False when it found no more. */
+  deleteBatch: (deps: Deps, now: number) => Promise<boolean>
 }
 
 function rulesOf(deps: Deps): Rule[] {
   const { retentionDays, auditRetentionDays, lockoutSeconds } = deps.config
   const kept = retentionDays * dayMs
-  const rules: Rule[] = [
-    { table: 'rate_limits', key: 'key', expired: (row, now) => row.where('resets_at', '<=', now) },
-    {
-      table: 'lockouts',
-      key: 'key',
-      expired: (row, now) =>
-        row
-          .where('last_failed_at', '<=', now - lockoutSeconds * 1_000)
-          .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now)),
-    },
-    { table: 'revocations', key: 'cursor', expired: (row, now) => row.where('at', '<=', now - revocationKeepMs) },
-    { table: 'consumer_secrets', key: 'last_seen_at', expired: (row, now) => row.where('last_seen_at', '<=', now - kept) },
-    { table: 'outbox', key: 'id', expired: (row, now) => row.where('finished_at', '<=', now - kept) },
-    { table: 'mail_tokens', key: 'token_hash', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
-    { table: 'sso_logins', key: 'state_hash', expired: (row, now) => row.where('expires_at', '<=', now) },
-    { table: 'refresh_tokens', key: 'token_hash', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
-    { table: 'sessions', key: 'id', expired: (row, now) => row.where('expires_at', '<=', now - kept) },
-    { table: 'sessions', key: 'id', expired: (row, now) => row.where('ended_at', '<=', now - kept) },
+  const rules = [
+    rowsOf('rate_limits', ['key'], (row, now) => row.where('resets_at', '<=', now)),
+    rowsOf('lockouts', ['key'], (row, now) =>
+      row
+        .where('last_failed_at', '<=', now - lockoutSeconds * 1_000)
+        .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now)),
+    ),
+    rowsOf('revocations', ['cursor'], (row, now) => row.where('at', '<=', now - revocationKeepMs)),
+    rowsOf('consumer_secrets', ['app_id', 'kids'], (row, now) => row.where('last_seen_at', '<=', now - kept)),
+    rowsOf('outbox', ['id'], (row, now) => row.where('finished_at', '<=', now - kept)),
+    rowsOf('mail_tokens', ['token_hash'], (row, now) => row.where('expires_at', '<=', now - kept)),
+    rowsOf('sso_logins', ['state_hash'], (row, now) => row.where('expires_at', '<=', now)),
+    rowsOf('refresh_tokens', ['token_hash'], (row, now) => row.where('expires_at', '<=', now - kept)),
+    sessionsWithTokens('expired sessions', (row, now) => row.where('expires_at', '<=', now - kept)),
+    sessionsWithTokens('ended sessions', (row, now) => row.where('ended_at', '<=', now - kept)),
   ]
-  if (auditRetentionDays !== undefined) {
-    rules.push({
-      table: 'audit_events',
-      key: 'id',
-      expired: (row, now) => row.where('at', '<=', now - auditRetentionDays * dayMs),
-    })
-  }
-  return rules
+  if (auditRetentionDays === undefined) return rules
+  return [...rules, rowsOf('audit_events', ['id'], (row, now) => row.where('at', '<=', now - auditRetentionDays * dayMs))]
 }
 
-/** Deletes what has expired or outlived AUTH_RETENTION_DAYS; several servers may do so at once. `isStopping` ends it between batches. */
+/** A rule for a table that no other table refers to, with its primary key. */
+function rowsOf(table: string, key: readonly string[], expired: Expired): Rule {
+  return {
+    name: table,
+    async deleteBatch({ db }, now) {
+      const batch = db(table).select(key).limit(batchSize)
+      expired(batch, now)
+      return (await db(table).whereIn(key, batch).delete()) === batchSize
+    },
+  }
+}
+
+/**
+ * A rule for sessions. A session may have thousands of refresh tokens, and the foreign key would delete them all in one statement, so
+ * they go first, in batches. The sessions stay locked meanwhile: another server takes other sessions.
+ */
+function sessionsWithTokens(name: string, expired: Expired): Rule {
+  return {
+    name,
+    deleteBatch: (deps, now) =>
+      transaction(deps, async (deps) => {
+        const { db } = deps
+        const some = db('sessions').limit(sessionsAtOnce)
+        expired(some, now)
+        const ids: string[] = await forUpdateOfUnlocked(deps, some).pluck('id')
+        if (ids.length === 0) return false
+        const tokens = db('refresh_tokens').select('token_hash').whereIn('session_id', ids).limit(batchSize)
+        const deleted = await db('refresh_tokens').whereIn('token_hash', tokens).delete()
+        if (deleted < batchSize) await db('sessions').whereIn('id', ids).delete()
+        return true
+      }),
+  }
+}
+
+/**
+ * Deletes what has expired or outlived AUTH_RETENTION_DAYS; several servers may do so at once. `isStopping` ends it between batches.
+ * A rule that fails is logged and stops no other rule.
+ */
 export async function removeExpired(deps: Deps, isStopping: () => boolean = () => false): Promise<void> {
   const now = deps.clock()
-  for (const { table, key, expired } of rulesOf(deps)) {
-    let deleted = batchSize
-    while (deleted === batchSize && !isStopping()) {
-      const batch = deps.db(table).select(key).limit(batchSize)
-      expired(batch, now)
-      deleted = await deps.db(table).whereIn(key, batch).delete()
+  for (const { name, deleteBatch } of rulesOf(deps)) {
+    try {
+      while (!isStopping() && (await deleteBatch(deps, now))) await nextTurn()
+    } catch (error) {
+      deps.logger.warn({ err: error, rule: name }, 'cleanup failed; the next run tries again')
     }
   }
 }
 
-/** Cleans up now and then; `stop` waits for what is under way. */
+/** Cleans up now and then, one run at a time; `stop` waits for what is under way. */
 export function startCleanup(deps: Deps): { stop(): Promise<void> } {
   let isStopping = false
   let running = Promise.resolve()
-  const run = () => {
-    running = removeExpired(deps, () => isStopping).catch((error) => deps.logger.warn({ err: error }, 'cleanup failed'))
-  }
-  const timer = setInterval(run, intervalMs)
+  const run = inFlight(() => removeExpired(deps, () => isStopping))
+  const timer = setInterval(() => {
+    running = run()
+  }, intervalMs)
   return {
     async stop() {
       isStopping = true
