@@ -316,6 +316,27 @@ describe('revokes', () => {
   })
 })
 
+test('changes of the own names by forty callers all stick: each name is the last one that was given', async () => {
+  const { user, access_token: token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  const replies = await atOnce(40, (index) => {
+    // Half of the changes of the first name are made by an admin.
+    if (index % 4 === 3) return service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: `first ${index}` } })
+    const body = index % 2 ? { first_name: `first ${index}` } : { last_name: `last ${index}` }
+    return service.call('PATCH', '/auth/me', { token, body })
+  })
+  expect(tally(replies)).toEqual({ 200: 40 })
+  const { body: last } = await service.call('GET', '/auth/me', { token })
+  const details = (await auditEvents(service, { user_id: user.id, event: 'user.updated' })).map((event) => event.details)
+  for (const name of ['first_name', 'last_name']) {
+    // Each change began with what the one before it left.
+    const changes = details.filter(({ after }) => name in after)
+    expect(changes).toHaveLength(20)
+    const left = new Set<string | null>(changes.map(({ after }) => after[name]))
+    for (const { before } of changes) if (before[name] !== null) expect(left.delete(before[name])).toBe(true)
+    expect([...left]).toEqual([last.user[name]])
+  }
+})
+
 test('sixty callers with more work than connections are all answered', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, access_token } = await buildUser(service, app)

@@ -14,7 +14,7 @@ import {
   verifyToken,
 } from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/open-session.ts'
-import { presentUser } from '../../resources/users/present.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { type UserRow, userColumns, userOf, wordsIn } from '../../resources/users/user-columns.ts'
 import type { Profile } from './schema.ts'
 
@@ -47,15 +47,24 @@ export interface SelfCaller extends UserCaller {
 /** As `authenticateCaller`, and reads in the same statement whom it finds: in two, the call would cost a quarter more. */
 export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
   if (claimsServiceToken(bearer)) return authenticateCaller(deps, bearer)
-  const claims = verifyToken(deps, bearer)
+  return readSelf(deps, verifyToken(deps, bearer))
+}
+
+/** The caller whose token has these claims, as the database has it now. Throws `token_invalid`, `token_revoked`. */
+export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promise<SelfCaller> {
   const rows = await selfBySession.all(deps.db, { id: claims.sid })
   return { ...callerOf(deps, rows[0], claims), rows }
+}
+
+export function userOfSelf({ rows }: SelfCaller): PooledUser {
+  // Without a row there would be no caller.
+  return userOf(rows[0]!)
 }
 
 /** The caller's own account as it is now, with the roles and permissions that a token of this session would get. */
 export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Profile> {
   const { rows } = caller
-  // Without one there would be no caller.
+  // Without a row there would be no caller.
   const self = rows[0]!
   const catalog = await readCatalog(deps, caller.catalogGeneration)
   const app = caller.appId === null ? null : ((await catalog.findApp({ id: caller.appId })) ?? null)
@@ -64,7 +73,7 @@ export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Prof
   const globalRoles = wordsIn(self.global_roles)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
   return {
-    user: presentUser(userOf(self)),
+    user: presentUser(userOfSelf(caller)),
     app: app ? presentAppRef(app) : null,
     roles,
     permissions: [...permissions],

@@ -1,6 +1,7 @@
 import { ok, type Route, route } from '../../http/route.ts'
 import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
-import { profile } from './schema.ts'
+import { profile, updateSelfBody } from './schema.ts'
+import { updateSelf } from './update-self.ts'
 
 export const profileRoutes: Route[] = [
   route({
@@ -14,5 +15,17 @@ export const profileRoutes: Route[] = [
     errors: [],
     authenticate: authenticateSelf,
     handle: async (deps, { caller }) => ok(await describeSelf(deps, caller as SelfCaller)),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/auth/me',
+    tag: 'Account',
+    summary: 'Change the names of the own account',
+    auth: 'user',
+    noStore: true,
+    body: updateSelfBody,
+    responses: { 200: profile },
+    errors: [],
+    handle: async (deps, { body, ...actor }) => ok(await updateSelf(deps, body, actor)),
   }),
 ]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { name } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
 /** What a user is told about the own account (decisions 5). */
@@ -13,3 +14,12 @@ export const profile = z
   })
   .meta({ id: 'Profile' })
 export type Profile = z.output<typeof profile>
+
+/** A user who empties the field of a form clears the name. */
+const ownName = z
+  .preprocess((value) => (typeof value === 'string' && value.trim() === '' ? null : value), name.nullable())
+  .optional()
+  .meta({ description: 'null or a blank text clears it' })
+
+export const updateSelfBody = z.strictObject({ first_name: ownName, last_name: ownName }).meta({ id: 'UpdateProfile' })
+export type UpdateSelfInput = z.output<typeof updateSelfBody>

@@ -23,12 +23,21 @@ export async function updateUser(
   actor: Actor,
 ): Promise<z.output<typeof userDetail>> {
   return changeUser(deps, userId, input.email, async (deps, user) => {
-    const changes = changesOf(user, input)
-    if (Object.keys(changes).length > 0) await apply(deps, user, changes, actor)
+    const changes = await applyChanges(deps, user, input, actor)
     const detail = await describeUser(deps, userId)
     if (changes.status === 'suspended') await raiseFloor(deps, { userId, appId: null, reason: 'user.suspended' })
     return detail
   })
+}
+
+/**
+ * Writes and audits what differs from what the user has, and returns it. Needs a transaction that holds the user's row, and the lock
+ * of a new e-mail. Throws `email_exists_in_pool`, `last_system_admin`.
+ */
+export async function applyChanges(deps: Deps, user: PooledUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
+  const changes = changesOf(user, input)
+  if (Object.keys(changes).length > 0) await apply(deps, user, changes, actor)
+  return changes
 }
 
 /** The columns that differ from what they are. */

@@ -1,0 +1,24 @@
+import { type Deps, transaction } from '../../deps.ts'
+import type { RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import { lockUserRow } from '../../resources/users/get-user.ts'
+import { applyChanges } from '../../resources/users/update-user.ts'
+import { describeSelf, readSelf, userOfSelf } from './describe-self.ts'
+import type { Profile, UpdateSelfInput } from './schema.ts'
+
+/**
+ * Changes the names of the caller's own account, and answers as `describeSelf` does. The session is read again under the lock of the
+ * user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`.
+ */
+export async function updateSelf(
+  deps: Deps,
+  input: UpdateSelfInput,
+  actor: { caller: UserCaller; origin: RequestOrigin },
+): Promise<Profile> {
+  const { claims, userId } = actor.caller
+  return transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    const before = await readSelf(deps, claims)
+    await applyChanges(deps, userOfSelf(before), input, actor)
+    return describeSelf(deps, await readSelf(deps, claims))
+  })
+}

@@ -1,0 +1,103 @@
+// PATCH /auth/me: what users change of their own account.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { auditEvents } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+
+let service: TestService
+let app: Json
+beforeAll(async () => {
+  service = await buildService({}, onFileEnd)
+  app = await buildApp(service, { auto_grant_on_signup: true })
+})
+
+const me = (token: string) => service.call('GET', '/auth/me', { token })
+const patch = (token: string | undefined, body?: unknown) => service.call('PATCH', '/auth/me', { token, body })
+const updates = (id: string) => auditEvents(service, { user_id: id, event: 'user.updated' })
+
+describe('a user changes the own names', () => {
+  test('and gets the account as GET shows it; other fields stay', async () => {
+    const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Byron' })
+    const before = (await me(access_token)).body
+    const reply = await patch(access_token, { last_name: '  Lovelace ' })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    expect(reply.body).toEqual({ ...before, user: { ...user, last_name: 'Lovelace' } })
+    expect((await me(access_token)).body).toEqual(reply.body)
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ last_name: 'Lovelace' })
+  })
+
+  test.each([null, '', '   '])('%j clears a name', async (blank) => {
+    const { access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Byron' })
+    expect((await patch(access_token, { first_name: blank })).body.user).toMatchObject({ first_name: null, last_name: 'Byron' })
+    expect((await me(access_token)).body.user).toMatchObject({ first_name: null, last_name: 'Byron' })
+  })
+
+  test('and it is audited with what was before and after; what changes nothing writes nothing', async () => {
+    const { user, access_token } = await buildUser(service, app, { first_name: 'Ada' })
+    const row = await service.deps.db('users').where({ id: user.id }).first()
+    service.advance(1)
+    for (const body of [undefined, {}, { first_name: ' Ada ', last_name: '' }])
+      expect((await patch(access_token, body)).body.user).toEqual(user)
+    expect(await service.deps.db('users').where({ id: user.id }).first()).toEqual(row)
+    expect(await updates(user.id)).toEqual([])
+    const { headers } = await patch(access_token, { first_name: null, last_name: 'Lovelace' })
+    expect(await updates(user.id)).toMatchObject([
+      {
+        actor_type: 'user',
+        actor_id: user.id,
+        request_id: headers.get('x-request-id'),
+        details: {
+          before: { first_name: 'Ada', last_name: null },
+          after: { first_name: null, last_name: 'Lovelace' },
+        },
+      },
+    ])
+  })
+
+  test('of at most 200 characters, and nothing else', async () => {
+    const { user, access_token } = await buildUser(service, app)
+    expect((await patch(access_token, { first_name: ` ${'x'.repeat(200)} ` })).body.user.first_name).toBe('x'.repeat(200))
+    const reply = await patch(access_token, {
+      first_name: 'x'.repeat(201),
+      last_name: 5,
+      email: 'other@example.com',
+      status: 'active',
+      id: user.id,
+    })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual([
+      'email: unknown_field',
+      'first_name: too_long',
+      'id: unknown_field',
+      'last_name: invalid_type',
+      'status: unknown_field',
+    ])
+    expectError(await patch(access_token, '{'), 'invalid_json')
+    expect((await me(access_token)).body.user).toEqual({ ...user, first_name: 'x'.repeat(200) })
+  })
+
+  test('only with a living token of a user', async () => {
+    const { user, access_token } = await buildUser(service, app)
+    expectError(await patch(undefined, { first_name: 'X' }), 'token_missing')
+    expectError(await patch('garbage', { first_name: 'X' }), 'token_invalid')
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
+    expectError(await patch(access_token, { first_name: 'X' }), 'token_revoked')
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body.first_name).toBeNull()
+  })
+
+  test('from a page of any origin', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    const origin = 'https://spa.example.com'
+    const preflight = await service.call('OPTIONS', '/auth/me', {
+      headers: { origin, 'access-control-request-method': 'PATCH' },
+    })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH')
+    for (const body of [{ first_name: 'Ada' }, { first_name: 5 }]) {
+      const reply = await service.call('PATCH', '/auth/me', { token, headers: { origin }, body })
+      expect(reply.headers.get('access-control-allow-origin')).toBe('*')
+    }
+  })
+})
