@@ -79,6 +79,20 @@ describe('a change', () => {
       expectError(await patch(app, body), 'validation_failed')
   })
 
+  test.each([
+    ['status', null, 'invalid_type'],
+    ['status', '', 'invalid_value'],
+    ['name', null, 'invalid_type'],
+    ['name', '', 'too_short'],
+  ])('of %s to %j is 400 and changes nothing: an inactive app stays inactive', async (field, blank, code) => {
+    const app = await buildApp(service)
+    const inactive = (await patch(app, { status: 'inactive' })).body
+    const reply = await patch(app, { description: 'Text', [field]: blank })
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual([`${field}: ${code}`])
+    expect(await read(app)).toEqual(inactive)
+  })
+
   test('of nothing changes nothing, also without a body', async () => {
     const app = await buildApp(service)
     service.advance(1)
@@ -288,19 +302,37 @@ describe('in production mode', () => {
     production = await buildService(productionSettings, onFileEnd)
   })
 
-  test('redirect URLs cannot be emptied, and an app without any must get some before it is changed', async () => {
+  /** An app as one that was made outside production is here: without redirect URLs. */
+  async function buildBareApp(): Promise<Json> {
+    const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
+    await production.deps.db('apps').where({ id: app.id }).update({ allowed_redirect_urls: '[]' })
+    return app
+  }
+
+  test('redirect URLs cannot be emptied', async () => {
     const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
     for (const urls of [[], null, '']) {
       const reply = await patch(app, { allowed_redirect_urls: urls }, production)
       expectError(reply, 'validation_failed')
       expect(faultsOf(reply)).toEqual(['allowed_redirect_urls: required'])
     }
-    expect((await patch(app, { name: 'Fine' }, production)).status).toBe(200)
-    await production.deps.db('apps').where({ id: app.id }).update({ allowed_redirect_urls: '[]' })
-    expectError(await patch(app, { name: 'Not fine' }, production), 'validation_failed')
-    expect((await patch(app, { name: 'Mended', allowed_redirect_urls: ['https://app.example.com/cb'] }, production)).status).toBe(
-      200,
-    )
+    expect((await patch(app, { name: 'Fine' }, production)).body).toMatchObject({
+      name: 'Fine',
+      allowed_redirect_urls: ['https://app.example.com/cb'],
+    })
+  })
+
+  test('an app without redirect URLs can be renamed and deactivated, and is activated only with some', async () => {
+    const app = await buildBareApp()
+    expect((await patch(app, { name: 'Renamed' }, production)).body).toMatchObject({ name: 'Renamed', status: 'active' })
+    expect((await patch(app, { status: 'inactive' }, production)).body).toMatchObject({ status: 'inactive' })
+    for (const body of [{ status: 'active' }, { status: 'active', allowed_redirect_urls: [] }, { allowed_redirect_urls: [] }]) {
+      const reply = await patch(app, body, production)
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual(['allowed_redirect_urls: required'])
+    }
+    const mended = { status: 'active', allowed_redirect_urls: ['https://app.example.com/cb'] }
+    expect((await patch(app, mended, production)).body).toMatchObject({ name: 'Renamed', ...mended })
   })
 
   test('authctl, which redirects nobody, needs none', async () => {

@@ -123,6 +123,16 @@ describe('a role', () => {
     expect((await service.admin('GET', byCode(code))).body).toMatchObject({ code, scope: 'global', name: code })
   })
 
+  test.each(['name', 'scope'])('keeps its %s: PATCH with null or "" is 400 and changes nothing', async (field) => {
+    const code = await buildRole('global')
+    const before = (await service.admin('GET', byCode(code))).body
+    for (const blank of [null, ''])
+      expect(
+        new Set(faultsOf(await change(code, { description: 'Text', [field]: blank })).map((fault) => fault.split(':')[0])),
+      ).toEqual(new Set([field]))
+    expect((await service.admin('GET', byCode(code))).body).toEqual(before)
+  })
+
   test('that is built in can be renamed, and not deleted', async () => {
     for (const code of builtIn) {
       const before = (await service.admin('GET', byCode(code))).body

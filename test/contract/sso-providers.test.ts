@@ -62,6 +62,20 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
   expect(JSON.stringify(own)).not.toMatch(/only the two|a newer one/)
 })
 
+test('PATCH with null or "" for a field that a provider always has is 400 and changes nothing', async () => {
+  const code = someCode()
+  const body = { code, issuer, client_id: 'gatehouse', client_secret: 'only the two know it', enabled: false }
+  const made = (await service.admin('POST', path, { body })).body
+  for (const field of ['issuer', 'client_id', 'client_secret', 'scopes', 'enabled']) {
+    for (const blank of [null, '']) {
+      const reply = await service.admin('PATCH', `${path}/${code}`, { body: { [field]: blank } })
+      expectError(reply, 'validation_failed')
+      expect(new Set(faultsOf(reply).map((fault) => fault.split(':')[0]))).toEqual(new Set([field]))
+    }
+  }
+  expect((await service.admin('GET', `${path}/${code}`)).body).toEqual(made)
+})
+
 test('google needs no issuer; every other provider does', async () => {
   expect(await buildSsoProvider(service, 'google', {})).toMatchObject({ issuer: 'https://accounts.google.com' })
   const reply = await service.admin('POST', path, { body: { code: someCode(), client_id: 'a', client_secret: 'b' } })

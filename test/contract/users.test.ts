@@ -222,6 +222,18 @@ describe('update', () => {
     )
   })
 
+  test.each(['status', 'email'])('with null or "" for %s is 400 and changes nothing', async (field) => {
+    const { user } = await buildUser(service, app)
+    await patch(user.id, { status: 'suspended' })
+    const before = await show(user.id)
+    for (const blank of [null, '']) {
+      const reply = await patch(user.id, { first_name: 'X', [field]: blank })
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual([`${field}: ${blank === null ? 'invalid_type' : 'invalid_value'}`])
+    }
+    expect(await show(user.id)).toEqual(before)
+  })
+
   test('of the e-mail makes it unverified, moves the login there, and ends no session', async () => {
     const { user, access_token, refresh_token } = await buildUser(service, app)
     await service.deps.db('users').where({ id: user.id }).update({ email_verified_at: 1 })

@@ -1656,7 +1656,8 @@ export interface components {
         UpdateApp: {
             name?: string;
             description?: string | null;
-            status?: ("active" | "inactive") | null;
+            /** @enum {string} */
+            status?: "active" | "inactive";
             /** @description Compared as raw strings; a final * allows a prefix */
             allowed_redirect_urls?: string[] | null;
             /** @description Services whose permissions the tokens carry; the app code unless told */

@@ -16,7 +16,8 @@ export async function createApp(deps: Deps, { code, ...input }: CreateAppInput, 
   const blank = blankApp(newId(now), code)
   try {
     return await transaction(deps, async (deps) => {
-      const changes = await settleApp(deps, blank, input)
+      // A new app sets its redirect URLs, also by leaving them out.
+      const changes = await settleApp(deps, blank, { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null })
       await renewCatalog(deps)
       const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })

@@ -82,12 +82,14 @@ export const updateAppBody = z
   .strictObject({
     name: name.optional(),
     ...settings,
+    // An app always has a status, and clearing it must not bring back an app that was deactivated.
+    status: appStatus.optional(),
     code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
   })
   .meta({ id: 'UpdateApp' })
 
-export type AppInput = Omit<z.output<typeof updateAppBody>, 'code'>
 export type CreateAppInput = z.output<typeof createAppBody>
+export type AppInput = Partial<Omit<CreateAppInput, 'code'>>
 export type UpdateAppInput = z.output<typeof updateAppBody>
 
 export const listAppsQuery = z.strictObject({ ...pageQuery, status: appStatus.optional(), q: searchQuery })

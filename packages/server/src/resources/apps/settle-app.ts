@@ -65,9 +65,7 @@ export async function settleApp(deps: Deps, current: AppColumns, input: AppInput
 
   const merged = { ...current, ...changes }
   assertBuiltInUnharmed(current, merged)
-  if (deps.config.production && merged.allowed_redirect_urls.length === 0 && !current.built_in) {
-    throw fieldError('allowed_redirect_urls', 'required', 'must not be empty in production')
-  }
+  if (deps.config.production && !current.built_in) assertRedirects(merged, input)
   if (changes.default_organization_id) await assertOrganizationExists(deps, changes.default_organization_id)
   await assertDefaultRole(deps, merged)
   if (changes.allowed_auth_methods) await assertAuthMethods(deps, changes.allowed_auth_methods)
@@ -81,6 +79,13 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
   if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
     throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
+}
+
+/** Judged only where the list is set or the app is activated: an app that lost its list can still be renamed and deactivated. */
+function assertRedirects(merged: AppColumns, input: AppInput): void {
+  if (input.allowed_redirect_urls === undefined && input.status !== 'active') return
+  if (merged.allowed_redirect_urls.length === 0)
+    throw fieldError('allowed_redirect_urls', 'required', 'must not be empty in production')
 }
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
