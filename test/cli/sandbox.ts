@@ -102,7 +102,7 @@ export interface Machine {
   /** Without a terminal, for what does not end by itself. */
   start(command: string | string[]): Running
   /** Inside a terminal. */
-  terminal(command: string | string[], options?: { env?: Record<string, string> }): Terminal
+  terminal(command: string | string[], options?: { env?: Record<string, string>; columns?: number }): Terminal
   login(url: string, as?: { email: string; password: string }): Promise<void>
   contextsPath: string
   readContexts(): {
@@ -162,8 +162,8 @@ export function machine(): Machine {
     authctl,
     authctlProcess,
     start: (command) => startProgram([cliProgram, ...split(command)], folder, baseEnv),
-    terminal: (command, { env } = {}) =>
-      openTerminal([cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }),
+    terminal: (command, { env, columns = 200 } = {}) =>
+      openTerminal([cliProgram, ...split(command)], folder, { ...baseEnv, TERM: 'xterm-256color', ...env }, columns),
     async login(url, { email, password } = admin) {
       const { exit, stderr } = await authctl(['login', '--email', email, '--password-stdin', '--base-url', url], {
         input: password,
@@ -254,8 +254,8 @@ function startProgram(words: string[], cwd: string, env: Record<string, string>)
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is steered with
 const steering = /\u001b\[[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\u0007/g
 
-function openTerminal(words: string[], cwd: string, env: Record<string, string>): Terminal {
-  const terminal = spawnOnTerminal(process.execPath, words, { cwd, env, cols: 200, rows: 50 })
+function openTerminal(words: string[], cwd: string, env: Record<string, string>, cols: number): Terminal {
+  const terminal = spawnOnTerminal(process.execPath, words, { cwd, env, cols, rows: 50 })
   let raw = ''
   let seen = 0
   let exit: number | undefined

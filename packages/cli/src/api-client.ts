@@ -285,6 +285,21 @@ export async function* pages<T>(
   }
 }
 
+/** Rows that make a page worth showing: about a screen of them. */
+const screenful = 50
+
+/** The same rows in larger pages, for a list that is put together from many short ones: one of them alone would not size the columns well. */
+export async function* regrouped<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+  let group: T[] = []
+  for await (const page of pages) {
+    group.push(...page)
+    if (group.length < screenful) continue
+    yield group
+    group = []
+  }
+  yield group
+}
+
 /** The plan of --dry-run, for people. */
 export function describePlan({ method, url, body }: Request): string {
   return body === undefined ? `${method} ${redactUrl(url)}` : `${method} ${redactUrl(url)}\n${toJson(redact(body), 2)}`

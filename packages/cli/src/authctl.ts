@@ -5,21 +5,27 @@ import { isChangingContexts } from './contexts.ts'
 import { exitCodes } from './exit-codes.ts'
 import { main } from './main.ts'
 
+/** A renewal that is nearly done is waited for, no longer than whoever pressed Ctrl-C would notice. */
+const longestWaitMs = 150
+
+function leave(exit: () => never): void {
+  if (!isChangingContexts()) exit()
+  setInterval(() => !isChangingContexts() && exit(), 10)
+  setTimeout(exit, longestWaitMs)
+}
+
 // A reader that has seen enough (`| head -1`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(exitCodes.done)
-  throw error
+  if (error.code !== 'EPIPE') throw error
+  leave(() => process.exit(exitCodes.done))
 })
 const lastWords = new Set<() => void>()
-process.on('SIGINT', () => {
-  const exit = () => {
+process.on('SIGINT', () =>
+  leave(() => {
     for (const say of lastWords) say()
     process.exit(exitCodes.interrupted)
-  }
-  if (!isChangingContexts()) exit()
-  setInterval(() => !isChangingContexts() && exit(), 20)
-  setTimeout(exit, 3_000)
-})
+  }),
+)
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,

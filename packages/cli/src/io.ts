@@ -11,7 +11,7 @@ const wipeLine = '\r\u001b[K'
 export interface World {
   env: Record<string, string | undefined>
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
-  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
   fetch: typeof globalThis.fetch
   /** Milliseconds since 1970. */
@@ -30,6 +30,10 @@ export interface Io {
   readonly inputIsTerminal: boolean
   /** The result. */
   print(line: string): void
+  /** Some of the result; the caller ends its lines. */
+  write(text: string): void
+  /** Columns of the terminal that stdout is; Infinity where it is none, or does not say. */
+  readonly width: number
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
   note(line: string): void
   /** The command has succeeded: what was held back is shown. */
@@ -66,6 +70,8 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
     inputIsTerminal: Boolean(world.stdin.isTTY),
     print: (line) => void world.stdout.write(`${line}\n`),
+    write: (text) => void world.stdout.write(text),
+    width: (world.stdout.isTTY && world.stdout.columns) || Number.POSITIVE_INFINITY,
     note: (line) => {
       if (options.quiet) return
       if (options.asksForJson) held.push(line)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { cell } from './cells.ts'
 import { escapeControls, toJson } from './escape-controls.ts'
-import { cell, dotenvValue } from './output.ts'
+import { dotenvValue } from './output.ts'
 
 test('a cell is one line, whatever the member is', () => {
   expect([null, undefined, true, false, [], ['a', 'b\n'], [{ a: 1 }], { a: 1 }, 3, 'x\ty'].map(cell)).toEqual([

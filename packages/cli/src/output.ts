@@ -1,9 +1,12 @@
 import { describePlan, type Request } from './api-client.ts'
+import { type Column, cell, cellsOf, titleOf, titleOfColumn } from './cells.ts'
 import { escapeControls, toJson } from './escape-controls.ts'
 import type { Failure } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { listWriter } from './list-writers.ts'
 import { redact, redactUrl } from './redact.ts'
 import type { Format } from './settings.ts'
+import { createTable, type Paint } from './table.ts'
 
 /** What came of a command that may change something. */
 export type Outcome =
@@ -34,19 +37,15 @@ export type Outcome =
   | 'signed_out'
   | 'disabled'
 
-/** A column is a member of the row, or a title and what stands under it. */
-export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown]
-
 export type Result =
   | { kind: 'record'; record: Record<string, unknown> }
-  | { kind: 'list'; pages: AsyncIterable<object[]>; columns: Column<never>[]; none: string }
+  /** Written page by page, while it is read. */
+  | { kind: 'list'; pages: AsyncIterable<object[]>; columns: Column<never>[]; none: string | undefined }
   | { kind: 'variables'; variables: Record<string, string> }
   /** As it came, for `api`. */
   | { kind: 'body'; body: unknown }
   /** One thing: whole in JSON, told in parts on a terminal. With a failure, that is how the command ends once it is shown. */
   | { kind: 'report'; value: object; parts: Part[]; failure?: Failure | undefined }
-  /** What comes as it happens, without an end. */
-  | { kind: 'stream'; pages: AsyncIterable<object[]>; columns: Column<never>[] }
 
 type Part = string | { record: Record<string, unknown> } | { rows: object[]; columns: Column<never>[] }
 
@@ -63,17 +62,16 @@ export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]):
   return { rows, columns: columns as unknown as Column<never>[] }
 }
 
+/** A list that has no end. */
 export function stream<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[]): Result {
-  return { kind: 'stream', pages, columns: columns as unknown as Column<never>[] }
+  return { kind: 'list', pages, columns: columns as unknown as Column<never>[], none: undefined }
 }
 
 /** Writes a result to stdout. */
 export async function render(result: Result, format: Format, io: Io): Promise<void> {
   switch (result.kind) {
     case 'record':
-      io.print(
-        format === 'table' ? await recordTable(result.record, io) : toJson(result.record, format === 'json' ? 2 : undefined),
-      )
+      io.print(format === 'table' ? recordTable(result.record, io) : toJson(result.record, format === 'json' ? 2 : undefined))
       return
     case 'list':
       return renderList(result, format, io)
@@ -85,65 +83,33 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
       return renderBody(result.body, format, io)
     case 'report':
       if (format !== 'table') io.print(toJson(result.value, format === 'json' ? 2 : undefined))
-      else for (const part of result.parts) io.print(await partText(part, io))
+      else for (const part of result.parts) io.print(partText(part, io))
       return
-    case 'stream':
-      return renderStream(result, format, io)
   }
 }
 
 async function renderList({ pages, columns, none }: Extract<Result, { kind: 'list' }>, format: Format, io: Io): Promise<void> {
-  const rows: object[] = []
+  const writer = listWriter(format, columns, io)
+  let isEmpty = true
   for await (const page of pages) {
-    if (format === 'ndjson') for (const row of page) io.print(toJson(row))
-    else rows.push(...page)
+    if (page.length === 0) continue
+    isEmpty = false
+    io.write(writer.page(page))
     await io.drained()
   }
-  if (format === 'json') io.print(toJson(rows, 2))
-  else if (format === 'table' && rows.length === 0) io.note(none)
-  else if (format === 'table') io.print(await listTable(rows, columns, io))
+  io.write(writer.end())
+  if (isEmpty && format === 'table' && none !== undefined) io.note(none)
 }
 
-/** Lines of a table whose end nobody knows: a column widens with what comes. */
-async function renderStream({ pages, columns }: Extract<Result, { kind: 'stream' }>, format: Format, io: Io): Promise<void> {
-  const widths = columns.map((column) => titleOfColumn(column).length)
-  const line = (cells: string[], style = (text: string) => text) =>
-    cells
-      .map((text, index) => style(text) + ' '.repeat(Math.max(0, widths[index]! - text.length)))
-      .join('  ')
-      .trimEnd()
-  let isFirst = true
-  for await (const page of pages) {
-    if (format === 'ndjson') {
-      for (const row of page) io.print(toJson(row))
-      continue
-    }
-    const lines = page.map((row) => cellsOf(row, columns))
-    for (const cells of lines) for (const [index, text] of cells.entries()) widths[index] = Math.max(widths[index]!, text.length)
-    if (isFirst) io.print(line(columns.map(titleOfColumn), (text) => io.style('bold', text)))
-    isFirst = false
-    for (const cells of lines) io.print(line(cells))
-  }
-}
-
-async function partText(part: Part, io: Io): Promise<string> {
+function partText(part: Part, io: Io): string {
   if (typeof part === 'string') return escapeControls(part)
-  return 'record' in part ? recordTable(part.record, io) : listTable(part.rows, part.columns, io)
+  return 'record' in part ? recordTable(part.record, io) : partTable(part.rows, part.columns, io)
 }
 
-async function listTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
-  const titles = columns.map((column) => io.style('bold', titleOfColumn(column)))
-  return table([titles, ...rows.map((row) => cellsOf(row, columns))])
-}
-
-function titleOfColumn(column: Column<never>): string {
-  return titleOf(typeof column === 'string' ? column : column[0])
-}
-
-function cellsOf(row: object, columns: Column<never>[]): string[] {
-  return columns.map((column) =>
-    cell(typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)),
-  )
+/** Nothing is cut here: these rows are details, of which a word may matter. */
+function partTable(rows: object[], columns: Column<never>[], io: Io): string {
+  const rowsWithTitles = [columns.map(titleOfColumn), ...rows.map((row) => cellsOf(row, columns))]
+  return uncut(rowsWithTitles, (text, row) => (row === 0 ? io.style('bold', text) : text))
 }
 
 function renderBody(body: unknown, format: Format, io: Io): void {
@@ -159,49 +125,13 @@ function linesOf(body: unknown): unknown[] {
   return Array.isArray(items) ? items : [body]
 }
 
-async function recordTable(value: Record<string, unknown>, io: Io): Promise<string> {
-  return table(Object.entries(value).map(([name, member]) => [io.style('bold', titleOf(name)), cell(member)]))
+function recordTable(value: Record<string, unknown>, io: Io): string {
+  const rows = Object.entries(value).map(([name, member]) => [titleOf(name), cell(member)])
+  return uncut(rows, (text, _, column) => (column === 0 ? io.style('bold', text) : text))
 }
 
-function titleOf(name: string): string {
-  return escapeControls(name).replaceAll('_', ' ').toUpperCase()
-}
-
-/** A member as a cell of a table, on one line. */
-export function cell(value: unknown): string {
-  if (value === null || value === undefined) return '-'
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value))
-    return value.length === 0
-      ? '-'
-      : value.map((entry) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
-  if (typeof value === 'object') return toJson(value)
-  return escapeControls(String(value))
-}
-
-const noLines = [
-  'top',
-  'top-mid',
-  'top-left',
-  'top-right',
-  'bottom',
-  'bottom-mid',
-  'bottom-left',
-  'bottom-right',
-  'left',
-  'left-mid',
-  'mid',
-  'mid-mid',
-  'right',
-  'right-mid',
-]
-
-async function table(rows: string[][]): Promise<string> {
-  const { default: Table } = await import('cli-table3')
-  const chars = { ...Object.fromEntries(noLines.map((place) => [place, ''])), middle: '  ' }
-  const drawn = new Table({ chars, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 } })
-  drawn.push(...rows)
-  return drawn.toString().replace(/ +$/gm, '')
+function uncut(rows: string[][], paint: Paint): string {
+  return createTable(Number.POSITIVE_INFINITY).lines(rows, paint).join('\n')
 }
 
 export function dotenvLines(variables: Record<string, string>): string[] {

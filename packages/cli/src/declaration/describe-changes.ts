@@ -1,5 +1,5 @@
 import type { components } from '../api-types.ts'
-import { cell } from '../output.ts'
+import { cell } from '../cells.ts'
 import type { Change, FieldChange } from './plan-changes.ts'
 import { isSame } from './render-declaration.ts'
 

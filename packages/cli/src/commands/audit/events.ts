@@ -1,10 +1,10 @@
 import type { Api } from '../../api-client.ts'
 import type { components } from '../../api-types.ts'
 import { parseAppRef } from '../../app-ref.ts'
+import type { Column } from '../../cells.ts'
 import { parseMoment } from '../../duration.ts'
 import { Failure } from '../../exit-codes.ts'
 import { type Input, type Options, text } from '../../options.ts'
-import type { Column } from '../../output.ts'
 import { findUserId, userRefSyntax } from '../../user-ref.ts'
 
 export type AuditEvent = components['schemas']['AuditEvent']

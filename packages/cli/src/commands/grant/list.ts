@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages, regrouped } from '../../api-client.ts'
 import type { components } from '../../api-types.ts'
 import { parseAppRef } from '../../app-ref.ts'
 import { command } from '../../command.ts'
@@ -30,7 +30,7 @@ export async function runListGrants({ api }: Tools, { app, user, limit }: Input<
       ? grantsOfUser(api, await findUserId(api, user), appRef)
       : appRef !== undefined
         ? grantsOfApp(api, appRef)
-        : grantsOfAllApps(api)
+        : regrouped(grantsOfAllApps(api))
   return list(
     atMost(grants, limit),
     [

@@ -1,0 +1,52 @@
+import stringWidth from 'string-width'
+import { expect, test } from 'vitest'
+import { createTable, cut } from './table.ts'
+
+const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
+
+test('columns are aligned whatever the script is', () => {
+  const lines = createTable(Number.POSITIVE_INFINITY).lines([
+    ['NAME', 'STATUS'],
+    ['漢字', 'active'],
+    ['e\u0301te\u0301', 'active'],
+    ['👍🏽 ok', 'active'],
+    ['한글', 'active'],
+  ])
+  expect(lines).toEqual(['NAME   STATUS', '漢字   active', 'e\u0301te\u0301    active', '👍🏽 ok  active', '한글   active'])
+})
+
+test('a cut cell ends with an ellipsis, is as wide as its column at most, and no character of it is halved', () => {
+  expect(cut('short', 5)).toBe('short')
+  expect(cut('shorter', 5)).toBe('shor…')
+  expect(cut('漢字漢字', 4)).toBe('漢…')
+  expect(cut('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
+  expect(cut('👍🏽👍🏽', 3)).toBe('👍🏽…')
+  expect(cut('anything', 1)).toBe('…')
+})
+
+test('no line is wider than the terminal, and the widest columns give way first', () => {
+  const lines = createTable(40).lines([
+    ['STATUS', 'NOTE', 'TEXT'],
+    ['active', 'n'.repeat(100), 't'.repeat(20)],
+  ])
+  expect(lines).toEqual(['STATUS  NOTE             TEXT', `active  ${'n'.repeat(14)}…  ${'t'.repeat(14)}…`])
+})
+
+test('an identifier stays whole as long as the text beside it can be read', () => {
+  const row = ['u'.repeat(60), id]
+  expect(createTable(80).lines([row])).toEqual([`${'u'.repeat(41)}…  ${id}`])
+  expect(createTable(40).lines([row]).map(stringWidth)).toEqual([40])
+})
+
+test('the first page sizes the columns; a later one widens them into what the line has left, and no further', () => {
+  const table = createTable(30)
+  expect(
+    table.lines([
+      ['USER', 'AT'],
+      ['ada', '-'],
+    ]),
+  ).toEqual(['USER  AT', 'ada   -'])
+  expect(table.lines([['bob', '2026-12-31']])).toEqual(['bob   2026-12-31'])
+  expect(table.lines([['c'.repeat(50), '2026-12-31']])).toEqual([`${'c'.repeat(17)}…  2026-12-31`])
+  expect(table.lines([['ada', '-']])).toEqual([`ada${' '.repeat(17)}-`])
+})

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { cliProgram, machine, reply, type StandIn, standIn } from './sandbox.ts'
+
+const total = 42_000
+
+interface Row {
+  [name: string]: unknown
+}
+
+function user(index: number): Row {
+  return {
+    id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    email: `user-${index}@example.com`,
+    namespace: 'default',
+    namespaces: ['default'],
+    first_name: index % 2 === 0 ? '漢字' : 'Ada',
+    last_name: null,
+    status: 'active',
+  }
+}
+
+interface Listing extends StandIn {
+  env: Record<string, string>
+  /** How many pages were asked for. */
+  pagesAsked(): number
+}
+
+/** A service with a list of `rows`, in pages as large as they are asked for. `hold` may keep an answer back: it is given what sends it. */
+async function serviceWithList(
+  row: (index: number) => Row,
+  { rows = total, hold }: { rows?: number; hold?: (page: number, send: () => void) => void } = {},
+): Promise<Listing> {
+  const answer = (path: string, response: ServerResponse) => {
+    const query = new URL(path, 'http://service').searchParams
+    const begin = Number(query.get('cursor') ?? 0)
+    const end = Math.min(rows, begin + Number(query.get('limit')))
+    const items = Array.from({ length: end - begin }, (_, offset) => row(begin + offset))
+    const send = () => reply(response, 200, { items, next_cursor: end < rows ? String(end) : null })
+    if (hold) hold(Math.floor(begin / 200) + 1, send)
+    else send()
+  }
+  const service = await standIn(({ path }, response) => answer(path, response))
+  return {
+    ...service,
+    env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: service.url },
+    pagesAsked: () => service.requests.length,
+  }
+}
+
+test('42,000 users on a terminal: the first rows are shown before the last page is asked for, and no line is wider than the terminal', async () => {
+  let release = () => {}
+  const { env, pagesAsked } = await serviceWithList(user, {
+    hold: (page, send) => {
+      if (page === total / 200) release = send
+      else send()
+    },
+  })
+  const list = machine().terminal('user find', { env, columns: 100 })
+  await list.shows('user-199@example.com')
+  expect(pagesAsked()).toBeLessThan(total / 200)
+  await expect.poll(pagesAsked, { timeout: 60_000 }).toBe(total / 200)
+  release()
+  const { screen, exit } = await list.ended()
+  expect(exit).toBe(0)
+  const lines = screen.trimEnd().split('\n')
+  expect(lines).toHaveLength(total + 1)
+  expect(lines.at(-1)).toContain('user-41999@')
+  // A Chinese character takes two columns.
+  const widest = Math.max(...lines.map((line) => line.length + (line.includes('漢字') ? 2 : 0)))
+  expect(widest).toBeLessThanOrEqual(100)
+  expect(lines[0]).toMatch(/^USER .* ID$/)
+}, 90_000)
+
+test('Ctrl-C while a later page is awaited: what has come is shown, exit 130', async () => {
+  const { env, pagesAsked } = await serviceWithList(user, { hold: (page, send) => page < 3 && send() })
+  for (const command of ['user find', 'user find -o json', 'user find -o ndjson']) {
+    const before = pagesAsked()
+    const list = machine().terminal(command, { env })
+    await list.shows('user-399@example.com')
+    await expect.poll(pagesAsked).toBe(before + 3)
+    list.type('\u0003')
+    expect({ command, exit: (await list.ended()).exit }).toEqual({ command, exit: 130 })
+  }
+})
+
+test('Ctrl-C in the midst of rows that never end: exit 130', async () => {
+  const { env } = await serviceWithList(user, { rows: Number.MAX_SAFE_INTEGER })
+  const list = machine().terminal('user find', { env })
+  await list.shows('user-0@example.com')
+  list.type('\u0003')
+  expect((await list.ended()).exit).toBe(130)
+})
+
+test('Ctrl-C while the session is renewed by a service that hangs: exit 130', async () => {
+  const { url, requests } = await standIn(({ path }, response) => {
+    const tokens = { access_token: 'a', expires_in: 900, refresh_token: 'r', refresh_expires_in: 9000 }
+    if (path.endsWith('/login')) reply(response, 200, { ...tokens, user: { id: 'u', email: 'ada@example.com' } })
+  })
+  const here = machine()
+  await here.login(url)
+  here.changeTokens('default', { renew_at: 0 })
+  const list = here.terminal('user find')
+  await expect.poll(() => requests.at(-1)?.path).toBe('/api/v1/auth/refresh')
+  const typed = Date.now()
+  list.type('\u0003')
+  expect((await list.ended()).exit).toBe(130)
+  // The bound is 200 ms; the rest is for a busy machine.
+  expect(Date.now() - typed).toBeLessThan(2_500)
+})
+
+test('JSON is one document, the same as of the whole list at once, and begins before the list ends', async () => {
+  let release = () => {}
+  const { env, pagesAsked } = await serviceWithList(user, {
+    rows: 1_001,
+    hold: (page, send) => {
+      if (page === 6) release = send
+      else send()
+    },
+  })
+  const here = machine()
+  const child = spawn(process.execPath, [cliProgram, 'user', 'find'], { cwd: here.folder, env: { HOME: here.folder, ...env } })
+  let stdout = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  const closed = once(child, 'close')
+  await expect.poll(() => stdout).toContain('user-199@example.com')
+  await expect.poll(pagesAsked).toBe(6)
+  expect(stdout).not.toContain('user-1000@')
+  release()
+  expect((await closed)[0]).toBe(0)
+  expect(stdout).toBe(
+    `${JSON.stringify(
+      Array.from({ length: 1_001 }, (_, index) => user(index)),
+      undefined,
+      2,
+    )}\n`,
+  )
+})
+
+test('a list that fails half-way is exit 7, and its JSON is not closed as if it were whole', async () => {
+  const { url } = await standIn(({ path }, response) =>
+    path.includes('cursor') ? response.destroy() : reply(response, 200, { items: [user(0)], next_cursor: 'next' }),
+  )
+  const env = { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url }
+  const { stdout, exit } = await machine().authctl('user find --json', { env })
+  expect(exit).toBe(7)
+  expect(stdout).toContain('user-0@example.com')
+  expect(() => JSON.parse(stdout)).toThrow()
+})
+
+test.each(['table', 'json', 'ndjson'])(
+  'a list as %s is written with less memory than it takes',
+  async (format) => {
+    const count = 20_000
+    const { env } = await serviceWithList((index) => ({ ...user(index), filler: `${index}`.padEnd(4_000, '.') }), { rows: count })
+    const { stdout, stderr, exit } = await machine().authctlProcess(`user find -o ${format}`, {
+      env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
+    })
+    expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
+    expect(stdout).toContain(`user-${count - 1}@example.com`)
+  },
+  90_000,
+)
+
+test.each(['table', 'json', 'ndjson'])('a reader that stops early ends a list as %s quietly', async (format) => {
+  const { env } = await serviceWithList(user, { rows: Number.MAX_SAFE_INTEGER })
+  const here = machine()
+  const child = spawn(process.execPath, [cliProgram, 'user', 'find', '-o', format], {
+    cwd: here.folder,
+    env: { HOME: here.folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  const [exit] = await once(child, 'close')
+  expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
+})
+
+test('a table into a pipe is cut nowhere', async () => {
+  const name = 'n'.repeat(500)
+  const { env } = await serviceWithList((index) => ({ ...user(index), first_name: index === 300 ? name : 'Ada' }), { rows: 400 })
+  const { stdout } = await machine().authctl('user find -o table', { env })
+  expect(stdout).toContain(name)
+  expect(stdout).not.toContain('…')
+})
+
+test('a list that is put together from the grants of many apps is one table', async () => {
+  const apps = ['a', 'second', 'an-app-with-a-long-code']
+  const { url } = await standIn(({ path }, response) => {
+    const app = /apps\/([^/]+)\/users/.exec(path)?.[1]
+    const grant = { app_code: app, user_id: 'u', user: user(1), status: 'active', granted_via: 'admin', granted_at: 'now' }
+    reply(response, 200, { items: app ? [grant] : apps.map((id) => ({ id })), next_cursor: null })
+  })
+  const env = { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url }
+  const { stdout } = await machine().authctl('grant list -o table', { env })
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.map((line) => line.search(/USER|user-1@/))).toEqual(Array(4).fill('an-app-with-a-long-code'.length + 2))
+})
