@@ -1,7 +1,8 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admin, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { createDatabase } from '../support/database.ts'
+import { admin, apiError, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
 beforeAll(async () => {
@@ -158,6 +159,134 @@ describe('the session renews itself', () => {
     } finally {
       await brief.stop()
     }
+  })
+
+  test.each(['sqlite', 'postgres'] as const)(
+    'after an emergency change of the secret, for six processes at once, on %s',
+    async (kind) => {
+      const database = await createDatabase(kind)
+      const settings = { DATABASE_URL: database.url, AUTH_REFRESH_LEEWAY_SECONDS: '0' }
+      let server = await startGatehouse({ ...settings, JWT_ACCESS_SECRET: 'the secret that has leaked'.padEnd(64, '.') })
+      try {
+        const { login, authctl, authctlProcess, readContexts } = machine()
+        await login(server.url)
+        const before = readContexts().contexts.default!.tokens!
+        await server.stop()
+        server = await startGatehouse({
+          ...settings,
+          PORT: new URL(server.url).port,
+          JWT_ACCESS_SECRET: 'another one'.padEnd(64, '.'),
+        })
+        const all = await Promise.all(Array.from({ length: 6 }, () => authctlProcess('whoami')))
+        expect(all.map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(Array(6).fill({ exit: 0, stderr: '' }))
+        const after = readContexts().contexts.default!.tokens!
+        expect(after.access_token).not.toBe(before.access_token)
+        expect(after.refresh_token).not.toBe(before.refresh_token)
+        // A token alone cannot be renewed.
+        const given = await authctl('whoami --json', {
+          env: { AUTHCTL_TOKEN: String(before.access_token), AUTHCTL_BASE_URL: server.url },
+        })
+        expect(given.exit).toBe(4)
+        expect(JSON.parse(given.stderr).error).toMatchObject({
+          code: 'token_invalid',
+          hint: expect.stringContaining('AUTHCTL_TOKEN'),
+        })
+        expect(readContexts().contexts.default!.tokens).toEqual(after)
+      } finally {
+        await server.stop()
+        await database.drop()
+      }
+    },
+  )
+
+  describe('once for a request', () => {
+    const tokens = (name: string) => ({
+      token_type: 'Bearer',
+      access_token: name,
+      expires_in: 900,
+      refresh_token: `refresh-${name}`,
+      refresh_expires_in: 9000,
+      user: { id: 'u', email: 'ada@example.com' },
+    })
+    /** Where `first` is signed in; each refresh gives `new`. */
+    const signedIn = async (answer: Parameters<typeof standIn>[0]) => {
+      const service = await standIn((request, response) => {
+        if (request.path.endsWith('/login')) reply(response, 200, tokens('first'))
+        else answer(request, response)
+      })
+      const here = machine()
+      await here.login(service.url)
+      const sent = () =>
+        service.requests.slice(1).map(({ path, authorization }) => [path.split('/').at(-1), authorization?.slice(7)])
+      return { here, sent }
+    }
+
+    test('which is then sent again, and refused for good: exit 4 with the way back in', async () => {
+      const { here, sent } = await signedIn(({ path }, response) =>
+        path.endsWith('/refresh')
+          ? reply(response, 200, tokens('new'))
+          : reply(response, 401, apiError(401, 'token_invalid'), { 'retry-after': '0' }),
+      )
+      const { stderr, exit } = await here.authctl('whoami --json')
+      expect(exit).toBe(4)
+      expect(JSON.parse(stderr).error).toMatchObject({ code: 'token_invalid', hint: expect.stringContaining('authctl login') })
+      expect(sent()).toEqual([
+        ['me', 'first'],
+        ['refresh', undefined],
+        ['me', 'new'],
+      ])
+    })
+
+    test('also when the token was renewed before it was sent', async () => {
+      const { here, sent } = await signedIn(({ path }, response) =>
+        path.endsWith('/refresh') ? reply(response, 200, tokens('new')) : reply(response, 401, apiError(401, 'token_invalid')),
+      )
+      here.changeTokens('default', { renew_at: 0 })
+      expect((await here.authctl('whoami')).exit).toBe(4)
+      expect(sent()).toEqual([
+        ['refresh', undefined],
+        ['me', 'new'],
+      ])
+    })
+
+    test('and never when the refresh is refused: exit 4 with the way back in', async () => {
+      const { here, sent } = await signedIn(({ path }, response) =>
+        reply(response, 401, apiError(401, path.endsWith('/refresh') ? 'invalid_refresh_token' : 'token_revoked')),
+      )
+      const { stderr, exit } = await here.authctl('whoami --json')
+      expect(exit).toBe(4)
+      expect(JSON.parse(stderr).error).toMatchObject({ code: 'invalid_refresh_token', hint: 'authctl login', exit: 4 })
+      expect(sent()).toEqual([
+        ['me', 'first'],
+        ['refresh', undefined],
+      ])
+    })
+
+    test('also when another process has left a token that is as old', async () => {
+      let leave = () => {}
+      const { here, sent } = await signedIn(({ path }, response) => {
+        if (path.endsWith('/refresh')) return reply(response, 200, tokens('new'))
+        leave()
+        leave = () => {}
+        const token = here.readContexts().contexts.default!.tokens!.access_token
+        reply(response, token === 'new' ? 403 : 401, apiError(token === 'new' ? 403 : 401, 'system_admin_required'))
+      })
+      leave = () => here.changeTokens('default', { access_token: 'second' })
+      expect((await here.authctl('whoami')).exit).toBe(4)
+      expect(sent()).toEqual([
+        ['me', 'first'],
+        ['me', 'second'],
+        ['refresh', undefined],
+        ['me', 'new'],
+      ])
+    })
+
+    test('but not where a password in the request is wrong: it is tried once', async () => {
+      const { here, sent } = await signedIn((_, response) => reply(response, 401, apiError(401, 'invalid_credentials')))
+      const { exit } = await here.authctl('two-factor disable --password-stdin', { input: 'wrong\n123456\n' })
+      expect(exit).toBe(6)
+      expect(sent()).toEqual([['disable', 'first']])
+    })
   })
 
   test('a lock that a killed process left behind delays nobody', async () => {

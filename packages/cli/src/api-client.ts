@@ -23,12 +23,20 @@ export interface Answer {
   text: string
 }
 
+export interface Bearer {
+  token: string
+  /** Whether the service gave it a moment ago. If it is refused, another one would be refused too. */
+  isNew: boolean
+}
+
 /** Whose bearer a request carries. */
 export interface Session {
   /** Throws when nobody is signed in. */
-  bearer(): Promise<string>
-  /** Another token after `rejected` turned out to be expired; undefined when there is no way to one. */
-  renew(rejected: string): Promise<string | undefined>
+  bearer(): Promise<Bearer>
+  /** Another token after the service refused `rejected`; undefined when there is no way to get one. */
+  renew(rejected: string): Promise<Bearer | undefined>
+  /** What helps when the service refuses the token for good, where it is not to log in. */
+  hint?: string
 }
 
 /** Thrown in place of writes with --dry-run. */
@@ -62,7 +70,8 @@ const retriedStatuses = new Set([429, 500, 502, 503, 504])
 const refusedStatuses = new Set([429, 503])
 /** Characters of a body that --debug shows. */
 const longestShown = 4_000
-const tokenExpired = 'token_expired'
+/** They refuse a password or a code in the request. Sent again, it would count as a second wrong try. */
+const refusesInput = new Set<unknown>(['invalid_credentials', 'invalid_two_factor_code'])
 
 export interface Wire {
   world: World
@@ -141,7 +150,7 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
 /** Where it was said what becomes of --reason: once is enough. */
 const remarked = new WeakSet<Io>()
 
-/** One request as the signed-in user, or as nobody; an expired token is renewed once. Throws what the service refuses. */
+/** One request as the signed-in user, or as nobody. A token that is refused is renewed once. Throws what the service refuses. */
 export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
   if (wire.settings.dryRun && isWrite) throw new PlannedRequest([request])
@@ -150,14 +159,22 @@ export async function exchange(wire: Wire, request: Request, session: Session | 
     remarked.add(wire.io)
     wire.io.note('--reason is kept with grants only: the service has no place for it here')
   }
-  const bearer = await session?.bearer()
-  let answer = await send(wire, request, bearer)
-  if (session && bearer !== undefined && answer.status === 401 && errorBody(answer)?.code === tokenExpired) {
-    const renewed = await session.renew(bearer)
-    if (renewed !== undefined) answer = await send(wire, request, renewed)
+  let bearer = await session?.bearer()
+  let answer = await send(wire, request, bearer?.token)
+  // This ends with the first new token. Before it comes at most what another process has put in the place of the refused one.
+  while (session && bearer && !bearer.isNew && refusesToken(answer)) {
+    bearer = await session.renew(bearer.token)
+    if (bearer) answer = await send(wire, request, bearer.token)
   }
-  if (answer.status < 200 || answer.status > 299) throw failureOf(answer, request.url)
+  if (answer.status < 200 || answer.status > 299) throw failureOf(answer, request.url, session?.hint)
   return answer
+}
+
+/** Any 401 may mean that the token alone is too old: it has expired, or the secret that signed it was replaced. */
+function refusesToken(answer: Answer): boolean {
+  if (answer.status !== 401) return false
+  const body = errorBody(answer)
+  return body?.requires_2fa !== true && !refusesInput.has(body?.code)
 }
 
 interface ErrorBody {
@@ -210,7 +227,7 @@ function endingOf(status: number, code: string): Exclude<Ending, 'done'> {
 }
 
 /** An answer that is no success, as the failure that the user is told. */
-export function failureOf(answer: Answer, url: string): Failure {
+export function failureOf(answer: Answer, url: string, sessionHint?: string): Failure {
   const body = errorBody(answer)
   if (answer.status === 401 && body?.requires_2fa === true) {
     return new Failure('notSignedIn', 'a two-factor code is required', { code: twoFactorRequired })
@@ -219,7 +236,7 @@ export function failureOf(answer: Answer, url: string): Failure {
   const fields = body.errors?.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
   return new Failure(endingOf(answer.status, body.code), fields || body.detail || body.title || body.code, {
     code: body.code,
-    hint: answer.status === 429 ? retryHint(answer) : hints[body.code],
+    hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
     requestId: body.request_id ?? answer.headers.get('x-request-id') ?? undefined,
   })
 }

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, createApi, type Session, type Wire } from './api-client.ts'
+import { type Api, type Bearer, bodyOf, createApi, type Session, type Wire } from './api-client.ts'
 import type { components } from './api-types.ts'
 import { type ContextStore, findContext, type StoredTokens } from './contexts.ts'
 import { Failure } from './exit-codes.ts'
@@ -21,9 +21,13 @@ export function storedTokens(answer: components['schemas']['Tokens'], now: numbe
   }
 }
 
-/** A token from outside; nothing is known of its session. */
+/** A token from outside. It comes without a refresh token, so it is never renewed. */
 export function givenSession(token: string): Session {
-  return { bearer: async () => token, renew: async () => undefined }
+  return {
+    bearer: async () => ({ token, isNew: false }),
+    renew: async () => undefined,
+    hint: 'the token comes from AUTHCTL_TOKEN or --token-file: put a new one there, or leave it out to use the context',
+  }
 }
 
 function notSignedIn(message: string, hint: string): Failure {
@@ -35,12 +39,26 @@ function loginHint(contextName: string, current: string | null): string {
   return contextName === (current ?? 'default') ? 'authctl login' : `authctl login --context ${contextName}`
 }
 
-/** The session of a context. Its tokens are renewed before they expire; processes that do so at once take turns. */
+/**
+ * The session of a context. Its tokens are renewed before they expire, and when the service refuses them. Within this process a token
+ * is renewed once, however many requests wait for it; processes take turns.
+ */
 export function contextSession(wire: Wire, contexts: ContextStore, connection: Connection): Session {
   const { contextName, context, baseUrl } = connection
   let tokens = context?.tokens ?? undefined
+  let underWay: Promise<Bearer> | undefined
 
-  async function renew(rejected: string): Promise<string> {
+  async function renew(rejected: string): Promise<Bearer> {
+    // Another request of this process may have renewed it meanwhile.
+    if (tokens && tokens.access_token !== rejected) return { token: tokens.access_token, isNew: false }
+    underWay ??= renewStored(rejected).finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+
+  async function renewStored(rejected: string): Promise<Bearer> {
+    let isNew = false
     // What is in the file counts: another process may have renewed since this one read it.
     tokens = await contexts.change(async (file) => {
       const stored = findContext(file, contextName)
@@ -54,10 +72,11 @@ export function contextSession(wire: Wire, contexts: ContextStore, connection: C
             hint: loginHint(contextName, file.current),
           },
         )
+        isNew = true
       }
       return stored.tokens
     })
-    return tokens.access_token
+    return { token: tokens.access_token, isNew }
   }
 
   return {
@@ -70,7 +89,8 @@ export function contextSession(wire: Wire, contexts: ContextStore, connection: C
         )
       }
       if (!tokens) throw notSignedIn(`not signed in at ${baseUrl}`, loginHint(contextName, contexts.read().current))
-      return tokens.renew_at <= wire.world.now() ? renew(tokens.access_token) : tokens.access_token
+      if (tokens.renew_at > wire.world.now()) return { token: tokens.access_token, isNew: false }
+      return renew(tokens.access_token)
     },
     renew,
   }
