@@ -26,7 +26,7 @@ export function givenSession(token: string): Session {
   return {
     bearer: async () => ({ token, isNew: false }),
     renew: async () => undefined,
-    hint: 'the token comes from AUTHCTL_TOKEN or --token-file: put a new one there, or leave it out to use the context',
+    hint: 'AUTHCTL_TOKEN and --token-file are not renewed: give a new token, or leave it out and sign in: authctl login',
   }
 }
 
