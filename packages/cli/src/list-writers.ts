@@ -2,7 +2,6 @@ import { type Column, cellsOf, titleOfColumn } from './cells.ts'
 import { toJson } from './escape-controls.ts'
 import type { Io } from './io.ts'
 import type { Format } from './settings.ts'
-import { createTable } from './table.ts'
 
 /** Turns the pages of a list into text as they come. It keeps no row. */
 export interface ListWriter {
@@ -12,17 +11,21 @@ export interface ListWriter {
   end(): string
 }
 
-const writers: Record<Format, (columns: Column<never>[], io: Pick<Io, 'style' | 'width'>) => ListWriter> = {
+type OpenWriter = (columns: Column<never>[], io: Pick<Io, 'style' | 'width'>) => Promise<ListWriter>
+
+const writers: Record<Format, OpenWriter> = {
   table: tableWriter,
-  json: jsonWriter,
-  ndjson: () => ({ page: (rows) => rows.map((row) => `${toJson(row)}\n`).join(''), end: () => '' }),
+  json: async () => jsonWriter(),
+  ndjson: async () => ({ page: (rows) => rows.map((row) => `${toJson(row)}\n`).join(''), end: () => '' }),
 }
 
-export function listWriter(format: Format, columns: Column<never>[], io: Pick<Io, 'style' | 'width'>): ListWriter {
-  return writers[format]!(columns, io)
+export function listWriter(format: Format, ...of: Parameters<OpenWriter>): Promise<ListWriter> {
+  return writers[format]!(...of)
 }
 
-function tableWriter(columns: Column<never>[], io: Pick<Io, 'style' | 'width'>): ListWriter {
+async function tableWriter(...[columns, io]: Parameters<OpenWriter>): Promise<ListWriter> {
+  // Loaded late: the widths of characters are slow to load, and JSON does without them.
+  const { createTable } = await import('./table.ts')
   const table = createTable(io.width)
   let heading: string[][] = [columns.map(titleOfColumn)]
   return {

@@ -6,7 +6,7 @@ import type { Io } from './io.ts'
 import { listWriter } from './list-writers.ts'
 import { redact, redactUrl } from './redact.ts'
 import type { Format } from './settings.ts'
-import { createTable, type Paint } from './table.ts'
+import type { Paint } from './table.ts'
 
 /** What came of a command that may change something. */
 export type Outcome =
@@ -71,7 +71,9 @@ export function stream<Row extends object>(pages: AsyncIterable<Row[]>, columns:
 export async function render(result: Result, format: Format, io: Io): Promise<void> {
   switch (result.kind) {
     case 'record':
-      io.print(format === 'table' ? recordTable(result.record, io) : toJson(result.record, format === 'json' ? 2 : undefined))
+      io.print(
+        format === 'table' ? await recordTable(result.record, io) : toJson(result.record, format === 'json' ? 2 : undefined),
+      )
       return
     case 'list':
       return renderList(result, format, io)
@@ -83,13 +85,13 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
       return renderBody(result.body, format, io)
     case 'report':
       if (format !== 'table') io.print(toJson(result.value, format === 'json' ? 2 : undefined))
-      else for (const part of result.parts) io.print(partText(part, io))
+      else for (const part of result.parts) io.print(await partText(part, io))
       return
   }
 }
 
 async function renderList({ pages, columns, none }: Extract<Result, { kind: 'list' }>, format: Format, io: Io): Promise<void> {
-  const writer = listWriter(format, columns, io)
+  const writer = await listWriter(format, columns, io)
   let isEmpty = true
   for await (const page of pages) {
     if (page.length === 0) continue
@@ -101,13 +103,13 @@ async function renderList({ pages, columns, none }: Extract<Result, { kind: 'lis
   if (isEmpty && format === 'table' && none !== undefined) io.note(none)
 }
 
-function partText(part: Part, io: Io): string {
+async function partText(part: Part, io: Io): Promise<string> {
   if (typeof part === 'string') return escapeControls(part)
   return 'record' in part ? recordTable(part.record, io) : partTable(part.rows, part.columns, io)
 }
 
 /** Nothing is cut here: these rows are details, of which a word may matter. */
-function partTable(rows: object[], columns: Column<never>[], io: Io): string {
+async function partTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
   const rowsWithTitles = [columns.map(titleOfColumn), ...rows.map((row) => cellsOf(row, columns))]
   return uncut(rowsWithTitles, (text, row) => (row === 0 ? io.style('bold', text) : text))
 }
@@ -125,12 +127,13 @@ function linesOf(body: unknown): unknown[] {
   return Array.isArray(items) ? items : [body]
 }
 
-function recordTable(value: Record<string, unknown>, io: Io): string {
+async function recordTable(value: Record<string, unknown>, io: Io): Promise<string> {
   const rows = Object.entries(value).map(([name, member]) => [titleOf(name), cell(member)])
   return uncut(rows, (text, _, column) => (column === 0 ? io.style('bold', text) : text))
 }
 
-function uncut(rows: string[][], paint: Paint): string {
+async function uncut(rows: string[][], paint: Paint): Promise<string> {
+  const { createTable } = await import('./table.ts')
   return createTable(Number.POSITIVE_INFINITY).lines(rows, paint).join('\n')
 }
 

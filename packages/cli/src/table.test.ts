@@ -35,7 +35,11 @@ test('no line is wider than the terminal, and the widest columns give way first'
 test('an identifier stays whole as long as the text beside it can be read', () => {
   const row = ['u'.repeat(60), id]
   expect(createTable(80).lines([row])).toEqual([`${'u'.repeat(41)}…  ${id}`])
-  expect(createTable(40).lines([row]).map((line) => stringWidth(line))).toEqual([40])
+  expect(
+    createTable(40)
+      .lines([row])
+      .map((line) => stringWidth(line)),
+  ).toEqual([40])
 })
 
 test('the first page sizes the columns; a later one widens them into what the line has left, and no further', () => {
