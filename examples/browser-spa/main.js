@@ -98,6 +98,7 @@ const words = {
   invalid_two_factor_code: 'That code is not the one. Codes change every 30 seconds.',
   account_locked: 'Too many tries. The account is locked for a while.',
   rate_limited: 'Too many tries. Wait a little.',
+  link_required: 'There is an account with this e-mail already. Sign in to it another way.',
   user_exists: 'There is an account with this e-mail already.',
   app_access_denied: 'Your account has no access to this app yet.',
   service_unreachable: 'The login service cannot be reached. Nothing is lost: try again in a moment.',

@@ -45,8 +45,9 @@ async function setUp(ours: ServerUnderTest, provider: ServerUnderTest): Promise<
   const api = `${ours.url}/api/v1`
   const signedIn = await call(`${api}/auth/login`, { body: { email: ADMIN, password: PASSWORD, app_code: 'authctl' } })
   const headers = { authorization: `Bearer ${signedIn.body.access_token}` }
-  const client = { code: 'acme', issuer: provider.url, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
-  await call(`${api}/admin/sso-providers`, { body: client, headers })
+  const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+  const trust = { app_codes: ['bench'], trusted_email_domains: ['example.com'] }
+  await call(`${api}/admin/sso-providers`, { body: { code: 'acme', issuer: provider.url, ...client, ...trust }, headers })
   const app = { code: 'bench', name: 'Bench', auto_grant_on_signup: true, allowed_redirect_urls: [APP_URL] }
   await call(`${api}/admin/apps`, { body: app, headers })
 }

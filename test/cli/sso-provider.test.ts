@@ -24,20 +24,29 @@ test('create, show, list, update and delete; the secret comes by standard input 
     code: 'acme',
     client_id: 'gatehouse',
     enabled: true,
+    app_codes: [],
+    trusted_email_domains: [],
     callback_url: expect.stringContaining('/auth/sso/acme/callback'),
     outcome: 'created',
   })
   const again = await authctl(`${words} --client-secret-stdin --json`, { input })
   expect({ exit: again.exit, code: JSON.parse(again.stderr).error.code }).toEqual({ exit: 5, code: 'sso_provider_code_taken' })
-  const google = await authctl('sso-provider create google --client-id g --client-secret-stdin --json', { input })
-  expect(parsed(google).issuer).toBe('https://accounts.google.com')
+  const google = await authctl('sso-provider create google --client-id g --app * --client-secret-stdin --json', { input })
+  expect(parsed(google)).toMatchObject({ issuer: 'https://accounts.google.com', app_codes: ['*'] })
 
   const change = 'sso-provider update acme --no-enabled --scope email --json'
   expect(parsed(await authctl(change))).toMatchObject({ enabled: false, scopes: ['openid', 'email'], outcome: 'updated' })
+  const trust = 'sso-provider update acme --app shop wiki --trust-domain Corp.com --json'
+  expect(parsed(await authctl(trust))).toMatchObject({ app_codes: ['shop', 'wiki'], trusted_email_domains: ['corp.com'] })
   const { outcome: _, ...shown } = parsed(await authctl('sso-provider show acme --json'))
-  expect(shown).toMatchObject({ enabled: false, issuer: 'https://id.example.com' })
+  const lists = { app_codes: ['shop', 'wiki'], trusted_email_domains: ['corp.com'] }
+  expect(shown).toMatchObject({ enabled: false, issuer: 'https://id.example.com', ...lists })
   expect(parsed(await authctl('sso-provider list --json')).map((each: { code: string }) => each.code)).toEqual(['google', 'acme'])
-  expect((await authctl('sso-provider list -o table')).stdout).toMatch(/^CODE +ISSUER/)
+  const table = (await authctl('sso-provider list -o table')).stdout
+  expect(table).toMatch(/^CODE +ISSUER/)
+  for (const words of ['shop', 'corp.com']) expect(table).toContain(words)
+  const cleared = parsed(await authctl(['sso-provider', 'update', 'acme', '--trust-domain', '', '--json']))
+  expect(cleared).toMatchObject({ app_codes: ['shop', 'wiki'], trusted_email_domains: [] })
   const debugged = await authctl('sso-provider update acme --client-secret-stdin --debug', { input })
   expect(debugged.exit).toBe(0)
   expect(debugged.stdout + debugged.stderr).not.toContain('only the two')

@@ -199,7 +199,7 @@ describe('linking', () => {
     const { user } = await buildUser(service, app)
     await markVerified(user.id)
     const arrived = await come(app, provider.addAccount({ email: user.email, email_verified: false }))
-    expectError(await exchange(service, arrived), 'user_exists')
+    expectError(await exchange(service, arrived), 'link_required')
     expect(await countRows(service, 'user_identities', { user_id: user.id })).toBe(0)
   })
 
@@ -220,7 +220,7 @@ describe('linking', () => {
     expectError(await service.call('GET', '/auth/me', { token: registered.access_token }), 'token_revoked')
     const refresh = { body: { refresh_token: registered.refresh_token } }
     expectError(await service.call('POST', '/auth/refresh', refresh), 'invalid_refresh_token')
-    expectError(await logIn(app, squatter), 'user_exists')
+    expectError(await logIn(app, squatter), 'link_required')
     const me = await service.call('GET', '/auth/me', { token: reply.body.access_token })
     expect(me.body.two_factor).toBe(false)
     const [lost] = await auditEvents(service, { event: 'credentials.removed', user_id: id })
@@ -238,7 +238,7 @@ describe('linking', () => {
       if (purpose === 'magic_link') expect((await service.call('POST', '/auth/magic-link/consume', { body })).status).toBe(200)
       else await service.call('POST', '/auth/password/reset', { body: { ...body, password: 'one of the owner alone' } })
       expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
-      expectError(await logIn(app, squatter), 'user_exists')
+      expectError(await logIn(app, squatter), 'link_required')
     }
   })
 

@@ -37,6 +37,8 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
     client_id: 'gatehouse',
     has_client_secret: true,
     scopes: ['openid', 'email', 'profile'],
+    app_codes: [],
+    trusted_email_domains: [],
     enabled: true,
     callback_url: `http://127.0.0.1:4000/api/v1/auth/sso/${code}/callback`,
     created_at: expect.any(String),
@@ -46,7 +48,15 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
   expect((await service.admin('GET', path)).body.items).toContainEqual(made.body)
   expect(JSON.stringify(await service.deps.db('sso_providers'))).not.toContain(body.client_secret)
 
-  const changes = { client_id: 'another', client_secret: 'a newer one', scopes: ['email'], enabled: false, issuer: `${issuer}/` }
+  const changes = {
+    client_id: 'another',
+    client_secret: 'a newer one',
+    scopes: ['email'],
+    app_codes: ['shop'],
+    trusted_email_domains: ['corp.com'],
+    enabled: false,
+    issuer: `${issuer}/`,
+  }
   const changed = await service.admin('PATCH', `${path}/${code}`, { body: changes })
   expect(changed.status).toBe(200)
   const { client_secret: _, ...shown } = changes
@@ -76,6 +86,21 @@ test('PATCH with null or "" for a field that a provider always has is 400 and ch
   expect((await service.admin('GET', `${path}/${code}`)).body).toEqual(made)
 })
 
+test('apps and trusted domains are kept in one form, each once; `*` is all of them, and an empty list is none', async () => {
+  const provider = await buildSsoProvider(service, someCode(), {
+    issuer,
+    app_codes: ['shop', 'wiki', 'shop'],
+    trusted_email_domains: [' Corp.COM ', 'bücher.example', 'corp.com'],
+  })
+  const domains = ['corp.com', 'xn--bcher-kva.example']
+  expect(provider).toMatchObject({ app_codes: ['shop', 'wiki'], trusted_email_domains: domains })
+  const own = `${path}/${provider.code}`
+  const kept = await service.admin('PATCH', own, { body: { app_codes: ['*'] } })
+  expect(kept.body).toMatchObject({ app_codes: ['*'], trusted_email_domains: domains })
+  const cleared = await service.admin('PATCH', own, { body: { app_codes: [], trusted_email_domains: ['*'] } })
+  expect(cleared.body).toMatchObject({ app_codes: [], trusted_email_domains: ['*'] })
+})
+
 test('google needs no issuer; every other provider does', async () => {
   expect(await buildSsoProvider(service, 'google', {})).toMatchObject({ issuer: 'https://accounts.google.com' })
   const reply = await service.admin('POST', path, { body: { code: someCode(), client_id: 'a', client_secret: 'b' } })
@@ -94,6 +119,15 @@ test.each([
   [{ client_secret: '' }, 'client_secret: too_short'],
   [{ scopes: 'openid email' }, 'scopes: invalid_type'],
   [{ scopes: ['openid email'] }, 'scopes.0: invalid_value'],
+  [{ app_codes: 'shop' }, 'app_codes: invalid_type'],
+  [{ app_codes: ['shop', 'Not Kebab'] }, 'app_codes.1: invalid_value'],
+  [{ app_codes: [''] }, 'app_codes.0: invalid_value'],
+  [{ app_codes: ['shop-*'] }, 'app_codes.0: invalid_value'],
+  [{ app_codes: null }, 'app_codes: invalid_type'],
+  [{ trusted_email_domains: '*' }, 'trusted_email_domains: invalid_type'],
+  [{ trusted_email_domains: ['*.corp.com'] }, 'trusted_email_domains.0: invalid_value'],
+  [{ trusted_email_domains: ['corp.com', 'ada@corp.com'] }, 'trusted_email_domains.1: invalid_value'],
+  [{ trusted_email_domains: [''] }, 'trusted_email_domains.0: invalid_value'],
   [{ enabled: 'yes' }, 'enabled: invalid_type'],
   [{ has_client_secret: true }, 'has_client_secret: unknown_field'],
 ])('a provider with %j is refused', async (wrong, fault) => {

@@ -1,6 +1,7 @@
 // Third-party login over two servers, each a process of its own, on one Postgres: begun on one, answered on the other.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { CLIENT_ID, CLIENT_SECRET, type TestProvider } from '../support/oidc-server.ts'
@@ -12,6 +13,7 @@ import {
   callbackOf,
   comeBack,
   exchange,
+  fullTrust,
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
@@ -20,6 +22,8 @@ import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/servi
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerProcess, ServerProcess]
+  /** Looks on, and stands in the way, without going through a server. */
+  let db: ReturnType<typeof createKnex>
   let provider: TestProvider
   let admin: string
   let app: Json
@@ -28,6 +32,8 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     onFileEnd(() => database.drop())
+    db = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onFileEnd(() => db.destroy())
     const settings = {
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
@@ -44,7 +50,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     provider = started
     const token = (await first.login(ADMIN_EMAIL, 'authctl')).body.access_token
     admin = token
-    const client = { issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+    const client = { issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...fullTrust }
     for (const code of ['acme', 'twin']) await first.call('POST', '/admin/sso-providers', { token, body: { code, ...client } })
     const create = async (settings: Json) => {
       const body = { name: 'App', auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL], ...settings }
@@ -53,6 +59,21 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     app = await create({ code: 'shop' })
     wiki = await create({ code: 'wiki', registration_namespace: 'wiki', read_namespaces: ['default'] })
   })
+
+  /** Keeps a user's row as a transaction of another server does; the function that this returns lets it go. */
+  async function holdUserRow(id: string): Promise<() => Promise<void>> {
+    const held = await db.transaction()
+    await held('users').where({ id }).forUpdate().first('id')
+    return async () => {
+      await held.rollback()
+    }
+  }
+
+  /** Resolves once so many statements wait for a lock. */
+  async function lockWaiters(count: number): Promise<void> {
+    const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
+    await expect.poll(async () => (await waiting()).length).toBe(count)
+  }
 
   const someone = () => provider.addAccount({ email: `user-${randomUUID()}@example.com`, email_verified: true })
 
@@ -123,6 +144,26 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       const { items } = (await servers[0].call('GET', `/admin/users?email=${email}`, { token: admin })).body
       expect(items.map(({ id }: Json) => id)).toEqual([sso.body.user.id])
     }
+  })
+
+  test('a role that is given while its holder comes in by e-mail is never handed over', async () => {
+    const email = `user-${randomUUID()}@example.com`
+    const registration = { body: { email, password: PASSWORD, app_code: app.code } }
+    const { user: holder } = (await servers[0].call('POST', '/auth/register', registration)).body
+    const roles = `/admin/users/${holder.id}/roles`
+    const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }))
+    // Both wait for the user's row, the role first: at the exchange's first look the user holds base_user alone.
+    const release = await holdUserRow(holder.id)
+    const given = servers[0].call('POST', roles, { token: admin, body: { role_code: 'super_admin' } })
+    await lockWaiters(1)
+    const entering = exchange(servers[1], arrived)
+    await lockWaiters(2)
+    await release()
+    const [assigned, entered] = await Promise.all([given, entering])
+    expect(assigned.status).toBe(201)
+    expect(entered.body).toMatchObject({ status: 409, code: 'link_required' })
+    const identities = await servers[0].call('GET', `/admin/users/${holder.id}/identities`, { token: admin })
+    expect(identities.body.items).toEqual([])
   })
 
   test('of the last two ways in, removed at once on both, one stays', async () => {

@@ -43,7 +43,9 @@ beforeAll(async () => {
   url = await serveSpa({ authUrl: server.url, appCode, provider: 'acme' }, onFileEnd)
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
   const app = { code: appCode, name: 'Example', auto_grant_on_signup: true, allowed_redirect_urls: [`${url}/`] }
-  const acme = { code: 'acme', issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+  const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+  const trust = { app_codes: [appCode], trusted_email_domains: ['example.com'] }
+  const acme = { code: 'acme', issuer: provider.issuer, ...client, ...trust }
   expect(await server.call('POST', '/admin/apps', { body: app, token })).toMatchObject({ status: 201 })
   expect(await server.call('POST', '/admin/sso-providers', { body: acme, token })).toMatchObject({ status: 201 })
 })

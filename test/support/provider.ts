@@ -17,9 +17,12 @@ export async function startProvider(
   return provider
 }
 
-/** A provider of the service; its record. */
+/** Of the setting of a provider: for every app, and trusted with every address. */
+export const fullTrust = { app_codes: ['*'], trusted_email_domains: ['*'] }
+
+/** A provider of the service; its record. Without other settings it has full trust. */
 export async function buildSsoProvider(service: TestService, code: string, settings: Json): Promise<Json> {
-  const body = { code, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...settings }
+  const body = { code, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...fullTrust, ...settings }
   const reply = await service.admin('POST', '/admin/sso-providers', { body })
   if (reply.status !== 201) throw new Error(`no provider: ${JSON.stringify(reply.body)}`)
   return reply.body

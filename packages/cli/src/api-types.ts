@@ -329,7 +329,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange the code of a third-party login for tokens
-         * @description A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. Who has no account in the pools of the app yet is registered.
+         * @description A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. A user who has no account in the pools of the app is registered. An e-mail links to the user who has it only when the provider is trusted for its domain and the user holds no global role but `base_user`: otherwise `link_required`.
          */
         post: operations["postAuthSsoToken"];
         delete?: never;
@@ -1845,6 +1845,10 @@ export interface components {
             client_secret: string;
             /** @description `openid email profile` unless told; `openid` is always among them */
             scopes?: string[];
+            /** @description The apps that its users may log in to. `*`: every app. Default: none */
+            app_codes?: string[];
+            /** @description The domains where an address that the provider has verified counts as verified here. `*`: every domain. Default: none. `google` is also trusted for `gmail.com` and for the domain in `hd` */
+            trusted_email_domains?: string[];
             /** @description True unless told */
             enabled?: boolean;
         };
@@ -1861,6 +1865,10 @@ export interface components {
             client_secret?: string;
             /** @description `openid email profile` unless told; `openid` is always among them */
             scopes?: string[];
+            /** @description The apps that its users may log in to. `*`: every app. Default: none */
+            app_codes?: string[];
+            /** @description The domains where an address that the provider has verified counts as verified here. `*`: every domain. Default: none. `google` is also trusted for `gmail.com` and for the domain in `hd` */
+            trusted_email_domains?: string[];
             enabled?: boolean;
         };
         Introspect: {
@@ -2510,6 +2518,8 @@ export interface components {
             client_id: string;
             has_client_secret: boolean;
             scopes: string[];
+            app_codes: string[];
+            trusted_email_domains: string[];
             enabled: boolean;
             /** @description The redirect URI to register at the provider */
             callback_url: string;
@@ -3893,7 +3903,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `app_inactive`, `sso_provider_disabled` */
+            /** @description `app_inactive`, `auth_method_not_allowed`, `sso_provider_disabled` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3964,7 +3974,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `app_inactive`, `sso_provider_disabled` */
+            /** @description `app_inactive`, `auth_method_not_allowed`, `sso_provider_disabled` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4042,7 +4052,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `user_exists` */
+            /** @description `link_required` */
             409: {
                 headers: {
                     [name: string]: unknown;

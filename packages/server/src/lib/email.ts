@@ -16,7 +16,7 @@ const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-
 export function normalizeEmail(raw: string): string | undefined {
   // The bound comes first: normalizing a text of megabytes is work that nobody should be able to order.
   if (raw.length > 4 * maxBytes) return undefined
-  const text = raw.trim().normalize('NFKC').toLowerCase()
+  const text = folded(raw)
   const at = text.indexOf('@')
   if (at < 1 || at !== text.lastIndexOf('@') || invisible.test(text)) return undefined
   const local = text.slice(0, at)
@@ -35,15 +35,33 @@ function asciiDomain(domain: string): string {
 
 /** An entry of `allowed_email_domains` (`corp.com`, `*.corp.com`) in the form that addresses are compared in, or undefined. */
 export function normalizeDomainRule(raw: string): string | undefined {
-  const text = raw.trim().normalize('NFKC').toLowerCase()
-  const wildcard = text.startsWith('*.')
-  const domain = asciiDomain(wildcard ? text.slice(2) : text)
-  if (!domainForm.test(domain)) return undefined
-  return wildcard ? `*.${domain}` : domain
+  const text = folded(raw)
+  const isWildcard = text.startsWith('*.')
+  const domain = validDomain(isWildcard ? text.slice(2) : text)
+  return domain !== undefined && isWildcard ? `*.${domain}` : domain
+}
+
+/** One domain in the form that addresses have, or undefined. */
+export function normalizeDomain(raw: string): string | undefined {
+  return validDomain(folded(raw))
+}
+
+function folded(raw: string): string {
+  return raw.trim().normalize('NFKC').toLowerCase()
+}
+
+function validDomain(text: string): string | undefined {
+  const domain = asciiDomain(text)
+  return domainForm.test(domain) ? domain : undefined
+}
+
+/** The domain of a normalized address. */
+export function domainOf(email: string): string {
+  return email.slice(email.indexOf('@') + 1)
 }
 
 /** Whether a normalized address falls under one of the rules; `*.corp.com` takes every subdomain but not `corp.com` itself. */
 export function isEmailDomainAllowed(email: string, rules: readonly string[]): boolean {
-  const domain = email.slice(email.indexOf('@') + 1)
+  const domain = domainOf(email)
   return rules.some((rule) => (rule.startsWith('*.') ? domain.endsWith(rule.slice(1)) : domain === rule))
 }

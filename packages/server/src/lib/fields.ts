@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { normalizeDomainRule, normalizeEmail } from './email.ts'
+import { normalizeDomain, normalizeDomainRule, normalizeEmail } from './email.ts'
 import { decodeCursor, isNameKey, nameOfKey } from './keyset.ts'
 import { redirectRuleFault } from './redirect-url.ts'
 import { isUuid } from './uuid.ts'
@@ -42,6 +42,12 @@ export const newAppCode = z
   .regex(kebabCase, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
   .refine((code) => !isUuid(code), 'must not look like a UUID')
 
+/** The code of an app, or `*` for every app. */
+export const appCodeOrAll = z
+  .string()
+  .max(maxCode)
+  .refine((code) => code === '*' || newAppCode.safeParse(code).success, 'must be the code of an app, or * for every app')
+
 /** An app named in a request: whatever no app has is answered as unknown, not as malformed. */
 export const appCode = z.string().max(MAX_TEXT)
 
@@ -80,6 +86,14 @@ export const emailDomainRule = z.string().transform((raw, context) => {
   const rule = normalizeDomainRule(raw)
   if (rule !== undefined) return rule
   context.addIssue({ code: 'custom', message: 'must be a domain (corp.com) or its subdomains (*.corp.com)' })
+  return z.NEVER
+})
+
+/** A domain, or `*` for every domain. */
+export const domainOrAll = z.string().transform((raw, context) => {
+  const domain = raw === '*' ? raw : normalizeDomain(raw)
+  if (domain !== undefined) return domain
+  context.addIssue({ code: 'custom', message: 'must be a domain (corp.com), or * for every domain' })
   return z.NEVER
 })
 

@@ -29,6 +29,8 @@ export interface OpenIdClaims {
   /** As the provider wrote it. */
   email: string | undefined
   emailVerified: boolean
+  /** Google's `hd`: the domain of the organization that the account belongs to, as the provider wrote it. */
+  hostedDomain: string | undefined
   givenName: string | undefined
   familyName: string | undefined
 }
@@ -178,6 +180,7 @@ function readClaims(subject: string, claims: openid.UserInfoResponse | openid.ID
     email: textOf(claims.email),
     // Some providers write it as text.
     emailVerified: claims.email_verified === true || (claims.email_verified as unknown) === 'true',
+    hostedDomain: textOf(claims.hd),
     givenName: textOf(claims.given_name),
     familyName: textOf(claims.family_name),
   }

@@ -15,11 +15,12 @@ const options = {
 export const createSsoProvider = command({
   path: 'sso-provider create',
   summary: 'Set up a provider of third-party login',
-  description: 'Asks for the client secret, hidden. The answer names the callback URL to register at the provider.',
+  description:
+    'Asks for the client secret, hidden. The answer names the callback URL to register at the provider. Name the apps with --app: without it nobody can use the provider.',
   examples: [
-    'sso-provider create google --client-id 1234.apps.googleusercontent.com',
-    'sso-provider create acme --issuer https://id.example.com/realms/acme --client-id gatehouse',
-    'sso-provider create acme --issuer https://id.example.com --client-id gatehouse --client-secret-stdin < secret.txt',
+    'sso-provider create google --client-id 1234.apps.googleusercontent.com --app shop',
+    'sso-provider create acme --issuer https://id.example.com/realms/acme --client-id gatehouse --app shop wiki --trust-domain corp.com',
+    'sso-provider create acme --issuer https://id.example.com --client-id gatehouse --app "*" --client-secret-stdin < secret.txt',
   ],
   options,
   run: runCreateSsoProvider,

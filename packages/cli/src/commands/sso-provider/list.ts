@@ -16,5 +16,5 @@ export const listSsoProviders = command({
 
 export async function runListSsoProviders({ api }: Tools, { limit }: Input<typeof options>): Promise<Result> {
   const all = pages((query) => bodyOf(api.GET('/api/v1/admin/sso-providers', { params: { query } })), limit)
-  return list(all, ['code', 'issuer', 'client_id', 'enabled'], 'no providers')
+  return list(all, ['code', 'issuer', 'client_id', 'enabled', 'app_codes', 'trusted_email_domains'], 'no providers')
 }

@@ -6,15 +6,23 @@ import { flag, type Input, type Options, text, texts, toggle } from '../../optio
 export const providerSettings = {
   issuer: text('URL', 'Issuer, below which /.well-known/openid-configuration is; known for google'),
   scope: texts('SCOPE', 'Scopes to ask for; openid, email and profile unless given'),
+  app: texts('CODE', 'Apps that users may log in to with it; * is every app; none unless given', { completes: 'apps' }),
+  trustDomain: texts(
+    'DOMAIN',
+    'Domains where an e-mail that it has verified counts as verified; * is every domain; none unless given',
+  ),
   enabled: toggle('Let users log in with it'),
   clientSecretStdin: flag('Read the client secret from standard input'),
 } satisfies Options
 
 /** Those that were given, as the service takes them. The secret comes apart. */
-export function settingsBody({ issuer, scope, enabled }: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
+export function settingsBody(input: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
+  const { issuer, scope, app, trustDomain, enabled } = input
   return {
     ...(issuer === undefined ? {} : { issuer }),
     ...(scope === undefined ? {} : { scopes: scope }),
+    ...(app === undefined ? {} : { app_codes: app }),
+    ...(trustDomain === undefined ? {} : { trusted_email_domains: trustDomain }),
     ...(enabled === undefined ? {} : { enabled }),
   }
 }

@@ -16,10 +16,11 @@ const options = {
 export const updateSsoProvider = command({
   path: 'sso-provider update',
   summary: 'Change a provider of third-party login',
-  description: 'What is not given stays. A provider that is disabled logs nobody in; sessions go on.',
+  description:
+    'What is not given stays. A list is replaced as a whole; an empty value clears it. A provider that is disabled logs nobody in; sessions go on.',
   examples: [
     'sso-provider update acme --no-enabled',
-    'sso-provider update acme --scope openid email --dry-run',
+    'sso-provider update acme --app shop wiki --trust-domain "" --dry-run',
     'sso-provider update acme --client-secret-stdin < secret.txt',
   ],
   options,

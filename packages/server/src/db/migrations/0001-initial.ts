@@ -255,6 +255,8 @@ async function createThirdPartyLogin(db: Knex): Promise<void> {
     t.text('client_id').notNullable()
     t.text('client_secret_box').notNullable()
     t.text('scopes').notNullable()
+    t.text('app_codes').notNullable().defaultTo('[]')
+    t.text('trusted_email_domains').notNullable().defaultTo('[]')
     t.integer('enabled').notNullable()
     stamps(t)
   })

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { normalizeEmail } from '../../lib/email.ts'
+import { normalizeDomain, normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import type { OpenIdClaims } from '../../lib/open-id-clients.ts'
@@ -9,7 +9,7 @@ import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
+import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
 import type { CallbackInput } from './schema.ts'
 import { codeLifeMs, loginColumns, openFor, type SealedChallenge, type SsoLogin, type SsoProfile, sealFor } from './sso-login.ts'
@@ -27,14 +27,15 @@ type Outcome = keyof typeof outcomes
  * Takes the answer that a provider sent the browser back with; answers where the browser goes: to the client, with a code for whoever
  * holds the verifier, or with an error (RFC 6749, section 4.1.2.1). Of any number of answers to one login the first is taken, also on
  * several servers; it is spent before anything goes over the network. No user is looked for or made here.
- * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, and `validation_failed` when the app allows the
- * redirect URL no more: before all that is checked, nobody is sent anywhere.
+ * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, `auth_method_not_allowed` when the
+ * provider is not for this app, and `validation_failed` when the app allows the redirect URL no more: before all that is checked, nobody is sent anywhere.
  */
 export async function answerCallback(deps: Deps, code: string, input: CallbackInput, actor: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
   const { login, challenge } = await spendState(deps, provider, input.state)
   const app = await getApp(deps, login.app_id)
   assertAppActive(app)
+  assertServesApp(provider, app)
   assertRedirectUrl(app, login.redirect_url)
 
   const callbackUrl = callbackUrlWith(deps, provider, input)
@@ -92,11 +93,12 @@ async function issueCode(deps: Deps, { state_hash }: SsoLogin, profile: SsoProfi
   return code
 }
 
-function profileOf({ subject, email, emailVerified, givenName, familyName }: OpenIdClaims): SsoProfile {
+function profileOf({ subject, email, emailVerified, hostedDomain, givenName, familyName }: OpenIdClaims): SsoProfile {
   return {
     subject,
     email: (email === undefined ? undefined : normalizeEmail(email)) ?? null,
     emailVerified,
+    hostedDomain: (hostedDomain === undefined ? undefined : normalizeDomain(hostedDomain)) ?? null,
     firstName: nameOf(givenName),
     lastName: nameOf(familyName),
   }

@@ -18,7 +18,7 @@ import type { Exchange } from './sso-login.ts'
 /**
  * Ends a third-party login: a code for tokens (decisions 8). The provider's word stands for the password; everything else is as at a
  * login, limits, lockout, second factor and gate. Who is nobody's user yet is registered. A try that fails leaves the code as it was.
- * Throws `invalid_sso_code`, `sso_provider_disabled`, `app_inactive`, `user_exists`, `sso_email_missing`, the policy's codes, and what a
+ * Throws `invalid_sso_code`, `sso_provider_disabled`, `app_inactive`, `link_required`, `sso_email_missing`, the policy's codes, and what a
  * login throws after the password.
  */
 export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Actor): Promise<TokenAnswer> {
@@ -29,7 +29,6 @@ export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Acto
   const exchange: Exchange = { login, profile, app, pools: poolSet(app), twoFactorCode: input.two_factor_code, tried }
   try {
     assertAppActive(app)
-    await getProviderOf(deps, exchange)
     return await enter(deps, exchange, actor)
   } catch (thrown) {
     const error = await settleTry(deps, exchange.tried, thrown, actor)
@@ -40,7 +39,7 @@ export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Acto
 
 /** Either way ends undefined when, under its locks, it finds the other one called for. */
 async function enter(deps: Deps, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
-  const entrant = await findEntrant(deps, exchange, exchange.pools)
+  const entrant = await findEntrant(deps, exchange, await getProviderOf(deps, exchange))
   const tokens = entrant ? await logInEntrant(deps, exchange, entrant, actor) : await registerEntrant(deps, exchange, actor)
   return tokens ?? enter(deps, exchange, actor)
 }

@@ -1,9 +1,14 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { SsoProvider } from '../../models/sso-provider.ts'
+import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { findLinkedUser } from '../../resources/identities/find-identity.ts'
+import { listGlobalRoles } from '../../resources/roles/list-user-roles.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import type { AnsweredLogin } from './sso-login.ts'
+import { BASE_ROLE } from '../../resources/users/settle-global-roles.ts'
+import { isTrustedAddress } from './is-trusted-address.ts'
+import type { Exchange } from './sso-login.ts'
 
 /** A user of the app's pools, and how a provider's word came to mean that user. */
 export interface Entrant {
@@ -13,20 +18,27 @@ export interface Entrant {
 }
 
 /**
- * Whom a login is about: the user of the pools who is linked with the subject, else the one of its e-mail when the provider has verified
- * that. Undefined: nobody yet. Throws `user_exists` when a user has the e-mail and the provider does not say that it is verified.
+ * Whom a login is about: the user of the pools who is linked with the subject, else the one who has its e-mail. Undefined: nobody yet.
+ * What keeps an e-mail from linking is judged here, so that it is judged once more under the locks of the login. Throws
+ * `auth_method_not_allowed`, `link_required`.
  */
 export async function findEntrant(
   deps: Deps,
-  { login, profile }: AnsweredLogin,
-  pools: readonly string[],
+  { login, profile, app, pools }: Exchange,
+  provider: SsoProvider,
 ): Promise<Entrant | undefined> {
   const subject = { providerId: login.provider_id, subject: profile.subject }
   const linked = await findLinkedUser(deps, subject, pools)
   if (linked) return { user: linked, isLinked: true }
   const holder = profile.email === null ? undefined : await findUserInPools(deps, profile.email, pools)
   if (!holder) return undefined
-  if (!profile.emailVerified)
-    throw new ApiError('user_exists', { detail: 'The provider has not verified this e-mail, and a user with it exists' })
+  assertMethodAllowed(app, provider.code)
+  if (!isTrustedAddress(provider, profile) || (await hasFurtherRoles(deps, holder)))
+    throw new ApiError('link_required', { detail: 'Log in another way, then link this provider with your account' })
   return { user: holder, isLinked: false }
+}
+
+/** A link by e-mail hands over whatever the user may do: more than every user may is never handed over on a provider's word. */
+async function hasFurtherRoles(deps: Deps, { id }: PooledUser): Promise<boolean> {
+  return (await listGlobalRoles(deps, id)).some((code) => code !== BASE_ROLE)
 }

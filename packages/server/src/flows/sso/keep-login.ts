@@ -1,16 +1,17 @@
 import { type Deps, lockUntilCommit } from '../../deps.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
-import { findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
+import { assertServesApp, findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
 import { invalidCode } from './spend-code.ts'
-import type { AnsweredLogin } from './sso-login.ts'
+import type { AnsweredLogin, Exchange } from './sso-login.ts'
 
 /**
- * The provider of a login, kept as it is until the transaction ends. Throws `sso_provider_disabled`, and `invalid_sso_code` when it is
- * gone or another by now.
+ * The provider of a login, kept as it is until the transaction ends. Throws `sso_provider_disabled`, `auth_method_not_allowed` when it
+ * is not for the app by now, and `invalid_sso_code` when it is gone or another.
  */
-export async function getProviderOf(deps: Deps, { login }: AnsweredLogin): Promise<SsoProvider> {
+export async function getProviderOf(deps: Deps, { login, app }: Exchange): Promise<SsoProvider> {
   const provider = await findKeptProvider(deps, login.provider_id)
   if (provider?.issuer !== login.issuer) throw invalidCode()
+  assertServesApp(provider, app)
   return provider
 }
 

@@ -50,8 +50,9 @@ async function enter(
   const { app, login, profile, tried } = exchange
   const provider = await getProviderOf(deps, exchange)
   if (!entrant.isLinked) await lockSubject(deps, exchange)
+  // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
   await lockUserRow(deps, entrant.user.id)
-  if (!isSame(entrant, await findEntrant(deps, exchange, exchange.pools))) return undefined
+  if (!isSame(entrant, await findEntrant(deps, exchange, provider))) return undefined
   await spendCode(deps, login)
 
   const user = await getUser(deps, entrant.user.id)

@@ -16,6 +16,7 @@ import { insertUser } from '../../resources/users/insert-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { findEntrant } from './find-entrant.ts'
+import { isTrustedAddress } from './is-trusted-address.ts'
 import { getProviderOf, lockSubject } from './keep-login.ts'
 import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
@@ -45,7 +46,7 @@ async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<R
   if (email === null) throw new ApiError('sso_email_missing', { detail: 'Ask the provider for the scope email' })
   checkPolicy(app, { email, method: provider.code, isInvited: false })
   await lockSubject(deps, exchange)
-  if (await findEntrant(deps, exchange, pools)) return undefined
+  if (await findEntrant(deps, exchange, provider)) return undefined
   await spendCode(deps, login)
 
   const user = await insertUser(deps, {
@@ -55,7 +56,7 @@ async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<R
     lastName: profile.lastName,
     namespace: app.registration_namespace,
     tags: pools.filter((pool) => pool !== app.registration_namespace),
-    emailVerified: profile.emailVerified,
+    emailVerified: isTrustedAddress(provider, profile),
     roles: ['base_user'],
   })
   const about = { actor, userId: user.id, appId: app.id }

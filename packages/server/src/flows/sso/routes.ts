@@ -26,7 +26,14 @@ export const ssoRoutes: Route[] = [
     params: ssoParams,
     query: startQuery,
     responses: { 302: null },
-    errors: ['app_code_required', 'app_inactive', 'app_not_found', 'rate_limited', 'sso_provider_disabled'],
+    errors: [
+      'app_code_required',
+      'app_inactive',
+      'app_not_found',
+      'auth_method_not_allowed',
+      'rate_limited',
+      'sso_provider_disabled',
+    ],
     handle: async (deps, { params, query, origin }) =>
       redirectTo(await startSso(deps, params.provider, query, { caller: undefined, origin })),
   }),
@@ -45,7 +52,7 @@ export const ssoRoutes: Route[] = [
     params: ssoParams,
     query: callbackQuery,
     responses: { 302: null },
-    errors: ['app_inactive', 'invalid_sso_state', 'sso_provider_disabled'],
+    errors: ['app_inactive', 'auth_method_not_allowed', 'invalid_sso_state', 'sso_provider_disabled'],
     handle: async (deps, { params, query, origin }) =>
       redirectTo(await answerCallback(deps, params.provider, query, { caller: undefined, origin })),
   }),
@@ -55,8 +62,9 @@ export const ssoRoutes: Route[] = [
     tag,
     summary: 'Exchange the code of a third-party login for tokens',
     description:
-      'A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. Who has ' +
-      'no account in the pools of the app yet is registered.',
+      'A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. A user ' +
+      'who has no account in the pools of the app is registered. An e-mail links to the user who has it only when the provider is ' +
+      'trusted for its domain and the user holds no global role but `base_user`: otherwise `link_required`.',
     auth: 'public',
     noStore: true,
     body: exchangeBody,
@@ -70,11 +78,11 @@ export const ssoRoutes: Route[] = [
       'email_domain_not_allowed',
       'invalid_sso_code',
       'invalid_two_factor_code',
+      'link_required',
       'sign_up_closed',
       'sso_email_missing',
       'sso_provider_disabled',
       'two_factor_required',
-      'user_exists',
     ],
     handle: async (deps, { body, origin }) => ok(await exchangeCode(deps, body, { caller: undefined, origin })),
   }),

@@ -35,7 +35,10 @@ export interface SsoProfile {
   subject: string
   /** Normalized; null when there was none, or none that is an address. */
   email: string | null
+  /** The provider's word. What counts is `isTrustedAddress`. */
   emailVerified: boolean
+  /** The domain in `hd`, normalized; null when there was none. */
+  hostedDomain: string | null
   firstName: string | null
   lastName: string | null
 }

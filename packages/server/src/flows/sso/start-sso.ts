@@ -9,7 +9,7 @@ import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
+import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
 import type { StartInput } from './schema.ts'
 import { answerWithinMs, sealFor } from './sso-login.ts'
@@ -20,13 +20,14 @@ const answerMembers = ['code', 'state', 'error', 'error_description']
 
 /**
  * Begins a third-party login (decisions 8); answers where the browser goes. All faults are told here: nobody is sent to a URL that was
- * not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`, `app_inactive`, `validation_failed`
- * for the redirect URL, `rate_limited`, and `unavailable` while the provider cannot be reached.
+ * not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`, `app_inactive`,
+ * `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL, `rate_limited`, and `unavailable` while the provider cannot be reached.
  */
 export async function startSso(deps: Deps, code: string, input: StartInput, { origin }: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
   if (input.app_code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, input.app_code)
+  assertServesApp(provider, app)
   assertRedirectUrl(app, input.redirect_url)
   // Each call leaves a row for ten minutes.
   await takeAttempt(deps, `sso-start:${addressKey(origin.ip)}`, deps.config.ipLimit)

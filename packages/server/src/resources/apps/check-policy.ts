@@ -15,6 +15,10 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
   if (app.allowed_email_domains.length > 0 && !isEmailDomainAllowed(input.email, app.allowed_email_domains)) {
     throw new ApiError('email_domain_not_allowed')
   }
-  if (app.allowed_auth_methods.length > 0 && !app.allowed_auth_methods.includes(input.method))
-    throw new ApiError('auth_method_not_allowed')
+  assertMethodAllowed(app, input.method)
+}
+
+/** Whether a method may open an account, or be added to one, through this app. Throws `auth_method_not_allowed`. */
+export function assertMethodAllowed({ allowed_auth_methods: allowed }: Pick<App, 'allowed_auth_methods'>, method: string): void {
+  if (allowed.length > 0 && !allowed.includes(method)) throw new ApiError('auth_method_not_allowed')
 }

@@ -10,7 +10,7 @@ import type { PooledUser } from '../users/present.ts'
 
 /**
  * Unlinks one of the caller's own identities; sessions go on. Not the last way in: without a password another one must be left, of a
- * provider that is enabled, however many are removed at once. Throws `not_found`, `last_login_method`.
+ * provider that is enabled and serves some app, however many are removed at once. Throws `not_found`, `last_login_method`.
  */
 export async function removeOwnIdentity(deps: Deps, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
@@ -64,6 +64,7 @@ async function hasOtherIdentity(deps: Deps, userId: string, identityId: string):
     .join('sso_providers as p', 'p.id', 'i.provider_id')
     .where({ 'i.user_id': userId, 'p.enabled': 1 })
     .whereNot({ 'i.id': identityId })
+    .whereNot({ 'p.app_codes': '[]' })
     .first('i.id')
   return other !== undefined
 }

@@ -6,20 +6,20 @@ import { newId } from '../../lib/uuid.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { presentProvider } from './present.ts'
+import { presetIssuers } from './presets.ts'
 import type { CreateProviderInput } from './schema.ts'
 import { settleProvider } from './settle-provider.ts'
 
-/** The issuers that are known by the code of their provider. */
-const presets: Record<string, string> = { google: 'https://accounts.google.com' }
-const usualScopes = ['openid', 'email', 'profile']
+/** A new provider lets nobody in: an admin names the apps that it serves and the domains where its word counts. */
+const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
 
 /** Sets a provider up (decisions 8). It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
 export async function createProvider(deps: Deps, { code, ...input }: CreateProviderInput, actor: Actor): Promise<SsoProvider> {
-  const issuer = input.issuer ?? presets[code]
+  const issuer = input.issuer ?? presetIssuers[code]
   if (issuer === undefined) throw fieldError('issuer', 'required', 'is required')
   const now = deps.clock()
   const id = newId(now)
-  const settings = settleProvider(deps, id, { scopes: usualScopes, enabled: true, ...input, issuer })
+  const settings = settleProvider(deps, id, { ...blankSettings, ...input, issuer })
   try {
     return await transaction(deps, async (deps) => {
       const row = { id, code, ...settings, created_at: now, updated_at: now }

@@ -1,6 +1,7 @@
 import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { OpenIdClient } from '../../lib/open-id-clients.ts'
+import type { App } from '../../models/app.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 
 /** Throws `not_found`. */
@@ -22,6 +23,12 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
 export async function findKeptProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
   const provider = await keptFromDeletion(deps, SsoProvider.query(deps.db).findById(id) as never)
   return provider && enabled(provider as SsoProvider)
+}
+
+/** Throws `auth_method_not_allowed` when a provider is not for the users of this app. */
+export function assertServesApp({ app_codes }: SsoProvider, app: Pick<App, 'code'>): void {
+  if (!app_codes.includes('*') && !app_codes.includes(app.code))
+    throw new ApiError('auth_method_not_allowed', { detail: 'This provider is not set up for this app' })
 }
 
 function found(provider: SsoProvider | undefined): SsoProvider {

@@ -17,6 +17,8 @@ export function presentProvider(provider: SsoProvider, publicUrl: string): z.out
     client_id: provider.client_id,
     has_client_secret: true,
     scopes: provider.scopes,
+    app_codes: provider.app_codes,
+    trusted_email_domains: provider.trusted_email_domains,
     enabled: provider.enabled,
     callback_url: callbackUrlOf(publicUrl, provider.code),
     created_at: iso(provider.created_at),

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { reservedProviderCodes } from '../../lib/auth-methods.ts'
-import { authMethodCode, id, list, MAX_TEXT, page, pageQuery, text, timestamp, webUrl } from '../../lib/fields.ts'
+import {
+  appCodeOrAll,
+  authMethodCode,
+  domainOrAll,
+  id,
+  list,
+  MAX_TEXT,
+  page,
+  pageQuery,
+  text,
+  timestamp,
+  webUrl,
+} from '../../lib/fields.ts'
 
 export const providerParams = z.object({ providerCode: authMethodCode })
 
@@ -12,6 +24,12 @@ const scope = z
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope, without spaces')
 const secret = z.string().min(1).max(MAX_TEXT).meta({ format: 'password', description: 'Write-only' })
 const scopes = list(scope).meta({ description: '`openid email profile` unless told; `openid` is always among them' })
+const appCodes = list(appCodeOrAll).meta({ description: 'The apps that its users may log in to. `*`: every app. Default: none' })
+const trustedEmailDomains = list(domainOrAll).meta({
+  description:
+    'The domains where an address that the provider has verified counts as verified here. `*`: every domain. Default: none. ' +
+    '`google` is also trusted for `gmail.com` and for the domain in `hd`',
+})
 
 export const createProviderBody = z
   .strictObject({
@@ -22,6 +40,8 @@ export const createProviderBody = z
     client_id: text.min(1),
     client_secret: secret,
     scopes: scopes.optional(),
+    app_codes: appCodes.optional(),
+    trusted_email_domains: trustedEmailDomains.optional(),
     enabled: z.boolean().optional().meta({ description: 'True unless told' }),
   })
   .meta({ id: 'CreateSsoProvider' })
@@ -34,6 +54,8 @@ export const updateProviderBody = z
     client_id: text.min(1).optional(),
     client_secret: secret.optional(),
     scopes: scopes.optional(),
+    app_codes: appCodes.optional(),
+    trusted_email_domains: trustedEmailDomains.optional(),
     enabled: z.boolean().optional(),
   })
   .meta({ id: 'UpdateSsoProvider' })
@@ -53,6 +75,8 @@ export const providerRecord = z
     client_id: z.string(),
     has_client_secret: z.boolean(),
     scopes: z.array(z.string()),
+    app_codes: z.array(z.string()),
+    trusted_email_domains: z.array(z.string()),
     enabled: z.boolean(),
     callback_url: z.string().meta({ description: 'The redirect URI to register at the provider' }),
     created_at: timestamp,

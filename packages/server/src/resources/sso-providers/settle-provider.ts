@@ -4,11 +4,14 @@ import type { SsoProvider } from '../../models/sso-provider.ts'
 import { clientSecretContext } from './get-provider.ts'
 import type { UpdateProviderInput } from './schema.ts'
 
-type ProviderSettings = Pick<SsoProvider, 'issuer' | 'client_id' | 'client_secret_box' | 'scopes' | 'enabled'>
+type ProviderSettings = Pick<
+  SsoProvider,
+  'issuer' | 'client_id' | 'client_secret_box' | 'scopes' | 'app_codes' | 'trusted_email_domains' | 'enabled'
+>
 
 /** The columns that an input sets in the provider of this id. Throws `validation_failed` for an issuer that production cannot trust. */
 export function settleProvider(deps: Deps, id: string, input: Omit<UpdateProviderInput, 'code'>): Partial<ProviderSettings> {
-  const { issuer, client_id, client_secret, scopes, enabled } = input
+  const { issuer, client_id, client_secret, scopes, app_codes, trusted_email_domains, enabled } = input
   if (issuer !== undefined && deps.config.production && !/^https:/i.test(issuer))
     throw fieldError('issuer', 'invalid_value', 'must be https in production')
   return {
@@ -16,6 +19,8 @@ export function settleProvider(deps: Deps, id: string, input: Omit<UpdateProvide
     ...(client_id === undefined ? {} : { client_id }),
     ...(client_secret === undefined ? {} : { client_secret_box: deps.secretBox.seal(client_secret, clientSecretContext(id)) }),
     ...(scopes === undefined ? {} : { scopes: [...new Set(['openid', ...scopes])] }),
+    ...(app_codes === undefined ? {} : { app_codes: [...new Set(app_codes)] }),
+    ...(trusted_email_domains === undefined ? {} : { trusted_email_domains: [...new Set(trusted_email_domains)] }),
     ...(enabled === undefined ? {} : { enabled }),
   }
 }

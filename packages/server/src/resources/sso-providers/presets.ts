@@ -1,0 +1,11 @@
+import type { SsoProvider } from '../../models/sso-provider.ts'
+
+const google = 'https://accounts.google.com'
+
+/** The issuers that are known by the code of their provider. */
+export const presetIssuers: Record<string, string> = { google }
+
+/** Whether a provider is the preset, and not another issuer under its code. */
+export function isGooglePreset({ code, issuer }: Pick<SsoProvider, 'code' | 'issuer'>): boolean {
+  return code === 'google' && issuer === google
+}
