@@ -67,9 +67,9 @@ export default {
         `${server}http/`,
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
-        `${feature}(authenticate-caller|authenticate-consumer|take-attempt)[.]ts$`,
+        `${feature}(authenticate-caller|authenticate-consumer|take-attempt|find-app-of-token)[.]ts$`,
       ],
-      'app.ts lists routers and hands http/ the use-cases it needs: authenticateCaller, authenticateConsumer and takeAttempt.',
+      'app.ts lists routers and hands http/ the use-cases it needs: those that look up callers and count attempts.',
     ),
     only(
       'routes-use-their-own',

@@ -112,17 +112,20 @@ describe('what is found in apps', () => {
   })
 })
 
-test('service accounts that end soon and that name no app are told', async () => {
+test('service accounts that end soon and those whose apps are all deleted are told', async () => {
   const { authctl } = await signedIn()
   await authctl('service-account create fresh --service crm --expires 90d')
   await authctl('service-account create soon --service crm --expires 20d')
-  await authctl('service-account create lost --service crm --app nowhere')
+  await authctl('app create gone --name G')
+  await authctl('service-account create lost --service crm --scope limits:exempt --app gone')
+  await authctl('service-account create plain --service crm --app gone')
+  expect((await authctl('app delete gone --confirm gone')).exit).toBe(0)
   const found = findingsOf(await authctl('doctor')).filter(({ check }) => check === 'service-accounts')
   expect(found).toMatchObject([
-    { level: 'warn', message: expect.stringContaining('"lost" may register through nowhere') },
+    { level: 'warn', message: expect.stringContaining('"lost" holds limits:exempt for no app'), fix: expect.stringContaining('delete') },
     { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon" --service crm') },
   ])
-  for (const name of ['fresh', 'soon', 'lost'])
+  for (const name of ['fresh', 'soon', 'lost', 'plain'])
     expect((await authctl(`service-account delete ${name} --confirm ${name}`)).exit).toBe(0)
 })
 

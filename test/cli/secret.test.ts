@@ -105,15 +105,16 @@ describe('service-account', () => {
 
   test('create prints the token once, on stdout; list never does', async () => {
     const { authctl } = await signedIn()
+    await authctl('app create shop --name Shop')
     const created = await authctl(
-      'service-account create "crm import" --service crm --scope permissions:register users:register_or_return --app shop --expires 30d --json',
+      'service-account create "crm import" --service crm --scope permissions:register users:register_or_return users:override tokens:introspect limits:exempt --app shop --expires 30d --json',
     )
     expect(created.exit).toBe(0)
     const { token, ...account } = parsed(created)
     expect(account).toMatchObject({
       name: 'crm import',
       service: 'crm',
-      scopes: ['permissions:register', 'users:register_or_return'],
+      scopes: ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt'],
       app_codes: ['shop'],
       expires_at: expect.any(String),
       outcome: 'created',
@@ -137,6 +138,8 @@ describe('service-account', () => {
     })
     expect(parsed(await authctl('service-account list --service planned --json'))).toEqual([])
     expect((await authctl('service-account create x --service x --scope everything')).exit).toBe(6)
+    expect((await authctl('service-account create x --service x --scope limits:exempt')).exit).toBe(6)
+    expect((await authctl('service-account create x --service x --app nowhere')).exit).toBe(6)
     expect((await authctl('service-account create x --service x --expires never')).exit).toBe(6)
     expect((await authctl('service-account create x')).exit).toBe(2)
     expect((await authctl('service-account create --service x')).exit).toBe(2)

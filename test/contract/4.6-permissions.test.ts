@@ -214,7 +214,7 @@ describe('who may register', () => {
     expect(counts(await as(token, mine))).toMatchObject({ created: 1 })
     expectError(await as(token, other), 'service_mismatch')
     expectError(await as(token, mine.toUpperCase()), 'service_mismatch')
-    const scopeless = await buildServiceAccount({ service: mine, scopes: ['users:register_or_return'] })
+    const scopeless = await buildServiceAccount({ service: mine, scopes: ['users:register_or_return'], app_codes: ['authctl'] })
     expectError(await as(scopeless.token, mine), 'scope_required')
     expectError(await as(scopeless.token, other), 'scope_required')
     expect(await codesOf(other)).toEqual([])

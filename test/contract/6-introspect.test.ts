@@ -155,32 +155,38 @@ describe('anything else is inactive, and no answer tells why', () => {
 })
 
 describe('the caller', () => {
-  test('may be a service account, by bearer or by HTTP Basic, and then hears of the apps it names, or of every app', async () => {
+  test('may be a service account with the scope, by bearer or by HTTP Basic, and then hears of its apps alone', async () => {
     const { access_token } = await someTokens()
-    const free = await serviceAccount()
-    const bound = await serviceAccount({ app_codes: [app.code] })
-    const elsewhere = await serviceAccount({ app_codes: [other.code] })
+    const scopes = ['tokens:introspect']
+    const bound = await serviceAccount({ scopes, app_codes: [app.code] })
+    const both = await serviceAccount({ scopes, app_codes: [app.code, other.code] })
+    const elsewhere = await serviceAccount({ scopes, app_codes: [other.code] })
+    const without = await serviceAccount({ scopes: ['users:register_or_return', 'limits:exempt'], app_codes: [app.code] })
     const basic = (password: string, user = 'backend') => ({
       authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
     })
-    for (const token of [free, bound]) {
+    for (const token of [bound, both]) {
       expect((await introspect(access_token, { token })).body.active).toBe(true)
       expect((await introspect(access_token, { token: undefined, headers: basic(token) })).body.active).toBe(true)
     }
     expectInactive(await introspect(access_token, { token: elsewhere }))
     expectInactive(await introspect(access_token, { token: undefined, headers: basic(elsewhere, '') }))
+    for (const token of [without, await serviceAccount()]) {
+      expectError(await introspect(access_token, { token }), 'scope_required')
+      expectError(await introspect('garbage', { token: undefined, headers: basic(token) }), 'scope_required')
+    }
     // HTTP Basic is for this route alone.
     expectError(
-      await service.call('POST', '/auth/register', { headers: basic(free), body: { mode: 'register_or_return' } }),
+      await service.call('POST', '/auth/register', { headers: basic(bound), body: { mode: 'register_or_return' } }),
       'validation_failed',
     )
-    expectError(await service.call('GET', '/revocations', { headers: basic(free) }), 'token_missing')
-    expectError(await service.call('GET', '/revocations', { token: free }), 'token_invalid')
+    expectError(await service.call('GET', '/revocations', { headers: basic(bound) }), 'token_missing')
+    expectError(await service.call('GET', '/revocations', { token: bound }), 'token_invalid')
   })
 
   test('may be a stock client of RFC 7662, by the token of a service account as its secret or by an assertion as bearer', async () => {
     const { access_token, refresh_token } = await someTokens()
-    const secret = await serviceAccount({ app_codes: [app.code] })
+    const secret = await serviceAccount({ scopes: ['tokens:introspect'], app_codes: [app.code] })
     const metadata = { issuer: service.url, introspection_endpoint: `${service.url}/api/v1/auth/introspect` }
     const byAssertion: oidc.ClientAuth = (_server, _client, _body, headers) =>
       headers.set('authorization', `Bearer ${assertion()}`)
@@ -212,10 +218,10 @@ describe('the caller', () => {
 
   test('asks as often as it likes: a known caller is not counted by address', async () => {
     const { access_token } = await someTokens()
-    const free = await serviceAccount()
+    const account = await serviceAccount({ scopes: ['tokens:introspect'], app_codes: [app.code] })
     for (let count = 0; count < 10; count += 1) {
       expect((await introspect(access_token)).status).toBe(200)
-      expect((await introspect(access_token, { token: free })).status).toBe(200)
+      expect((await introspect(access_token, { token: account })).status).toBe(200)
     }
   })
 })

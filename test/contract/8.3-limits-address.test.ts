@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BASE_PATH, createApp, listRoutes } from '../../packages/server/src/app.ts'
 import { isLimitedByAddress } from '../../packages/server/src/http/route.ts'
+import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
@@ -49,6 +50,12 @@ function tryLogin({ service, app }: World, options: { headers?: Record<string, s
 async function countedBy(service: TestService): Promise<Record<string, number>> {
   const rows: { key: string; count: number }[] = await service.deps.db('rate_limits').orderBy('key')
   return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
+}
+
+/** The same without what other limits count. */
+async function addressesIn(service: TestService): Promise<Record<string, number>> {
+  const counted = Object.entries(await countedBy(service)).filter(([key, count]) => key.startsWith('ip:') && count > 0)
+  return Object.fromEntries(counted)
 }
 
 test('COUNT calls in SECONDS, then 429 with Retry-After until the window that the first began has ended', async () => {
@@ -131,23 +138,115 @@ describe('what is counted', () => {
 })
 
 describe('a bearer', () => {
-  const serviceAccount = async ({ service }: World, extra: object = {}) => {
-    const body = { name: 'shop', service: 'shop', scopes: ['users:register_or_return'], ...extra }
-    return (await service.admin('POST', '/admin/service-accounts', { body })).body
+  const allOthers = ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect']
+  const serviceAccount = async ({ service, app }: World, extra: object = {}) => {
+    const body = { name: 'shop', service: 'shop', scopes: ['limits:exempt'], app_codes: [app.code], ...extra }
+    const account = (await service.admin('POST', '/admin/service-accounts', { body })).body
+    await service.deps.db('rate_limits').delete()
+    return account
   }
 
-  test('of a service account exempts', async () => {
+  test('of a service account with limits:exempt exempts for its apps', async () => {
     const world = await build('2/60')
-    const { token } = await serviceAccount(world)
-    await world.service.deps.db('rate_limits').delete()
+    const { token } = await serviceAccount(world, { scopes: ['limits:exempt', 'users:register_or_return'] })
     for (let i = 0; i < 5; i += 1) expectError(await tryLogin(world, { token }), 'invalid_credentials')
-    expect(await countedBy(world.service)).toEqual({})
-    const body = { email: 'back@example.com', password: PASSWORD, app_code: world.app.code, mode: 'register_or_return' }
+    const email = 'back@example.com'
+    const named = { email, app_code: world.app.code }
+    for (const path of ['/auth/password/forgot', '/auth/magic-link', '/auth/email/resend'])
+      expect((await world.service.call('POST', path, { token, body: named })).status).toBe(202)
+    const body = { ...named, password: PASSWORD, mode: 'register_or_return' }
     expect((await world.service.call('POST', '/auth/register', { token, body })).status).toBe(201)
+    expect(await addressesIn(world.service)).toEqual({})
     // Also once the address has nothing left.
     for (let i = 0; i < 2; i += 1) await tryLogin(world)
     expectError(await tryLogin(world), 'rate_limited')
     expectError(await tryLogin(world, { token }), 'invalid_credentials')
+  })
+
+  test.each([
+    ['by default', {}],
+    ['with every other scope', { scopes: allOthers }],
+  ])('of a service account without the scope exempts from nothing: %s', async (_, extra) => {
+    const world = await build('3/60')
+    const { token } = await serviceAccount(world, { scopes: undefined, ...extra })
+    for (let i = 0; i < 3; i += 1) expectError(await tryLogin(world, { token }), 'invalid_credentials')
+    expectError(await tryLogin(world, { token }), 'rate_limited')
+    // Before the body is read, as for anybody.
+    expectError(await world.service.call('POST', '/auth/login', { token, body: '{' }), 'rate_limited')
+  })
+
+  test('of a service account exempts for no app but its own, and not where the call names none', async () => {
+    const world = await build('4/60', { AUTH_REQUIRE_APP_CODE: 'false' })
+    const { service } = world
+    const other = await buildApp(service)
+    const { token } = await serviceAccount(world)
+    const logins = [other.code, 'no-such-app', undefined, ' '].map((app_code) => ({ app_code }))
+    for (const extra of logins) {
+      const body = { email: 'user@example.com', password: PASSWORD, ...extra }
+      expect((await service.call('POST', '/auth/login', { token, body })).status).not.toBe(429)
+    }
+    expect(await addressesIn(service)).toEqual({ 'ip:127.0.0.1': 4 })
+    const body = { email: 'user@example.com', app_code: other.code }
+    expectError(await service.call('POST', '/auth/password/forgot', { token, body }), 'rate_limited')
+    expectError(await tryLogin(world, { token }), 'invalid_credentials')
+  })
+
+  test('of a service account exempts a registration without an app_code for the default app', async () => {
+    const world = await build('1/60', { AUTH_DEFAULT_APP_CODE: 'front', AUTH_REQUIRE_APP_CODE: 'false' })
+    const { service } = world
+    await service.admin('POST', '/admin/apps', { body: { code: 'front', name: 'Front' } })
+    const { token } = await serviceAccount(world, { app_codes: ['front'] })
+    const credentials = () => ({ email: `user-${randomUUID()}@example.com`, password: PASSWORD })
+    for (let i = 0; i < 3; i += 1)
+      expect((await service.call('POST', '/auth/register', { token, body: credentials() })).status).toBe(201)
+    expect(await addressesIn(service)).toEqual({})
+    // A login without one is of no app.
+    expectError(await service.call('POST', '/auth/login', { token, body: credentials() }), 'invalid_credentials')
+    expectError(await service.call('POST', '/auth/login', { token, body: credentials() }), 'rate_limited')
+  })
+
+  test('of a service account exempts by the app of a token in the body; guesses are counted', async () => {
+    const world = await build('1000/60')
+    const { service, app } = world
+    const other = await buildApp(service, { auto_grant_on_signup: true })
+    const [own, foreign] = [await buildUser(service, app), await buildUser(service, other)]
+    const { token } = await serviceAccount(world)
+    const counts = async (path: string, body: Json) => {
+      const before = (await addressesIn(service))['ip:127.0.0.1'] ?? 0
+      const { status } = await service.call('POST', path, { token, body })
+      return [status, ((await addressesIn(service))['ip:127.0.0.1'] ?? 0) - before]
+    }
+    expect(await counts('/auth/refresh', { refresh_token: own.refresh_token })).toEqual([200, 0])
+    expect(await counts('/auth/refresh', { refresh_token: foreign.refresh_token })).toEqual([200, 1])
+    expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing' })).toEqual([401, 1])
+    // Only what the route reads counts.
+    expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing', app_code: app.code, token: 'x' })).toEqual([401, 1])
+    expect(await counts('/auth/logout', { refresh_token: own.refresh_token })).toEqual([204, 0])
+    const mailTokens = [await insertMailToken(service, own.user, app), await insertMailToken(service, foreign.user, other)]
+    for (const [index, mailToken] of mailTokens.entries())
+      expect(await counts('/auth/email/verify', { token: mailToken })).toEqual([200, index])
+    expect(await counts('/auth/magic-link/consume', { token: 'gmt_nothing' })).toEqual([400, 1])
+    const verifier = { code_verifier: 'x'.repeat(43) }
+    const codes = [await insertLoginCode(service, app), await insertLoginCode(service, other)]
+    for (const [index, code] of codes.entries())
+      expect(await counts('/auth/sso/token', { code, ...verifier })).toEqual([400, index])
+    expect(await counts('/auth/sso/token', { code: 'nothing', ...verifier })).toEqual([400, 1])
+  })
+
+  test('of a service account exempts neither from the account limit nor from the lockout', async () => {
+    for (const [settings, code] of [
+      [{ AUTH_RATE_LIMIT_ACCOUNT: '3/300' }, 'rate_limited'],
+      [{ AUTH_LOCKOUT_THRESHOLD: '3' }, 'account_locked'],
+    ] as const) {
+      const world = await build('1000/60', settings)
+      const { service, app } = world
+      const { user } = await buildUser(service, app)
+      const { token } = await serviceAccount(world)
+      const guess = () =>
+        service.call('POST', '/auth/login', { token, body: { email: user.email, password: 'a guess', app_code: app.code } })
+      for (let i = 0; i < 3; i += 1) await guess()
+      expectError(await guess(), code)
+    }
   })
 
   test('of a service account that is expired, deleted, rotated or mistyped does not, nor one of a user', async () => {
@@ -165,6 +264,44 @@ describe('a bearer', () => {
     for (const token of tokens) expectError(await tryLogin(world, { token }), 'invalid_credentials')
     expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': tokens.length })
   })
+
+  async function insertMailToken({ deps }: TestService, user: Json, app: Json): Promise<string> {
+    const token = `token-${randomUUID()}`
+    const now = deps.clock()
+    await deps.db('mail_tokens').insert({
+      token_hash: hashOpaqueToken(token),
+      user_id: user.id,
+      purpose: 'verify_email',
+      email: user.email,
+      app_id: app.id,
+      created_at: now,
+      expires_at: now + 60_000,
+    })
+    return token
+  }
+
+  /** The code of a third-party login through an app, as far as somebody without its verifier sees one. */
+  async function insertLoginCode(service: TestService, app: Json): Promise<string> {
+    const provider = { issuer: 'https://idp.example.com', client_id: 'x', client_secret: 'x' }
+    const { body } = await service.admin('POST', '/admin/sso-providers', {
+      body: { ...provider, code: `idp-${randomUUID().slice(0, 8)}` },
+    })
+    const code = `code-${randomUUID()}`
+    const now = service.deps.clock()
+    await service.deps.db('sso_logins').insert({
+      state_hash: randomUUID(),
+      provider_id: body.id,
+      app_id: app.id,
+      issuer: provider.issuer,
+      redirect_url: 'https://app.example.com/cb',
+      client_state: 'state',
+      code_challenge: 'x'.repeat(43),
+      code_hash: hashOpaqueToken(code),
+      created_at: now,
+      expires_at: now + 60_000,
+    })
+    return code
+  }
 })
 
 describe('X-Forwarded-For', () => {

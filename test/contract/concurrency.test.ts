@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { auditEvents, countRows, insertInvitation, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows, insertInvitation, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
 import {
   buildApp,
   buildService,
@@ -334,6 +334,22 @@ test('changes of the own names by forty callers all stick: each name is the last
     const left = new Set<string | null>(changes.map(({ after }) => after[name]))
     for (const { before } of changes) if (before[name] !== null) expect(left.delete(before[name])).toBe(true)
     expect([...left]).toEqual([last.user[name]])
+  }
+})
+
+test('two org_admins who remove each other at once leave one of them', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const admins = await Promise.all(Array.from({ length: 2 }, () => buildUser(service, app)))
+  for (let round = 0; round < 20; round += 1) {
+    const organization = await insertOrganization(service)
+    const path = `organizations/${organization.id}/members`
+    for (const { user } of admins) await insertMembership(service, organization.id, user.id, ['org_admin'])
+    const replies = await atOnce(2, (index) =>
+      service.call('DELETE', `/${path}/${admins[1 - index]!.user.id}`, { token: admins[index]!.access_token }),
+    )
+    const { items } = (await service.admin('GET', `/admin/${path}`)).body
+    expect(items.map(({ role_codes }: Json) => role_codes)).toEqual([['org_admin']])
+    expect(tally(replies)).toEqual({ 204: 1, 403: 1 })
   }
 })
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { auditEvents, closeAccount, countRows, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, closeAccount, countRows, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -334,29 +335,112 @@ describe('members', () => {
   })
 })
 
-describe('an org_admin', () => {
-  test('lists, puts and removes members of the own organization, with a token of any app', async () => {
+describe('a member', () => {
+  test('of any role leaves, and is nobody there from then on', async () => {
     const organization = await buildOrganization()
     const admin = await buildOrgAdmin(organization)
-    const { user } = await buildUser(service, app)
+    const role = await insertRole(service, 'org')
+    const { user, access_token: token } = await buildUser(service, app)
+    await setRoles(organization, user, role)
     const path = memberOf(organization, user, '')
-    const put = await service.call('PUT', path, { token: admin.token, body: { role_codes: ['org_member'] } })
-    expect(put.status).toBe(201)
-    expect(put.body).toMatchObject({ id: user.id, email: user.email, role_codes: ['org_member'] })
-    const again = await service.call('PUT', path, { token: admin.token, body: { role_codes: ['org_admin'] } })
-    expect(again.status).toBe(200)
+    expectError(
+      await service.call('PUT', path, { token, body: { role_codes: ['org_admin'] } }),
+      'organization_admin_required',
+    )
+    expectError(await service.call('DELETE', memberOf(organization, admin.user, ''), { token }), 'organization_admin_required')
+    expect((await service.call('DELETE', path, { token })).status).toBe(204)
+    expect(await rolesOf(user, organization)).toBeUndefined()
+    expectError(await service.call('DELETE', path, { token }), 'organization_admin_required')
+    expectError(
+      await service.call('DELETE', memberOf({ id: randomUUID() }, user, ''), { token }),
+      'organization_admin_required',
+    )
+    expect((await audited(organization.id)).at(-1)).toMatchObject({
+      event: 'membership.deleted',
+      user_id: user.id,
+      actor_id: user.id,
+      details: { before: { role_codes: [role] }, after: null },
+    })
+  })
+})
+
+describe('an org_admin', () => {
+  test('lists members of the own organization, gives them other roles and removes them, with a token of any app', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const { user } = await buildUser(service, app, { first_name: 'Ada' })
+    await setRoles(organization, user, 'org_member')
+    const path = memberOf(organization, user, '')
+    const put = await service.call('PUT', path, { token: admin.token, body: { role_codes: ['org_admin'] } })
+    expect(put.status).toBe(200)
+    const fellow = { id: user.id, email: user.email, first_name: 'Ada', last_name: null }
+    expect(put.body).toEqual({ ...fellow, role_codes: ['org_admin'] })
+    expect(await rolesOf(user, organization)).toEqual(['org_admin'])
     const list = await service.call('GET', `/organizations/${organization.id}/members`, { token: admin.token })
-    expect(list.body.items.map((each: Json) => each.id)).toEqual([user.id, admin.user.id])
+    expect(list.body.items).toEqual([
+      put.body,
+      { ...fellow, id: admin.user.id, email: admin.user.email, first_name: null, role_codes: ['org_admin'] },
+    ])
     expect((await service.call('DELETE', path, { token: admin.token })).status).toBe(204)
     expectError(await service.call('DELETE', path, { token: admin.token }), 'not_found')
-    expectError(
-      await service.call('PUT', memberOf(organization, { id: randomUUID() }, ''), {
-        token: admin.token,
-        body: { role_codes: ['org_member'] },
-      }),
-      'not_found',
-    )
     expect((await audited(organization.id)).at(-1)).toMatchObject({ event: 'membership.deleted', actor_id: admin.user.id })
+  })
+
+  test('learns nothing of users who are no members, and makes nobody one', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const stranger = (await buildUser(service, app)).user
+    const gone = (await buildUser(service, app)).user
+    await setRoles(organization, gone, 'org_member')
+    await closeAccount(service, gone.id, 'deleted')
+    const statements: string[][] = []
+    const replies = []
+    for (const method of ['PUT', 'DELETE']) {
+      for (const { id } of [stranger, gone, { id: randomUUID() }]) {
+        const run: string[] = []
+        const note = ({ sql }: { sql: string }) => run.push(sql)
+        service.deps.db.on('query', note)
+        const body = method === 'PUT' ? { role_codes: ['org_member'] } : undefined
+        replies.push(await service.call(method, memberOf(organization, { id }, ''), { token: admin.token, body }))
+        service.deps.db.removeListener('query', note)
+        statements.push([method, ...run])
+      }
+    }
+    for (const reply of replies) {
+      expectError(reply, 'not_found')
+      expect({ ...reply.body, request_id: '' }).toEqual({ ...replies[0]!.body, request_id: '' })
+    }
+    // Both after the same work.
+    for (const method of ['PUT', 'DELETE'])
+      expect(new Set(statements.filter(([of]) => of === method).map((run) => run.join(';'))).size).toBe(1)
+    expect(await rolesOf(stranger, organization)).toBeUndefined()
+  })
+
+  test('makes at most 60 writes to members a minute, counted by the caller', async () => {
+    const service = freezeClock(await buildService())
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const [first, second] = [await buildUser(service, app), await buildUser(service, app)]
+    const organization = await insertOrganization(service)
+    for (const { user } of [first, second]) await insertMembership(service, organization.id, user.id, ['org_admin'])
+    const write = (method: string, by: Json, whom: string) =>
+      service.call(method, memberOf(organization, { id: whom }, ''), {
+        token: by.access_token,
+        body: method === 'PUT' ? { role_codes: ['org_member'] } : undefined,
+      })
+    for (let count = 0; count < 30; count += 1)
+      for (const method of ['PUT', 'DELETE']) expectError(await write(method, first, randomUUID()), 'not_found')
+    for (const method of ['PUT', 'DELETE']) {
+      const refused = await write(method, first, second.user.id)
+      expectError(refused, 'rate_limited')
+      expect(refused.headers.get('retry-after')).toBe('60')
+    }
+    // Nobody else is held up, nor are reads.
+    expect((await write('PUT', second, second.user.id)).status).toBe(200)
+    const list = () => service.call('GET', `/organizations/${organization.id}/members`, { token: first.access_token })
+    expect((await list()).status).toBe(200)
+    service.advance(60)
+    expect((await write('DELETE', first, second.user.id)).status).toBe(204)
+    expect((await list()).body.items.map(({ id }: Json) => id)).toEqual([first.user.id])
   })
 
   test('gives no global role, under whatever name', async () => {
@@ -377,6 +461,8 @@ describe('an org_admin', () => {
     const admin = await buildOrgAdmin(own)
     const member = await buildUser(service, app)
     await setRoles(other, member.user, 'org_member', await insertRole(service, 'org'))
+    const { user: fellow } = await buildUser(service, app)
+    await setRoles(other, fellow, 'org_member')
     const cases = [
       [other.id, admin.token],
       [other.id, member.access_token],
@@ -390,7 +476,7 @@ describe('an org_admin', () => {
         await service.call('GET', `${base}/members`, { token }),
         await service.call('PUT', `${base}/members/${admin.user.id}`, { token, body }),
         await service.call('PUT', `${base}/members/${randomUUID()}`, { token, body: { role_codes: ['nope'] } }),
-        await service.call('DELETE', `${base}/members/${member.user.id}`, { token }),
+        await service.call('DELETE', `${base}/members/${fellow.id}`, { token }),
         await service.call('GET', `${base}/invitations`, { token }),
         await service.call('POST', `${base}/invitations`, { token, body: { ...body, app_code: 'nope' } }),
         await service.call('DELETE', `${base}/invitations/${randomUUID()}`, { token }),
@@ -401,6 +487,7 @@ describe('an org_admin', () => {
       }
     }
     expect(await rolesOf(member.user, other)).toHaveLength(2)
+    expect(await rolesOf(fellow, other)).toHaveLength(1)
   })
 
   /** Of a system_admin, who governs through the admin API. */
@@ -422,30 +509,46 @@ describe('an org_admin', () => {
     expect((await list()).status).toBe(200)
   })
 
-  test('who is the last cannot step down or leave; a system_admin may take the last one away', async () => {
+  test('who is the last active one cannot step down, nor leave others behind; a system_admin may take the last one away', async () => {
     const organization = await buildOrganization()
     const admin = await buildOrgAdmin(organization)
     const self = memberOf(organization, admin.user, '')
     const demote = { token: admin.token, body: { role_codes: ['org_member'] } }
-    expectError(await service.call('PUT', self, demote), 'last_org_admin')
-    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_org_admin')
+    expectError(await service.call('PUT', self, demote), 'last_organization_admin')
+    const { user: other } = await buildUser(service, app)
+    await setRoles(organization, other, 'org_member')
+    expectError(await service.call('PUT', self, demote), 'last_organization_admin')
+    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_organization_admin')
     const more = { token: admin.token, body: { role_codes: ['org_admin', 'org_member'] } }
     expect((await service.call('PUT', self, more)).status).toBe(200)
 
     // One who is suspended could not take over.
     const second = await buildOrgAdmin(organization)
     await closeAccount(service, second.user.id, 'suspended')
-    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_org_admin')
+    expectError(await service.call('DELETE', self, { token: admin.token }), 'last_organization_admin')
     const third = await buildOrgAdmin(organization)
     expect((await service.call('PUT', self, demote)).status).toBe(200)
     expect((await service.admin('DELETE', memberOf(organization, third.user))).status).toBe(204)
     expect((await setRoles(organization, second.user, 'org_member')).status).toBe(200)
   })
 
-  test('of many who leave or throw each other out at once one stays', async () => {
+  test('who is the only member may leave', async () => {
+    const organization = await buildOrganization()
+    const admin = await buildOrgAdmin(organization)
+    const { user: gone } = await buildUser(service, app)
+    await setRoles(organization, gone, 'org_member')
+    await closeAccount(service, gone.id, 'deleted')
+    const leave = () => service.call('DELETE', memberOf(organization, admin.user, ''), { token: admin.token })
+    expect((await leave()).status).toBe(204)
+    expectError(await leave(), 'organization_admin_required')
+    expect((await service.admin('GET', byId(organization, '/members'))).body.items).toEqual([])
+  })
+
+  test('of many who leave or throw each other out at once one stays, as long as there is somebody to govern', async () => {
     for (const whom of ['self', 'next'] as const) {
       const organization = await buildOrganization()
       const admins = await Promise.all(Array.from({ length: 8 }, () => buildOrgAdmin(organization)))
+      await setRoles(organization, (await buildUser(service, app)).user, 'org_member')
       const replies = await Promise.all(
         admins.map(({ token, user }, index) => {
           const target = whom === 'self' ? user : admins[(index + 1) % admins.length]!.user
@@ -453,7 +556,8 @@ describe('an org_admin', () => {
         }),
       )
       for (const reply of replies) expect([204, 403, 404, 409]).toContain(reply.status)
-      const left = (await service.admin('GET', byId(organization, '/members'))).body.items
+      const { items } = (await service.admin('GET', byId(organization, '/members'))).body
+      const left = items.filter(({ role_codes }: Json) => role_codes.includes('org_admin'))
       expect(left.length).toBeGreaterThanOrEqual(1)
       if (whom === 'self') expect(left).toHaveLength(1)
     }

@@ -22,6 +22,7 @@ const users = Number(process.env.PLANNED_USERS ?? 20_000)
 const smallTables = new Set(
   ['apps', 'roles', 'permissions', 'role_permissions', 'permission_services', 'service_accounts', 'sso_providers'].concat([
     'generations',
+    'service_account_apps',
     'consumer_secrets',
     'schema_migrations',
   ]),

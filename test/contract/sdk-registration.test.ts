@@ -99,7 +99,7 @@ describe('registerPermissions', () => {
     ['a service account of another service', (name: string) => buildServiceToken(`${name}-other`), 'HTTP 403 service_mismatch'],
     [
       'one without the scope',
-      (name: string) => buildServiceToken(name, { scopes: ['users:register_or_return'] }),
+      (name: string) => buildServiceToken(name, { scopes: ['users:register_or_return'], app_codes: [app.code] }),
       'HTTP 403 scope_required',
     ],
     ['a token that nobody issued', async () => 'gsa_nobody', 'HTTP 401 token_invalid'],
@@ -147,7 +147,7 @@ describe('api', () => {
 
   test('registerOrReturn makes a user once, without tokens, and gives the same one afterwards', async () => {
     const scopes = ['users:register_or_return']
-    const { api } = boot(await buildServiceToken(unique('importer'), { scopes }), undefined)
+    const { api } = boot(await buildServiceToken(unique('importer'), { scopes, app_codes: [app.code] }), undefined)
     const email = `known-${randomUUID()}@example.com`
     const first = await api.registerOrReturn({ email, password: PASSWORD, first_name: 'Ada' })
     expect(first).toMatchObject({ created: true, user: { email, first_name: 'Ada' }, app: { code: app.code }, access: 'granted' })

@@ -6,7 +6,8 @@ import { auditEvents } from '../support/rows.ts'
 import { buildApp, buildService, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 const path = '/admin/service-accounts'
-const returning = { scopes: ['users:register_or_return'] }
+/** What an account needs to register users through these apps. */
+const returning = (...apps: Json[]) => ({ scopes: ['users:register_or_return'], app_codes: apps.map(({ code }) => code) })
 
 let service: TestService
 beforeAll(async () => {
@@ -50,16 +51,18 @@ test('a new account shows its token once and keeps only its hash', async () => {
 
 test('what is given is kept, each entry once; null and the empty string stand for nothing', async () => {
   const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
+  const apps = [(await buildApp(service)).code, (await buildApp(service)).code]
   const account = await buildAccount({
     scopes: ['users:register_or_return', 'permissions:register', 'users:register_or_return'],
-    app_codes: ['notes', 'notes', 'not-there-yet'],
+    app_codes: [apps[1], apps[0], apps[1]],
     expires_at,
   })
   expect(account).toMatchObject({
     scopes: ['users:register_or_return', 'permissions:register'],
-    app_codes: ['notes', 'not-there-yet'],
+    app_codes: [...apps].sort(),
     expires_at,
   })
+  expect(await buildAccount({ app_codes: apps })).toMatchObject({ scopes: ['permissions:register'], app_codes: [...apps].sort() })
   expect(await buildAccount({ scopes: null, app_codes: '', expires_at: null })).toMatchObject({
     scopes: ['permissions:register'],
     app_codes: [],
@@ -75,6 +78,11 @@ test.each([
   [{ name: 'x'.repeat(201), service: 'notes' }, 'name', 'too_long'],
   [{ name: 'CI', service: 'no service' }, 'service', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: ['users:delete'] }, 'scopes.0', 'invalid_value'],
+  [{ name: 'CI', service: 'notes', scopes: ['users:register_or_return'] }, 'app_codes', 'required'],
+  [{ name: 'CI', service: 'notes', scopes: ['users:override'], app_codes: null }, 'app_codes', 'required'],
+  [{ name: 'CI', service: 'notes', scopes: ['permissions:register', 'tokens:introspect'], app_codes: [] }, 'app_codes', 'required'],
+  [{ name: 'CI', service: 'notes', scopes: ['limits:exempt'], app_codes: '' }, 'app_codes', 'required'],
+  [{ name: 'CI', service: 'notes', app_codes: ['authctl', 'no-such-app'] }, 'app_codes.1', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: 'permissions:register' }, 'scopes', 'invalid_type'],
   [{ name: 'CI', service: 'notes', app_codes: ['ok', 'Not Kebab'] }, 'app_codes.1', 'invalid_value'],
   [{ name: 'CI', service: 'notes', expires_at: 'tomorrow' }, 'expires_at', 'invalid_value'],
@@ -98,7 +106,7 @@ test('accounts are listed newest first, by service and in pages', async () => {
 
 test('register_or_return works with the scope: the user is made, then returned, and never tokens', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
-  const { token, id } = await buildAccount(returning)
+  const { token, id } = await buildAccount(returning(app))
   const made = await registerAs(token, app.code)
   expect(made.status).toBe(201)
   const again = await registerAs(token, app.code, made.body.user.email)
@@ -112,35 +120,52 @@ test('register_or_return works with the scope: the user is made, then returned, 
 
 test('register_or_return without the scope is 403 scope_required, whether or not app and user exist', async () => {
   const app = await buildApp(service)
-  const { token } = await buildAccount()
-  for (const code of [app.code, 'no-such-app', undefined]) {
-    expect((await registerAs(token, code)).body).toMatchObject({ status: 403, code: 'scope_required' })
+  const others = ['permissions:register', 'users:override', 'tokens:introspect', 'limits:exempt']
+  for (const settings of [{}, { scopes: others, app_codes: [app.code] }]) {
+    const { token } = await buildAccount(settings)
+    for (const code of [app.code, 'no-such-app', undefined]) {
+      expect((await registerAs(token, code)).body).toMatchObject({ status: 403, code: 'scope_required' })
+    }
   }
+})
+
+test('an app that takes the code of a deleted one takes over none of its service accounts', async () => {
+  const [lost, kept] = [await buildApp(service), await buildApp(service)]
+  const { token, id } = await buildAccount(returning(lost, kept))
+  expect((await registerAs(token, lost.code)).status).toBe(201)
+  expect((await service.admin('DELETE', `/admin/apps/${lost.id}`)).status).toBe(204)
+  expect((await service.admin('POST', '/admin/apps', { body: { code: lost.code, name: 'Another' } })).status).toBe(201)
+  expect((await registerAs(token, lost.code)).body).toMatchObject({ status: 403, code: 'scope_required' })
+  expect((await registerAs(token, kept.code)).status).toBe(201)
+  const listed = (await service.admin('GET', `${path}?limit=200`)).body.items.find((item: Json) => item.id === id)
+  expect(listed.app_codes).toEqual([kept.code])
 })
 
 test('an account for some apps registers through these alone, and learns nothing of the others', async () => {
   const [own, other] = [await buildApp(service), await buildApp(service)]
-  const { token } = await buildAccount({ ...returning, app_codes: [own.code, 'not-there-yet'] })
+  const { token } = await buildAccount(returning(own))
   expect((await registerAs(token, own.code)).status).toBe(201)
   expect((await registerAs(token, other.code)).body).toMatchObject({ status: 403, code: 'scope_required' })
   expect((await registerAs(token, 'no-such-app')).body).toMatchObject({ status: 403, code: 'scope_required' })
-  expect((await registerAs(token, 'not-there-yet')).body).toMatchObject({ status: 404, code: 'app_not_found' })
   expect((await registerAs(token, undefined)).body).toMatchObject({ status: 400, code: 'app_code_required' })
 })
 
 test('an account for some apps is held to them through the default app too', async () => {
   const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'default-app' })
-  const account = await service.admin('POST', path, {
-    body: { name: 'CI', service: 'notes', ...returning, app_codes: ['notes'] },
-  })
-  const body = { email: 'user@example.com', password: PASSWORD, mode: 'register_or_return' }
-  const reply = await service.call('POST', '/auth/register', { token: account.body.token, body })
-  expect(reply.body).toMatchObject({ status: 403, code: 'scope_required' })
+  for (const code of ['default-app', 'notes']) await service.admin('POST', '/admin/apps', { body: { code, name: code } })
+  const statusFor = async (app: string) => {
+    const settings = { name: 'CI', service: 'notes', ...returning({ code: app }) }
+    const account = await service.admin('POST', path, { body: settings })
+    const body = { email: 'user@example.com', password: PASSWORD, mode: 'register_or_return' }
+    return (await service.call('POST', '/auth/register', { token: account.body.token, body })).body.code
+  }
+  expect(await statusFor('notes')).toBe('scope_required')
+  expect(await statusFor('default-app')).toBeUndefined()
 })
 
 test('the old token is dead as soon as the account is rotated, the new one lives', async () => {
   const app = await buildApp(service)
-  const { token, ...before } = await buildAccount(returning)
+  const { token, ...before } = await buildAccount(returning(app))
   expect((await registerAs(token, app.code)).status).toBe(201)
   const rotated = await service.admin('POST', `${path}/${before.id}/rotate`)
   expect(rotated.status).toBe(200)
@@ -158,7 +183,7 @@ test('the old token is dead as soon as the account is rotated, the new one lives
 
 test('of rotations at once one token lives', async () => {
   const app = await buildApp(service)
-  const { id } = await buildAccount(returning)
+  const { id } = await buildAccount(returning(app))
   const replies = await Promise.all(Array.from({ length: 12 }, () => service.admin('POST', `${path}/${id}/rotate`)))
   const uses = await Promise.all(replies.map(({ body }) => registerAs(body.token, app.code)))
   expect(uses.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(401)])
@@ -166,7 +191,7 @@ test('of rotations at once one token lives', async () => {
 
 test('a deleted account is gone from the list and its token is dead', async () => {
   const app = await buildApp(service)
-  const { id, token } = await buildAccount(returning)
+  const { id, token } = await buildAccount(returning(app))
   expect((await service.admin('DELETE', `${path}/${id}`)).status).toBe(204)
   expect((await registerAs(token, app.code)).body).toMatchObject({ status: 401, code: 'token_invalid' })
   expect((await service.admin('GET', `${path}?limit=200`)).body.items.map((item: Json) => item.id)).not.toContain(id)
@@ -183,7 +208,7 @@ test('an account ends at its expires_at, and a rotation does not prolong it', as
   const service = await buildService()
   const app = await buildApp(service)
   const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
-  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning, expires_at } })
+  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning(app), expires_at } })
   const use = (token: string) =>
     service.call('POST', '/auth/register', {
       token,
@@ -199,7 +224,7 @@ test('an account ends at its expires_at, and a rotation does not prolong it', as
 test('last_used_at follows the use to a minute, without a write at every call', async () => {
   const service = await buildService()
   const app = await buildApp(service)
-  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning } })
+  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning(app) } })
   const use = async (): Promise<number> => {
     await service.call('POST', '/auth/register', {
       token: body.token,
@@ -218,7 +243,7 @@ test('last_used_at follows the use to a minute, without a write at every call', 
 })
 
 test('a token whose checksum does not fit is refused without a look into the database', async () => {
-  const { token } = await buildAccount(returning)
+  const { token } = await buildAccount(returning({ code: 'authctl' }))
   const queries: string[] = []
   const note = ({ sql }: { sql: string }) => queries.push(sql)
   service.deps.db.on('query', note)
@@ -238,7 +263,8 @@ test('a token whose checksum does not fit is refused without a look into the dat
 })
 
 test('a service account is no user and no admin', async () => {
-  const { token } = await buildAccount({ scopes: ['permissions:register', 'users:register_or_return'] })
+  const scopes = ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt']
+  const { token } = await buildAccount({ scopes, app_codes: ['authctl'] })
   expect((await service.call('GET', '/auth/me', { token })).body).toMatchObject({ status: 401, code: 'token_invalid' })
   for (const route of ['/admin/apps', path, '/admin/audit', '/admin/explain?email=a@example.com']) {
     expect((await service.call('GET', route, { token })).body).toMatchObject({ status: 403, code: 'system_admin_required' })

@@ -32,7 +32,8 @@ import { mailRoutes } from './resources/mail/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
 import { permissionRoutes } from './resources/permissions/routes.ts'
 import { poolRoutes } from './resources/pools/routes.ts'
-import { takeAttempt } from './resources/rate-limits/take-attempt.ts'
+import { findAppOfToken } from './resources/rate-limits/find-app-of-token.ts'
+import { giveBackAttempt, takeAttempt } from './resources/rate-limits/take-attempt.ts'
 import { revocationRoutes } from './resources/revocations/routes.ts'
 import { roleRoutes } from './resources/roles/routes.ts'
 import { secondFactorRoutes } from './resources/second-factors/routes.ts'
@@ -103,7 +104,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Koa {
     { prefix: BASE_PATH, routes: listRoutes() },
     { prefix: '', routes: listRootRoutes() },
   ]
-  const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt }
+  const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt, giveBackAttempt, findAppOfToken }
   const routing = createRouting(deps, mounts, { ...callers, onReply: options.onReply })
   const app = new Koa()
   app.use(requestLog(deps))

@@ -107,7 +107,7 @@ export const settings = z.object({
     default: 'open',
     inProduction: 'declared',
   }),
-  AUTH_ADMIN_APP_CODES: setting(list(), 'Apps whose tokens the admin API takes, by commas; `*` is all', {
+  AUTH_ADMIN_APP_CODES: setting(list(), 'Active apps whose tokens carry the rights of a system_admin, by commas; `*` is all', {
     default: '*',
     inProduction: 'authctl',
   }),
@@ -127,7 +127,7 @@ export const settings = z.object({
   AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
   AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
   AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
-  AUTH_RATE_LIMIT_IP: setting(limit, 'Per address: POSTs to pages, and under `/auth/` without a bearer; COUNT/SECONDS or `off`', {
+  AUTH_RATE_LIMIT_IP: setting(limit, 'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`', {
     default: '1000/60',
     inProduction: '100/60',
   }),

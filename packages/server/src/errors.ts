@@ -64,7 +64,7 @@ export const errorCodes = {
   sso_provider_in_use: { status: 409, title: 'Users are linked with this provider' },
   last_login_method: { status: 409, title: 'Without this the user could not log in any more' },
   last_system_admin: { status: 409, title: 'The last active system_admin must stay one' },
-  last_org_admin: { status: 409, title: 'The last org_admin of an organization cannot step down' },
+  last_organization_admin: { status: 409, title: 'The last active org_admin of an organization cannot go' },
   already_member: { status: 409, title: 'The user is a member of this organization already' },
   two_factor_active: { status: 409, title: 'A second factor is active already' },
   two_factor_not_set_up: { status: 409, title: 'No second factor is set up' },

@@ -49,7 +49,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     return [fault({ check: 'app', app: named }, `there is no app ${named}`, 'authctl app list')]
   return [
     ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
-    ...(await checkServiceAccounts(api, new Set(apps.keys()), now())),
+    ...(await checkServiceAccounts(api, now())),
     ...(await checkApps(chosen, { api, settings, apps })),
   ]
 }

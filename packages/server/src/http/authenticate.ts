@@ -41,15 +41,8 @@ export async function authorize(
     return caller
   }
   if ((auth === 'service' || takesServiceAccounts) && caller.kind === 'service_account') return caller
-  if (caller.kind !== 'user' || !caller.isSystemAdmin) {
-    throw new ApiError(auth === 'service' ? 'service_caller_required' : 'system_admin_required')
-  }
-  assertAdminApp(deps, caller.appCode)
-  return caller
-}
-
-/** The admin API takes tokens of the apps in AUTH_ADMIN_APP_CODES only: an app that leaks its tokens then leaks no admin. */
-function assertAdminApp(deps: Deps, appCode: string | null): void {
-  const allowed = deps.config.adminAppCodes
-  if (!allowed.includes('*') && (appCode === null || !allowed.includes(appCode))) throw new ApiError('admin_app_not_allowed')
+  const refusal = caller.authority.refuseAdministration()
+  if (!refusal) return caller
+  const asksForService = auth === 'service' && refusal.code === 'system_admin_required'
+  throw new ApiError(asksForService ? 'service_caller_required' : refusal.code)
 }

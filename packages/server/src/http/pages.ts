@@ -20,7 +20,7 @@ const methods = ['GET', 'HEAD', 'POST']
 export function servePages(
   deps: Deps,
   pages: readonly Page[],
-  options: Pick<RouterOptions, 'takeAttempt' | 'authenticate'>,
+  options: Pick<RouterOptions, 'takeAttempt'>,
 ): Middleware {
   const byPath = new Map(
     pages.map((page) => {
@@ -41,11 +41,11 @@ async function answer(
   deps: Deps,
   page: Page,
   ctx: Context,
-  options: Pick<RouterOptions, 'takeAttempt' | 'authenticate'>,
+  options: Pick<RouterOptions, 'takeAttempt'>,
 ): Promise<void> {
   const { origin } = ctx.state
   if (ctx.method === 'POST') {
-    await limitByAddress(deps, { ip: origin.ip, bearer: undefined }, options)
+    await limitByAddress(deps, origin.ip, options)
     const form = validate(page.form, await readForm(ctx))
     send(ctx, await page.submit(deps, { form, origin }))
   } else {

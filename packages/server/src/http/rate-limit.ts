@@ -1,26 +1,79 @@
+import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
+import type { ServiceAuthority } from '../lib/authority.ts'
 import { addressKey } from '../lib/client-address.ts'
-import type { RateLimit } from '../lib/rate-limit.ts'
-import type { AuthenticateCaller } from './route.ts'
+import type { Attempt, RateLimit } from '../lib/rate-limit.ts'
+import { claimsServiceToken } from '../lib/service-token.ts'
+import type { AuthenticateCaller, Route } from './route.ts'
 
 /** Counts an attempt and throws `rate_limited` past the limit; handed in by `app.ts`. */
-export type TakeAttempt = (deps: Deps, key: string, limit: RateLimit | null) => Promise<unknown>
+export type TakeAttempt = (deps: Deps, key: string, limit: RateLimit | null) => Promise<Attempt | undefined>
+/** Takes back an attempt that does not count; handed in by `app.ts`. */
+export type GiveBackAttempt = (deps: Deps, attempt: Attempt | undefined) => Promise<void>
+/** The code of the app that a token in a body belongs to; handed in by `app.ts`. */
+export type FindAppOfToken = (deps: Deps, kind: TokenField, token: string) => Promise<string | undefined>
 
-const serviceTokenPrefix = 'gsa_'
+const tokenFields = ['refresh_token', 'token', 'code'] as const
+type TokenField = (typeof tokenFields)[number]
+
+export interface LimitOptions {
+  authenticate: AuthenticateCaller
+  takeAttempt: TakeAttempt
+  giveBackAttempt: GiveBackAttempt
+  findAppOfToken: FindAppOfToken
+}
+
+/** What is left to decide of a limit once the body is known. Throws `rate_limited`. */
+export type SettleLimit = (body: Record<string, unknown>) => Promise<void>
+
+const settled: SettleLimit = async () => {}
+
+/** Counts a call against the address it came from, an IPv6 one by its /64. Throws `rate_limited`. */
+export async function limitByAddress(deps: Deps, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
+  return takeAttempt(deps, `ip:${addressKey(ip)}`, deps.config.ipLimit)
+}
 
 /**
- * Counts a call against the address it came from, an IPv6 one by its /64. A backend that calls for many users with the token of its
- * service account is not counted. Throws `rate_limited`.
+ * The same for a call that may bring the token of a service account with `limits:exempt`, which is not counted where the call is about
+ * one of its apps. The app stands in the body, so for such an account alone the decision waits for it. Where the body holds a token
+ * instead, the attempt is taken at once and given back when the token belongs to one of those apps: guesses are counted.
  */
-export async function limitByAddress(
+export async function limitCall(
   deps: Deps,
+  route: Route,
   call: { ip: string; bearer: string | undefined },
-  { takeAttempt, authenticate }: { takeAttempt: TakeAttempt; authenticate: AuthenticateCaller },
-): Promise<void> {
-  if (deps.config.ipLimit === null) return
-  if (call.bearer?.startsWith(serviceTokenPrefix)) {
-    const caller = await authenticate(deps, call.bearer).catch(() => undefined)
-    if (caller?.kind === 'service_account') return
+  options: LimitOptions,
+): Promise<SettleLimit> {
+  if (deps.config.ipLimit === null) return settled
+  const take = () => limitByAddress(deps, call.ip, options)
+  const authority = await exemptible(deps, call.bearer, options)
+  if (authority && fieldOf(route, ['app_code'])) {
+    const defaultApp = route.takesDefaultApp ? deps.config.defaultAppCode : undefined
+    return async ({ app_code }) => {
+      if (!authority.isExemptFromLimits((app_code as string | undefined) ?? defaultApp)) await take()
+    }
   }
-  await takeAttempt(deps, `ip:${addressKey(call.ip)}`, deps.config.ipLimit)
+  const attempt = await take()
+  const field = authority && fieldOf(route, tokenFields)
+  if (!field) return settled
+  return async (body) => {
+    const app = await options.findAppOfToken(deps, field, String(body[field]))
+    if (authority.isExemptFromLimits(app)) await options.giveBackAttempt(deps, attempt)
+  }
+}
+
+async function exemptible(
+  deps: Deps,
+  bearer: string | undefined,
+  { authenticate }: LimitOptions,
+): Promise<ServiceAuthority | undefined> {
+  if (bearer === undefined || !claimsServiceToken(bearer)) return undefined
+  const caller = await authenticate(deps, bearer).catch(() => undefined)
+  return caller?.kind === 'service_account' && caller.authority.mayBeExemptFromLimits ? caller.authority : undefined
+}
+
+/** The first of these fields that the route declares in its body. */
+function fieldOf<F extends string>(route: Route, fields: readonly F[]): F | undefined {
+  const declared = (route.body as z.ZodObject | undefined)?.shape ?? {}
+  return fields.find((field) => field in declared)
 }

@@ -83,6 +83,8 @@ export interface Route {
    * refused: 405. To a browser its errors are pages.
    */
   navigation?: boolean
+  /** Without an `app_code` in its body a call is about the app of AUTH_DEFAULT_APP_CODE. */
+  takesDefaultApp?: boolean
   /** Answered without the database, and so never with `unavailable`. */
   offline?: boolean
   handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>

@@ -9,11 +9,11 @@ import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from '
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
 import { writeErrorOrPage } from './error-page.ts'
-import { limitByAddress, type TakeAttempt } from './rate-limit.ts'
+import { type LimitOptions, limitCall } from './rate-limit.ts'
 import { isSoundText, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
-import { type AuthenticateCaller, isLimitedByAddress, type Reply, type Route } from './route.ts'
+import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
 // Its CommonJS form, since the other imports `node:http`: `lib/node-http.ts` says what that costs.
@@ -22,10 +22,8 @@ const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
 export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: ErrorCode | undefined) => void
 
-export interface RouterOptions {
-  authenticate: AuthenticateCaller
+export interface RouterOptions extends LimitOptions {
   authenticateConsumer: AuthenticateConsumer
-  takeAttempt: TakeAttempt
   onReply?: ReplyObserver
 }
 
@@ -106,7 +104,8 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   try {
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
-    if (isLimitedByAddress(route)) await limitByAddress(deps, { ip: ctx.state.origin.ip, bearer }, options)
+    const { ip } = ctx.state.origin
+    const settleLimit = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
     const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
     const params = parseParams(route, ctx.params)
@@ -114,6 +113,7 @@ async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOpt
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
+    await settleLimit?.(body as Record<string, unknown>)
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: ctx.state.origin }

@@ -1,4 +1,5 @@
 import type { AccessTokenClaims } from './access-token.ts'
+import type { Authority, ServiceAuthority } from './authority.ts'
 
 /** Where a request came from, for logs and the audit. */
 export interface RequestOrigin {
@@ -15,7 +16,7 @@ export interface UserCaller {
   /** Of the session's row; a claim could have been minted by anyone who holds the shared secret. */
   appId: string | null
   appCode: string | null
-  isSystemAdmin: boolean
+  authority: Authority
   /** Of apps and permissions, as read together with the session. */
   catalogGeneration: string
   claims: AccessTokenClaims
@@ -24,9 +25,7 @@ export interface UserCaller {
 export interface ServiceCaller {
   kind: 'service_account'
   id: string
-  service: string
-  scopes: readonly string[]
-  appCodes: readonly string[]
+  authority: ServiceAuthority
 }
 
 /** A backend that validates tokens of an app by itself, by its assertion. Nobody else's rights are in it. */

@@ -3,3 +3,10 @@ export interface RateLimit {
   count: number
   seconds: number
 }
+
+/** An attempt that was counted and may be given back. */
+export interface Attempt {
+  key: string
+  /** End of the window it was counted in, in milliseconds: it can be given back to that window alone. */
+  resetsAt: number
+}

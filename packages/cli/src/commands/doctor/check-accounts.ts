@@ -28,29 +28,25 @@ export async function checkSecrets(api: Api, appCode: string | undefined, now: n
   return [fine({ check }, `the consumers of ${codes.length} apps accept the secret that signs`)]
 }
 
-/** Whether service accounts end soon, or name apps that there are not. */
-export async function checkServiceAccounts(api: Api, appCodes: ReadonlySet<string>, now: number): Promise<Finding[]> {
+/** Whether service accounts end soon, or hold scopes without an app that they could use them for. */
+export async function checkServiceAccounts(api: Api, now: number): Promise<Finding[]> {
   const check = 'service-accounts'
   const findings: Finding[] = []
   let count = 0
   const all = pages((page) => bodyOf(api.GET('/api/v1/admin/service-accounts', { params: { query: page } })))
   for await (const page of all) {
     count += page.length
-    for (const { id, name, service, expires_at, app_codes } of page) {
+    for (const { id, name, service, scopes, expires_at, app_codes } of page) {
       const leftMs = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
       const typed = JSON.stringify(name)
-      const renew = `authctl service-account create ${typed} --service ${service}, then authctl service-account delete ${id} --confirm ${typed}`
+      const end = `authctl service-account delete ${id} --confirm ${typed}`
+      const renew = `authctl service-account create ${typed} --service ${service}, then ${end}`
       if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" has ended ${expires_at}`, renew))
       else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" ends ${expires_at}`, renew))
-      const unknown = app_codes.filter((code) => !appCodes.has(code))
-      if (unknown.length > 0)
-        findings.push(
-          warning(
-            { check },
-            `"${name}" may register through ${unknown.join(', ')}: there is no such app`,
-            `authctl app create ${unknown[0]}`,
-          ),
-        )
+      // Its apps were deleted: it was made with one.
+      const idle = app_codes.length === 0 ? scopes.filter((scope) => scope !== 'permissions:register') : []
+      if (idle.length > 0)
+        findings.push(warning({ check }, `"${name}" holds ${idle.join(', ')} for no app: all its apps were deleted`, end))
     }
   }
   return findings.length > 0 ? findings : [fine({ check }, `${count} service accounts, none ends within 30 days`)]

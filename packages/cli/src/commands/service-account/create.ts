@@ -5,13 +5,19 @@ import type { Tools } from '../../factory.ts'
 import { type Input, positional, requiredText, text, texts } from '../../options.ts'
 import { type Result, record } from '../../output.ts'
 
-const scopes = ['permissions:register', 'users:register_or_return'] as const
+const scopes = [
+  'permissions:register',
+  'users:register_or_return',
+  'users:override',
+  'tokens:introspect',
+  'limits:exempt',
+] as const
 
 const options = {
   name: positional('NAME', 'What it is for'),
   service: requiredText('SERVICE', 'Service whose permissions it may register'),
   scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}; the first unless given`, { completes: scopes }),
-  app: texts('CODE', 'Apps through which it may register users; all unless given', { completes: 'apps' }),
+  app: texts('CODE', 'Apps that its scopes hold for; required with every scope but the first', { completes: 'apps' }),
   expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now; never unless given'),
 }
 

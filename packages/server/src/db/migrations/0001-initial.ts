@@ -333,11 +333,17 @@ async function createServiceAccounts(db: Knex): Promise<void> {
     t.text('name').notNullable()
     t.text('service').notNullable()
     t.text('scopes').notNullable()
-    t.text('app_codes').notNullable().defaultTo('[]')
     t.text('token_hash').notNullable().unique()
     t.bigInteger('expires_at')
     t.bigInteger('last_used_at')
     stamps(t)
+  })
+  // By id and not by code: an app that takes the code of a deleted one takes over none of its service accounts.
+  await db.schema.createTable('service_account_apps', (t) => {
+    owner(t, 'service_account_id', 'service_accounts').notNullable()
+    owner(t, 'app_id', 'apps').notNullable()
+    t.primary(['service_account_id', 'app_id'])
+    t.index(['app_id'])
   })
 }
 

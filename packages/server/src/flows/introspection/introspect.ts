@@ -8,9 +8,11 @@ export type Introspection = { active: false } | { active: true; [claim: string]:
 
 /**
  * Whether an access token is alive right now, by the database, and what it says (RFC 7662). A token of an app that the caller has
- * nothing to do with is as inactive as garbage, and no answer tells why.
+ * nothing to do with is as inactive as garbage, and no answer tells why. Throws `scope_required` to a service account.
  */
 export async function introspect(deps: Deps, token: string, caller: ConsumerCaller | ServiceCaller): Promise<Introspection> {
+  const refusal = caller.kind === 'consumer' ? undefined : caller.authority.refuseIntrospection()
+  if (refusal) throw new ApiError(refusal.code, refusal)
   const holder = await findHolder(deps, token)
   if (!holder || !mayKnow(caller, holder)) return { active: false }
   const { claims } = holder
@@ -37,8 +39,7 @@ async function findHolder(deps: Deps, token: string): Promise<UserCaller | undef
   }
 }
 
-/** A service account that names no apps is restricted to none, as elsewhere. */
 function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: UserCaller): boolean {
   if (caller.kind === 'consumer') return holder.appId === caller.appId
-  return caller.appCodes.length === 0 || (holder.appCode !== null && caller.appCodes.includes(holder.appCode))
+  return caller.authority.mayIntrospect(holder.appCode)
 }

@@ -10,14 +10,14 @@ export const introspectionRoutes: Route[] = [
     summary: 'Whether an access token is alive, and its claims (RFC 7662)',
     description:
       'For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or ' +
-      'a service account, by its token as bearer or as password of HTTP Basic, and is told about tokens of its `app_codes`, of every ' +
-      'app when it names none: it then has to look at `client_id` itself. Anything else is `{"active": false}`.',
+      'a service account with the scope `tokens:introspect`, by its token as bearer or as password of HTTP Basic, and is told about ' +
+      'tokens of its `app_codes`. Anything else is `{"active": false}`.',
     auth: 'consumer_or_service_account',
     noStore: true,
     body: introspectBody,
     formBody: true,
     responses: { 200: introspection },
-    errors: [],
+    errors: ['scope_required'],
     handle: async (deps, { caller, body }) => ok(await introspect(deps, body.token, caller)),
   }),
 ]

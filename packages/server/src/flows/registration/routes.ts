@@ -12,14 +12,16 @@ export const registrationRoutes: Route[] = [
     description:
       '201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when ' +
       'access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with ' +
-      'the scope `users:register_or_return` for this app, or of a system_admin.',
+      'the scope `users:register_or_return` for this app, or of a system_admin with the token of an app that administers.',
     auth: 'public',
     noStore: true,
+    takesDefaultApp: true,
     body: registerBody,
     responses: { 200: registrationAnswer, 201: registrationAnswer },
     errors: [
       'account_locked',
       'account_suspended',
+      'admin_app_not_allowed',
       'app_access_denied',
       'app_code_required',
       'app_inactive',

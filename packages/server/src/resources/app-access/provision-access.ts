@@ -60,16 +60,18 @@ async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, 
     .orderBy('id')
     .select('id', 'code', 'auto_grant_on_signup', 'built_in')
   const isDeclared = (target: (typeof found)[number]) =>
-    !mustDeclare(deps, actor) ||
     overrides.linkedAppCodes === undefined ||
+    deps.config.clientOverrides === 'open' ||
+    actor.caller?.authority.mayOverride(app.code, target.code) ||
     Boolean(target.auto_grant_on_signup) ||
     app.linked_app_codes.includes(target.code)
   const linked = found.filter((target) => !target.built_in && isDeclared(target))
   for (const target of linked) await insertGrant(deps, userId, target.id, 'link', actor)
 
   const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
-  if (refused.length > 0) {
+  if (refused.length > 0)
     deps.logger.warn({ app: app.code, linked_app_codes: refused }, 'linked apps skipped: unknown or not allowed')
+  if (overrides.linkedAppCodes !== undefined && refused.length > 0) {
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { linked_app_codes: refused } })
   }
   if (overrides.linkedAppCodes !== undefined && linked.length > 0) {
@@ -84,7 +86,8 @@ async function settleRole(deps: Deps, app: App, override: string | undefined, ac
   const configured = (await isOrganizationRole(deps, standing)) ? standing : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
-  if (mustDeclare(deps, actor) && !declared) {
+  const mayGiveAny = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveAnyRole
+  if (!declared && !mayGiveAny) {
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
     return configured
   }
@@ -96,10 +99,4 @@ async function settleRole(deps: Deps, app: App, override: string | undefined, ac
 
 async function isOrganizationRole(deps: Deps, code: string): Promise<boolean> {
   return (await deps.db('roles').where({ code, scope: 'org' }).first('code')) !== undefined
-}
-
-/** Whether overrides are bound by what the app declares; a service account or a system_admin may name anything (decisions 5). */
-function mustDeclare(deps: Deps, { caller }: Actor): boolean {
-  if (deps.config.clientOverrides === 'open') return false
-  return caller === undefined || (caller.kind === 'user' && !caller.isSystemAdmin)
 }

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
@@ -6,8 +5,7 @@ import { withPage } from '../../models/list-query.ts'
 import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { pooled } from '../users/present.ts'
 import { type Governed, getGovernedOrganization } from './govern-organization.ts'
-import { presentMember } from './present.ts'
-import type { memberRecord } from './schema.ts'
+import type { Member } from './present.ts'
 
 /** The members of an organization, newest first, without deleted users. Throws what `getGovernedOrganization` throws. */
 export async function listMembers(
@@ -15,7 +13,7 @@ export async function listMembers(
   governed: Governed,
   request: PageRequest,
   actor: Actor,
-): Promise<Page<z.output<typeof memberRecord>>> {
+): Promise<Page<Member>> {
   const { id } = await getGovernedOrganization(deps, governed, actor)
   const query = OrganizationMembership.query(deps.db)
     .joinRelated('user')
@@ -25,13 +23,11 @@ export async function listMembers(
     .withGraphFetched('[user.tags, roles]')
   const { items, nextCursor } = await withPage(query, request, 'organization_memberships.id')
   return {
-    items: items.map((membership) =>
-      presentMember({
-        user: pooled(membership.user!),
-        roleCodes: membership.roles!.map((role) => role.role_code),
-        joinedAt: membership.created_at,
-      }),
-    ),
+    items: items.map((membership) => ({
+      user: pooled(membership.user!),
+      roleCodes: membership.roles!.map((role) => role.role_code),
+      joinedAt: membership.created_at,
+    })),
     nextCursor,
   }
 }

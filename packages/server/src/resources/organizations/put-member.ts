@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { type Deps, transaction } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -7,25 +6,41 @@ import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { addMember, insertMemberRoles } from './add-member.ts'
 import { findMembership, type StoredMembership } from './find-membership.ts'
-import { ADMIN_ROLE, assertOtherAdmin, type Governed, lockGovernedOrganization } from './govern-organization.ts'
-import { presentMember } from './present.ts'
-import type { memberRecord } from './schema.ts'
+import {
+  ADMIN_ROLE,
+  assertMember,
+  assertOtherAdmin,
+  type Governed,
+  getGovernedOrganization,
+  limitMemberWrites,
+  lockGovernedOrganization,
+} from './govern-organization.ts'
+import type { Member } from './present.ts'
 import { settleMemberRoles } from './settle-member-roles.ts'
 
 /**
- * Makes a user a member with exactly these roles, or replaces those held. Of any number of callers at once, one after the other has
- * its way whole. Throws what `lockGovernedOrganization` throws, `not_found`, `validation_failed`, and to an org_admin
- * `last_org_admin`.
+ * Makes a user a member with exactly these roles, or replaces those held. An org_admin replaces roles alone: nobody becomes a member
+ * without accepting an invitation. Callers at once have their way one after the other, each whole.
+ * Throws what `lockGovernedOrganization` throws, `not_found`, `validation_failed`, and to an org_admin `last_organization_admin` and
+ * `rate_limited`.
  */
 export async function putMember(
   deps: Deps,
   { userId, ...input }: Governed & { userId: string; role_codes: readonly string[] },
   actor: Actor,
-): Promise<{ created: boolean; member: z.output<typeof memberRecord> }> {
+): Promise<{ created: boolean; member: Member }> {
+  await limitMemberWrites(deps, input, actor)
+  const isForMembers = input.by === 'org_admin'
   try {
     return await transaction(deps, async (deps) => {
+      if (isForMembers) {
+        // Before the row of a user is touched, who may be a stranger.
+        await getGovernedOrganization(deps, input, actor)
+        await assertMember(deps, { ...input, userId })
+      }
       await lockUserRow(deps, userId)
       const { id: organizationId } = await lockGovernedOrganization(deps, input, actor)
+      if (isForMembers) await assertMember(deps, { organizationId, userId })
       const user = await getUser(deps, userId)
       if (user.status === 'deleted') throw new ApiError('not_found', { detail: 'No user has this id' })
       const roleCodes = await settleMemberRoles(deps, input.role_codes)
@@ -33,10 +48,10 @@ export async function putMember(
       const membership = (await findMembership(deps, { organizationId, userId }))!
       if (!created) {
         const isDemoted = membership.roleCodes.includes(ADMIN_ROLE) && !roleCodes.includes(ADMIN_ROLE)
-        if (isDemoted && input.by === 'org_admin') await assertOtherAdmin(deps, organizationId, userId)
+        if (isDemoted && isForMembers) await assertOtherAdmin(deps, organizationId, userId)
         await replaceRoles(deps, { organizationId, userId, membership, roleCodes }, actor)
       }
-      return { created, member: presentMember({ user, roleCodes, joinedAt: membership.created_at }) }
+      return { created, member: { user, roleCodes, joinedAt: membership.created_at } }
     })
   } catch (error) {
     if (isForeignKeyViolation(error)) throw fieldError('role_codes', 'invalid_value', 'names a role that was just deleted')

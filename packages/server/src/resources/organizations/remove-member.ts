@@ -3,22 +3,32 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUserRow } from '../users/get-user.ts'
-import { findMembership } from './find-membership.ts'
-import { ADMIN_ROLE, assertOtherAdmin, type Governed, lockGovernedOrganization } from './govern-organization.ts'
+import { findMembership, type StoredMembership } from './find-membership.ts'
+import { lockOrganization } from './get-organization.ts'
+import {
+  ADMIN_ROLE,
+  assertMember,
+  assertOtherAdmin,
+  type Governed,
+  getGovernedOrganization,
+  isSoleMember,
+  limitMemberWrites,
+  lockGovernedOrganization,
+} from './govern-organization.ts'
 
 /**
- * Ends a membership. Access tokens with this organization go on until they expire; a refresh with it is refused from now on.
- * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and to an org_admin `last_org_admin`.
+ * Ends a membership. Access tokens with this organization go on until they expire; a refresh with it is refused from now on. Any
+ * member may leave.
+ * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and but through the admin API `last_organization_admin`
+ * and `rate_limited`.
  */
 export async function removeMember(deps: Deps, input: Governed & { userId: string }, actor: Actor): Promise<void> {
+  await limitMemberWrites(deps, input, actor)
   const { organizationId, userId } = input
   await transaction(deps, async (deps) => {
-    await lockUserRow(deps, userId)
-    await lockGovernedOrganization(deps, input, actor)
-    const membership = await findMembership(deps, { organizationId, userId })
-    if (!membership) throw new ApiError('not_found', { detail: 'The user is no member of this organization' })
+    const membership = await lockMembership(deps, input, actor)
     if (input.by === 'org_admin' && membership.roleCodes.includes(ADMIN_ROLE)) {
-      await assertOtherAdmin(deps, organizationId, userId)
+      if (!(await isSoleMember(deps, organizationId, userId))) await assertOtherAdmin(deps, organizationId, userId)
     }
     await deps.db('organization_memberships').where({ id: membership.id }).delete()
     await recordEvent(deps, {
@@ -28,4 +38,30 @@ export async function removeMember(deps: Deps, input: Governed & { userId: strin
       details: { organization_id: organizationId, before: { role_codes: membership.roleCodes }, after: null },
     })
   })
+}
+
+/** The membership, standing as it is until the transaction ends, for somebody who may end it. */
+async function lockMembership(deps: Deps, input: Governed & { userId: string }, actor: Actor): Promise<StoredMembership> {
+  const isOwn = actor.caller?.kind === 'user' && actor.caller.userId === input.userId
+  if (input.by === 'org_admin' && isOwn) return lockOwnMembership(deps, input)
+  if (input.by === 'org_admin') {
+    // Before the row of a user is touched, who may be a stranger.
+    await getGovernedOrganization(deps, input, actor)
+    await assertMember(deps, input)
+  }
+  await lockUserRow(deps, input.userId)
+  await lockGovernedOrganization(deps, input, actor)
+  if (input.by === 'org_admin') await assertMember(deps, input)
+  const membership = await findMembership(deps, input)
+  if (!membership) throw new ApiError('not_found', { detail: 'The user is no member of this organization' })
+  return membership
+}
+
+/** Whoever is no member is told what strangers are told of any organization. */
+async function lockOwnMembership(deps: Deps, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
+  await lockUserRow(deps, key.userId)
+  await lockOrganization(deps, key.organizationId)
+  const membership = await findMembership(deps, key)
+  if (!membership) throw new ApiError('organization_admin_required')
+  return membership
 }

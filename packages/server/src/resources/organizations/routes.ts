@@ -4,11 +4,13 @@ import { deleteOrganization } from './delete-organization.ts'
 import { getOrganization } from './get-organization.ts'
 import { listMembers } from './list-members.ts'
 import { listOrganizations } from './list-organizations.ts'
-import { presentOrganization } from './present.ts'
+import { presentFellowMember, presentMember, presentOrganization } from './present.ts'
 import { putMember } from './put-member.ts'
 import { removeMember } from './remove-member.ts'
 import {
   createOrganizationBody,
+  fellowMemberPage,
+  fellowMemberRecord,
   listMembersQuery,
   listOrganizationsQuery,
   memberPage,
@@ -102,7 +104,8 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
   const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/members`
   const whose = forAdmins ? '' : ', as its org_admin'
   const refusals = forAdmins ? [] : (['organization_admin_required'] as const)
-  const changeRefusals = forAdmins ? [] : ([...refusals, 'last_org_admin'] as const)
+  const changeRefusals = forAdmins ? [] : ([...refusals, 'last_organization_admin', 'rate_limited'] as const)
+  const present = forAdmins ? presentMember : presentFellowMember
   return [
     route({
       method: 'GET',
@@ -112,35 +115,39 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       auth,
       params: organizationParams,
       query: listMembersQuery,
-      responses: { 200: memberPage },
+      responses: { 200: forAdmins ? memberPage : fellowMemberPage },
       errors: refusals,
       handle: async (deps, { params, query, ...actor }) => {
         const { items, nextCursor } = await listMembers(deps, { ...params, by }, query, actor)
-        return ok({ items, next_cursor: nextCursor })
+        return ok({ items: items.map(present), next_cursor: nextCursor })
       },
     }),
     route({
       method: 'PUT',
       path: `${path}/{userId}`,
       tag,
-      summary: `Make a user a member, or replace a member's roles${whose}`,
-      description: '201 when the user became a member, 200 when one already. Only org-scoped roles are taken.',
+      summary: forAdmins ? "Make a user a member, or replace a member's roles" : `Replace the roles of a member${whose}`,
+      description: forAdmins
+        ? '201 when the user became a member, 200 when one already. Only org-scoped roles are taken.'
+        : 'Only org-scoped roles are taken. A user who is not a member is 404, as is an unknown id: users join by an invitation.',
       auth,
       params: memberParams,
       body: putMemberBody,
-      responses: { 200: memberRecord, 201: memberRecord },
+      responses: forAdmins ? { 200: memberRecord, 201: memberRecord } : { 200: fellowMemberRecord },
       errors: changeRefusals,
       handle: async (deps, { params, body, ...actor }) => {
         const { created, member } = await putMember(deps, { ...params, ...body, by }, actor)
-        return { status: created ? 201 : 200, body: member }
+        return { status: created ? 201 : 200, body: present(member) }
       },
     }),
     route({
       method: 'DELETE',
       path: `${path}/{userId}`,
       tag,
-      summary: `Remove a member from an organization${whose}`,
-      description: 'Tokens with this organization go on until they expire; they cannot be refreshed with it.',
+      summary: `Remove a member from an organization${whose}${forAdmins ? '' : ', or leave it'}`,
+      description:
+        'Tokens with this organization go on until they expire; they cannot be refreshed with it.' +
+        (forAdmins ? '' : ' Any member may leave. The last active org_admin may only while no other member is left.'),
       auth,
       params: memberParams,
       responses: { 204: null },

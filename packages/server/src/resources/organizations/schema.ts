@@ -37,5 +37,12 @@ export const putMemberBody = z
 /** A user as a member of one organization. */
 export const memberRecord = userRecord.extend({ role_codes: z.array(z.string()), joined_at: timestamp }).meta({ id: 'Member' })
 
+/** The same for the org_admins of that organization. */
+export const fellowMemberRecord = userRecord
+  .pick({ id: true, email: true, first_name: true, last_name: true })
+  .extend({ role_codes: z.array(z.string()) })
+  .meta({ id: 'FellowMember' })
+
 export const memberPage = page(memberRecord)
+export const fellowMemberPage = page(fellowMemberRecord)
 export const listMembersQuery = z.strictObject(pageQuery)

@@ -65,13 +65,8 @@ export async function registerPermissions(
 /** A service account declares what its own service has; a system_admin may for each. Nobody declares what is built in. */
 function assertMayRegister(caller: Caller, service: string): void {
   if (service === CORE_SERVICE) throw new ApiError('service_reserved', { detail: `The service ${CORE_SERVICE} is built in` })
-  if (caller.kind === 'user') return
-  if (!caller.scopes.includes('permissions:register')) {
-    throw new ApiError('scope_required', { detail: 'The scope permissions:register is required' })
-  }
-  if (caller.service !== service) {
-    throw new ApiError('service_mismatch', { detail: `This service account registers the permissions of ${caller.service} only` })
-  }
+  const refusal = caller.authority.refusePermissionsOf(service)
+  if (refusal) throw new ApiError(refusal.code, refusal)
 }
 
 /** Makes everyone who registers for this service wait until this transaction ends; the newest revision seen. */

@@ -1,13 +1,8 @@
 import { type Deps, Statement } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { RateLimit } from '../../lib/rate-limit.ts'
+import type { Attempt, RateLimit } from '../../lib/rate-limit.ts'
 
-/** An attempt that was counted and may be given back. */
-export interface Attempt {
-  key: string
-  /** End of the window it was counted in, in milliseconds: it can be given back to that window alone. */
-  resetsAt: number
-}
+export type { Attempt }
 
 const taking = new Statement<{ resets_at: number }>(`
   insert into rate_limits (key, count, resets_at) values (:key, 1, :resetsAt)

@@ -1,38 +1,52 @@
-import { type Deps, transaction } from '../../deps.ts'
-import { fieldError } from '../../errors.ts'
+import { type Deps, keptFromDeletion, transaction } from '../../deps.ts'
+import { ApiError, type FieldError, fieldError } from '../../errors.ts'
+import { appScopes } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
 import { newId } from '../../lib/uuid.ts'
-import { ServiceAccount } from '../../models/service-account.ts'
+import { ServiceAccount, type ServiceAccountWithApps } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 import type { ServiceAccountInput } from './schema.ts'
 
 /** A service account with the token that only its maker ever sees. */
 export interface IssuedAccount {
-  account: ServiceAccount
+  account: ServiceAccountWithApps
   token: string
 }
 
-/** Creates a service account (decisions 3). Throws `validation_failed` when it would be expired from the start. */
+/**
+ * Creates a service account. Throws `validation_failed` when it would be expired from the start, when it names no app for a scope that
+ * is bound to apps, and when it names an app that does not exist.
+ */
 export async function createServiceAccount(deps: Deps, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()
   if (input.expires_at != null && input.expires_at <= now)
     throw fieldError('expires_at', 'invalid_value', 'must be in the future')
+  const scopes = [...new Set(input.scopes ?? (['permissions:register'] as const))]
+  const appCodes = input.app_codes ?? []
+  const bound = appScopes.find((scope) => scopes.includes(scope))
+  if (bound && appCodes.length === 0) throw fieldError('app_codes', 'required', `is required with the scope ${bound}`)
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
-    const account = await ServiceAccount.query(deps.db).insertAndFetch({
-      id: newId(now),
+    const appIds = await idsOfApps(deps, appCodes)
+    const id = newId(now)
+    await ServiceAccount.query(deps.db).insert({
+      id,
       name: input.name,
       service: input.service,
-      scopes: [...new Set(input.scopes ?? (['permissions:register'] as const))],
-      app_codes: [...new Set(input.app_codes ?? [])],
+      scopes,
       token_hash: hashOpaqueToken(token),
       expires_at: input.expires_at ?? null,
       created_at: now,
       updated_at: now,
     })
+    if (appIds.length > 0) {
+      await deps.db('service_account_apps').insert(appIds.map((app_id) => ({ service_account_id: id, app_id })))
+    }
+    const account = await getServiceAccount(deps, id)
     await recordEvent(deps, {
       event: 'service_account.created',
       actor,
@@ -40,4 +54,20 @@ export async function createServiceAccount(deps: Deps, input: ServiceAccountInpu
     })
     return { account, token }
   })
+}
+
+/** Throws `validation_failed` naming every entry that names no app. */
+async function idsOfApps(deps: Deps, codes: readonly string[]): Promise<string[]> {
+  if (codes.length === 0) return []
+  const named = deps.db('apps').whereIn('code', codes).orderBy('id')
+  const apps: { id: string; code: string }[] = await keptFromDeletion(deps, named.select('id', 'code'))
+  const known = new Set(apps.map(({ code }) => code))
+  const errors = codes.flatMap((code, index): FieldError[] =>
+    known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],
+  )
+  if (errors.length > 0) {
+    const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
+    throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
+  }
+  return apps.map(({ id }) => id)
 }

@@ -1,16 +1,16 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
-import type { ServiceAccount } from '../../models/service-account.ts'
+import type { ServiceAccountWithApps } from '../../models/service-account.ts'
 import type { serviceAccountRecord } from './schema.ts'
 
 /** A service account as every answer and audit event shows one: neither token nor hash. */
-export function presentServiceAccount(account: ServiceAccount): z.output<typeof serviceAccountRecord> {
+export function presentServiceAccount(account: ServiceAccountWithApps): z.output<typeof serviceAccountRecord> {
   return {
     id: account.id,
     name: account.name,
     service: account.service,
     scopes: account.scopes,
-    app_codes: account.app_codes,
+    app_codes: account.apps.map(({ code }) => code),
     expires_at: isoOrNull(account.expires_at),
     last_used_at: isoOrNull(account.last_used_at),
     created_at: iso(account.created_at),

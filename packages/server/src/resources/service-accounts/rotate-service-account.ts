@@ -1,22 +1,19 @@
 import { type Deps, transaction } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { IssuedAccount } from './create-service-account.ts'
+import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 
 /** Gives a service account another token; the old one is dead from then on. Throws `not_found`. */
 export async function rotateServiceAccount(deps: Deps, id: string, actor: Actor): Promise<IssuedAccount> {
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
-    const account = await ServiceAccount.query(deps.db).patchAndFetchById(id, {
-      token_hash: hashOpaqueToken(token),
-      updated_at: deps.clock(),
-    })
-    if (!account) throw new ApiError('not_found', { detail: 'No service account has this id' })
+    await ServiceAccount.query(deps.db).findById(id).patch({ token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
+    const account = await getServiceAccount(deps, id)
     await recordEvent(deps, { event: 'service_account.rotated', actor, details: { after: presentServiceAccount(account) } })
     return { account, token }
   })

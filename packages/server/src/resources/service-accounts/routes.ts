@@ -25,9 +25,10 @@ export const serviceAccountRoutes: Route[] = [
     tag,
     summary: 'Create a service account',
     description:
-      'The token is shown this once. Its scopes: `permissions:register` registers the permissions of its own service, ' +
-      '`users:register_or_return` registers users in the mode `register_or_return`, through the apps of `app_codes` alone when ' +
-      'there are any.',
+      'The token is shown this once. The scope `permissions:register` registers the permissions of its own service. The others hold ' +
+      'for the apps of `app_codes` alone: `users:register_or_return` registers users in the mode `register_or_return`, ' +
+      '`users:override` links apps at a login or registration that no app declares, `tokens:introspect` introspects tokens, and ' +
+      '`limits:exempt` lifts the limit by address.',
     auth: 'system_admin',
     noStore: true,
     body: createServiceAccountBody,

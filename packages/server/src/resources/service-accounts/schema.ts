@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { serviceScopes } from '../../lib/authority.ts'
 import { clearable, id, list, moment, name, newAppCode, page, pageQuery, serviceCode, timestamp } from '../../lib/fields.ts'
 
 export const serviceAccountParams = z.object({ serviceAccountId: id })
 
-const scope = z.enum(['permissions:register', 'users:register_or_return'])
+const scope = z.enum(serviceScopes)
 
 export const createServiceAccountBody = z
   .strictObject({
@@ -11,7 +12,7 @@ export const createServiceAccountBody = z
     service: serviceCode.meta({ description: 'The service whose permissions it may register' }),
     scopes: clearable(list(scope)).meta({ description: '`permissions:register` unless told' }),
     app_codes: clearable(list(newAppCode)).meta({
-      description: 'The apps through which it may register users; none restricts nothing. They need not exist yet',
+      description: 'The apps that its scopes hold for. Every scope but `permissions:register` needs one; each must exist',
     }),
     expires_at: clearable(moment).meta({ description: 'When its token ends; never unless told' }),
   })
@@ -26,7 +27,9 @@ export const serviceAccountRecord = z
     name: z.string(),
     service: z.string(),
     scopes: z.array(scope),
-    app_codes: z.array(z.string()).meta({ description: 'An empty list restricts nothing' }),
+    app_codes: z.array(z.string()).meta({
+      description: 'Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good',
+    }),
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null when it was never used' }),
     created_at: timestamp,

@@ -1,5 +1,6 @@
 import { type Deps, Statement } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { authorityOfUser, type UserStanding } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
@@ -11,6 +12,7 @@ export interface LiveSession {
   user_id: string
   app_id: string | null
   app_code: string | null
+  app_status: string | null
   session_version: number
   ended_at: number | null
   expires_at: number
@@ -63,14 +65,19 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     sessionId: claims.sid,
     appId: session.app_id,
     appCode: session.app_code,
-    isSystemAdmin: Boolean(session.is_system_admin),
+    authority: authorityOfUser(standingIn(session), deps.config),
     catalogGeneration: session.catalog_generation,
     claims,
   }
 }
 
+function standingIn({ is_system_admin, app_code, app_status }: LiveSession): UserStanding {
+  const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
+  return { isSystemAdmin: Boolean(is_system_admin), app }
+}
+
 /** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
-export const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, s.token_version as session_version, s.ended_at,
+export const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
   s.expires_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
   case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
 export const liveSessionTables = `sessions s

@@ -1,0 +1,106 @@
+// What a caller may do. It is worked out once, where the caller is looked up, and every door asks the value that comes of it: no door
+// reads a role, a scope or a list of apps itself.
+
+/** The scopes of a service account that hold for the apps of its `app_codes` alone. */
+export const appScopes = ['users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt'] as const
+export const serviceScopes = ['permissions:register', ...appScopes] as const
+export type ServiceScope = (typeof serviceScopes)[number]
+
+/** Why a caller may not do something: the error code, and one sentence where the title of the code says too little. */
+export interface Refusal {
+  code: 'system_admin_required' | 'admin_app_not_allowed' | 'service_caller_required' | 'scope_required' | 'service_mismatch'
+  detail?: string
+}
+
+/** A `refuse…` member answers undefined where the caller may. */
+export interface Authority {
+  refuseAdministration(): Refusal | undefined
+  /** To register users in the mode `register_or_return`. Undefined stands for no app, which the registration itself refuses. */
+  refuseRegisterOrReturn(appCode: string | undefined): Refusal | undefined
+  refusePermissionsOf(service: string): Refusal | undefined
+  /** Whether a login or registration through the one app may link the other although neither declares it. */
+  mayOverride(sourceAppCode: string, targetAppCode: string): boolean
+  /** Whether it may give an organization role that the app does not declare. */
+  mayGiveAnyRole: boolean
+}
+
+/** A service account may be allowed two things that users never are. */
+export interface ServiceAuthority extends Authority {
+  refuseIntrospection(): Refusal | undefined
+  mayIntrospect(appCode: string | null): boolean
+  /** Whether it holds the scope at all; for which apps, `isExemptFromLimits` says. */
+  mayBeExemptFromLimits: boolean
+  isExemptFromLimits(appCode: string | undefined): boolean
+}
+
+/** What the rights of a user's token depend on, as it is now. */
+export interface UserStanding {
+  isSystemAdmin: boolean
+  /** The app of the session; null for a login without one. */
+  app: { code: string; isActive: boolean } | null
+}
+
+interface AdminSettings {
+  adminAppCodes: readonly string[]
+  allowBaseUserLogin: boolean
+}
+
+export function authorityOfUser(standing: UserStanding, settings: AdminSettings): Authority {
+  const refusal = refuseAdministration(standing, settings)
+  const isAdmin = refusal === undefined
+  const asService: Refusal | undefined =
+    refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
+  return {
+    refuseAdministration: () => refusal,
+    refuseRegisterOrReturn: () => asService,
+    refusePermissionsOf: () => asService,
+    mayOverride: () => isAdmin,
+    mayGiveAnyRole: isAdmin,
+  }
+}
+
+/**
+ * A system_admin administers with the token of an active app of AUTH_ADMIN_APP_CODES: an app that leaks its tokens then leaks no
+ * admin. A token of AUTH_ALLOW_BASE_USER_LOGIN is for `base_user` alone, whoever holds it.
+ */
+function refuseAdministration({ isSystemAdmin, app }: UserStanding, settings: AdminSettings): Refusal | undefined {
+  if (!isSystemAdmin) return { code: 'system_admin_required' }
+  const takesAll = settings.adminAppCodes.includes('*')
+  const isAllowed = app
+    ? app.isActive && (takesAll || settings.adminAppCodes.includes(app.code))
+    : takesAll && !settings.allowBaseUserLogin
+  return isAllowed ? undefined : { code: 'admin_app_not_allowed' }
+}
+
+export function authorityOfServiceAccount(account: {
+  service: string
+  scopes: readonly ServiceScope[]
+  appCodes: readonly string[]
+}): ServiceAuthority {
+  const refuseWithout = (scope: ServiceScope): Refusal | undefined =>
+    account.scopes.includes(scope) ? undefined : { code: 'scope_required', detail: `The scope ${scope} is required` }
+  const holds = (scope: (typeof appScopes)[number], appCode: string | null | undefined): boolean =>
+    account.scopes.includes(scope) && appCode != null && account.appCodes.includes(appCode)
+  return {
+    refuseAdministration: () => ({ code: 'system_admin_required' }),
+    refuseRegisterOrReturn(appCode) {
+      const withoutScope = refuseWithout('users:register_or_return')
+      if (withoutScope || appCode === undefined || holds('users:register_or_return', appCode)) return withoutScope
+      return { code: 'scope_required', detail: 'This service account may not register users through this app' }
+    },
+    refusePermissionsOf(service) {
+      const detail = `This service account registers the permissions of ${account.service} only`
+      return (
+        refuseWithout('permissions:register') ??
+        (service === account.service ? undefined : { code: 'service_mismatch', detail })
+      )
+    },
+    mayOverride: (source, target) => holds('users:override', source) && holds('users:override', target),
+    // Of the roles that an org_admin may give, org_member needs no declaration, and org_admin needs one from everybody.
+    mayGiveAnyRole: false,
+    refuseIntrospection: () => refuseWithout('tokens:introspect'),
+    mayIntrospect: (appCode) => holds('tokens:introspect', appCode),
+    mayBeExemptFromLimits: account.scopes.includes('limits:exempt'),
+    isExemptFromLimits: (appCode) => holds('limits:exempt', appCode),
+  }
+}
