@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user through an app
-         * @description 201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with the scope `users:register_or_return` for this app, or of a system_admin.
+         * @description 201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with the scope `users:register_or_return` for this app, or of a system_admin with the token of an app that administers.
          */
         post: operations["postAuthRegister"];
         delete?: never;
@@ -994,14 +994,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Make a user a member, or replace a member's roles, as its org_admin
-         * @description 201 when the user became a member, 200 when one already. Only org-scoped roles are taken.
+         * Replace the roles of a member, as its org_admin
+         * @description Only org-scoped roles are taken. A user who is not a member is 404, as is an unknown id: users join by an invitation.
          */
         put: operations["putOrganizationsByOrganizationIdMembersByUserId"];
         post?: never;
         /**
-         * Remove a member from an organization, as its org_admin
-         * @description Tokens with this organization go on until they expire; they cannot be refreshed with it.
+         * Remove a member from an organization, as its org_admin, or leave it
+         * @description Tokens with this organization go on until they expire; they cannot be refreshed with it. Any member may leave. The last active org_admin may only while no other member is left.
          */
         delete: operations["deleteOrganizationsByOrganizationIdMembersByUserId"];
         options?: never;
@@ -1280,7 +1280,7 @@ export interface paths {
         put?: never;
         /**
          * Create a service account
-         * @description The token is shown this once. Its scopes: `permissions:register` registers the permissions of its own service, `users:register_or_return` registers users in the mode `register_or_return`, through the apps of `app_codes` alone when there are any.
+         * @description The token is shown this once. The scope `permissions:register` registers the permissions of its own service. The others hold for the apps of `app_codes` alone: `users:register_or_return` registers users in the mode `register_or_return`, `users:override` links apps at a login or registration that no app declares, `tokens:introspect` introspects tokens, and `limits:exempt` lifts the limit by address.
          */
         post: operations["postAdminServiceAccounts"];
         delete?: never;
@@ -1440,7 +1440,7 @@ export interface paths {
         put?: never;
         /**
          * Whether an access token is alive, and its claims (RFC 7662)
-         * @description For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or a service account, by its token as bearer or as password of HTTP Basic, and is told about tokens of its `app_codes`, of every app when it names none: it then has to look at `client_id` itself. Anything else is `{"active": false}`.
+         * @description For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or a service account with the scope `tokens:introspect`, by its token as bearer or as password of HTTP Basic, and is told about tokens of its `app_codes`. Anything else is `{"active": false}`.
          */
         post: operations["postAuthIntrospect"];
         delete?: never;
@@ -1826,8 +1826,8 @@ export interface components {
             /** @description The service whose permissions it may register */
             service: string;
             /** @description `permissions:register` unless told */
-            scopes?: ("permissions:register" | "users:register_or_return")[] | null;
-            /** @description The apps through which it may register users; none restricts nothing. They need not exist yet */
+            scopes?: ("permissions:register" | "users:register_or_return" | "users:override" | "tokens:introspect" | "limits:exempt")[] | null;
+            /** @description The apps that its scopes hold for. Every scope but `permissions:register` needs one; each must exist */
             app_codes?: string[] | null;
             /** @description When its token ends; never unless told */
             expires_at?: string | null;
@@ -2334,6 +2334,14 @@ export interface components {
              */
             joined_at: string;
         };
+        FellowMember: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            first_name: string | null;
+            last_name: string | null;
+            role_codes: string[];
+        };
         CreatedInvitation: {
             /** Format: uuid */
             id: string;
@@ -2469,8 +2477,8 @@ export interface components {
             id: string;
             name: string;
             service: string;
-            scopes: ("permissions:register" | "users:register_or_return")[];
-            /** @description An empty list restricts nothing */
+            scopes: ("permissions:register" | "users:register_or_return" | "users:override" | "tokens:introspect" | "limits:exempt")[];
+            /** @description Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good */
             app_codes: string[];
             expires_at: string | null;
             /** @description Exact to a minute; null when it was never used */
@@ -2493,8 +2501,8 @@ export interface components {
             id: string;
             name: string;
             service: string;
-            scopes: ("permissions:register" | "users:register_or_return")[];
-            /** @description An empty list restricts nothing */
+            scopes: ("permissions:register" | "users:register_or_return" | "users:override" | "tokens:introspect" | "limits:exempt")[];
+            /** @description Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good */
             app_codes: string[];
             expires_at: string | null;
             /** @description Exact to a minute; null when it was never used */
@@ -2844,7 +2852,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"] | components["schemas"]["TwoFactorRequired"];
                 };
             };
-            /** @description `account_suspended`, `app_access_denied`, `app_inactive`, `auth_method_not_allowed`, `email_domain_not_allowed`, `scope_required`, `service_caller_required`, `sign_up_closed` */
+            /** @description `account_suspended`, `admin_app_not_allowed`, `app_access_denied`, `app_inactive`, `auth_method_not_allowed`, `email_domain_not_allowed`, `scope_required`, `service_caller_required`, `sign_up_closed` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7386,7 +7394,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["Member"][];
+                        items: components["schemas"]["FellowMember"][];
                         next_cursor: string | null;
                     };
                 };
@@ -7454,22 +7462,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make a user a member, or replace a member's roles, as its org_admin */
+            /** @description Replace the roles of a member, as its org_admin */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Member"];
-                };
-            };
-            /** @description Make a user a member, or replace a member's roles, as its org_admin */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Member"];
+                    "application/json": components["schemas"]["FellowMember"];
                 };
             };
             /** @description `invalid_json`, `validation_failed` */
@@ -7508,7 +7507,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `last_org_admin` */
+            /** @description `last_organization_admin` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7528,6 +7527,15 @@ export interface operations {
             };
             /** @description `unsupported_media_type` */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7592,8 +7600,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `last_org_admin` */
+            /** @description `last_organization_admin` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10183,7 +10200,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `app_inactive` */
+            /** @description `app_inactive`, `scope_required` */
             403: {
                 headers: {
                     [name: string]: unknown;
