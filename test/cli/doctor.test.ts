@@ -122,7 +122,11 @@ test('service accounts that end soon and those whose apps are all deleted are to
   expect((await authctl('app delete gone --confirm gone')).exit).toBe(0)
   const found = findingsOf(await authctl('doctor')).filter(({ check }) => check === 'service-accounts')
   expect(found).toMatchObject([
-    { level: 'warn', message: expect.stringContaining('"lost" holds limits:exempt for no app'), fix: expect.stringContaining('delete') },
+    {
+      level: 'warn',
+      message: expect.stringContaining('"lost" holds limits:exempt for no app'),
+      fix: expect.stringContaining('delete'),
+    },
     { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon" --service crm') },
   ])
   for (const name of ['fresh', 'soon', 'lost', 'plain'])

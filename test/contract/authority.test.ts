@@ -133,18 +133,21 @@ describe('a service account', () => {
     }
   })
 
-  test.each(['users:register_or_return', 'users:override'])('with %s alone does nothing that another scope allows', async (scope) => {
-    const app = await buildApp(service, { auto_grant_on_signup: true })
-    const { access_token } = await buildUser(service, app)
-    const token = await buildToken([scope], [app])
-    expectError(await service.call('POST', '/auth/introspect', { token, body: { token: access_token } }), 'scope_required')
-    const declared = { service: 'notes', permissions: [] }
-    expectError(await service.call('POST', '/admin/permissions/register', { token, body: declared }), 'scope_required')
-    const body = { email: someEmail(), password: PASSWORD, app_code: app.code, mode: 'register_or_return' }
-    const reply = await service.call('POST', '/auth/register', { token, body })
-    if (scope === 'users:register_or_return') expect(reply.status).toBe(201)
-    else expectError(reply, 'scope_required')
-  })
+  test.each(['users:register_or_return', 'users:override'])(
+    'with %s alone does nothing that another scope allows',
+    async (scope) => {
+      const app = await buildApp(service, { auto_grant_on_signup: true })
+      const { access_token } = await buildUser(service, app)
+      const token = await buildToken([scope], [app])
+      expectError(await service.call('POST', '/auth/introspect', { token, body: { token: access_token } }), 'scope_required')
+      const declared = { service: 'notes', permissions: [] }
+      expectError(await service.call('POST', '/admin/permissions/register', { token, body: declared }), 'scope_required')
+      const body = { email: someEmail(), password: PASSWORD, app_code: app.code, mode: 'register_or_return' }
+      const reply = await service.call('POST', '/auth/register', { token, body })
+      if (scope === 'users:register_or_return') expect(reply.status).toBe(201)
+      else expectError(reply, 'scope_required')
+    },
+  )
 })
 
 test('what an app itself names and cannot link is no refused override', async () => {

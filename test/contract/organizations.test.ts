@@ -343,18 +343,12 @@ describe('a member', () => {
     const { user, access_token: token } = await buildUser(service, app)
     await setRoles(organization, user, role)
     const path = memberOf(organization, user, '')
-    expectError(
-      await service.call('PUT', path, { token, body: { role_codes: ['org_admin'] } }),
-      'organization_admin_required',
-    )
+    expectError(await service.call('PUT', path, { token, body: { role_codes: ['org_admin'] } }), 'organization_admin_required')
     expectError(await service.call('DELETE', memberOf(organization, admin.user, ''), { token }), 'organization_admin_required')
     expect((await service.call('DELETE', path, { token })).status).toBe(204)
     expect(await rolesOf(user, organization)).toBeUndefined()
     expectError(await service.call('DELETE', path, { token }), 'organization_admin_required')
-    expectError(
-      await service.call('DELETE', memberOf({ id: randomUUID() }, user, ''), { token }),
-      'organization_admin_required',
-    )
+    expectError(await service.call('DELETE', memberOf({ id: randomUUID() }, user, ''), { token }), 'organization_admin_required')
     expect((await audited(organization.id)).at(-1)).toMatchObject({
       event: 'membership.deleted',
       user_id: user.id,

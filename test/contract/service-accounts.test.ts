@@ -80,7 +80,11 @@ test.each([
   [{ name: 'CI', service: 'notes', scopes: ['users:delete'] }, 'scopes.0', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: ['users:register_or_return'] }, 'app_codes', 'required'],
   [{ name: 'CI', service: 'notes', scopes: ['users:override'], app_codes: null }, 'app_codes', 'required'],
-  [{ name: 'CI', service: 'notes', scopes: ['permissions:register', 'tokens:introspect'], app_codes: [] }, 'app_codes', 'required'],
+  [
+    { name: 'CI', service: 'notes', scopes: ['permissions:register', 'tokens:introspect'], app_codes: [] },
+    'app_codes',
+    'required',
+  ],
   [{ name: 'CI', service: 'notes', scopes: ['limits:exempt'], app_codes: '' }, 'app_codes', 'required'],
   [{ name: 'CI', service: 'notes', app_codes: ['authctl', 'no-such-app'] }, 'app_codes.1', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: 'permissions:register' }, 'scopes', 'invalid_type'],

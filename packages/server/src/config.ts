@@ -127,10 +127,14 @@ export const settings = z.object({
   AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
   AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
   AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
-  AUTH_RATE_LIMIT_IP: setting(limit, 'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`', {
-    default: '1000/60',
-    inProduction: '100/60',
-  }),
+  AUTH_RATE_LIMIT_IP: setting(
+    limit,
+    'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`',
+    {
+      default: '1000/60',
+      inProduction: '100/60',
+    },
+  ),
   AUTH_TRUST_PROXY: setting(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', { default: '0' }),
   AUTH_CORS_ORIGINS: setting(origins, 'Browser origins that may call, by commas; `*` is all', { default: '*' }),
   AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),

@@ -48,8 +48,7 @@ interface AdminSettings {
 export function authorityOfUser(standing: UserStanding, settings: AdminSettings): Authority {
   const refusal = refuseAdministration(standing, settings)
   const isAdmin = refusal === undefined
-  const asService: Refusal | undefined =
-    refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
+  const asService: Refusal | undefined = refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
   return {
     refuseAdministration: () => refusal,
     refuseRegisterOrReturn: () => asService,
@@ -91,8 +90,7 @@ export function authorityOfServiceAccount(account: {
     refusePermissionsOf(service) {
       const detail = `This service account registers the permissions of ${account.service} only`
       return (
-        refuseWithout('permissions:register') ??
-        (service === account.service ? undefined : { code: 'service_mismatch', detail })
+        refuseWithout('permissions:register') ?? (service === account.service ? undefined : { code: 'service_mismatch', detail })
       )
     },
     mayOverride: (source, target) => holds('users:override', source) && holds('users:override', target),

@@ -8,12 +8,7 @@ import { type Governed, getGovernedOrganization } from './govern-organization.ts
 import type { Member } from './present.ts'
 
 /** The members of an organization, newest first, without deleted users. Throws what `getGovernedOrganization` throws. */
-export async function listMembers(
-  deps: Deps,
-  governed: Governed,
-  request: PageRequest,
-  actor: Actor,
-): Promise<Page<Member>> {
+export async function listMembers(deps: Deps, governed: Governed, request: PageRequest, actor: Actor): Promise<Page<Member>> {
   const { id } = await getGovernedOrganization(deps, governed, actor)
   const query = OrganizationMembership.query(deps.db)
     .joinRelated('user')

@@ -12,7 +12,9 @@ import { presentServiceAccount } from './present.ts'
 export async function rotateServiceAccount(deps: Deps, id: string, actor: Actor): Promise<IssuedAccount> {
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
-    await ServiceAccount.query(deps.db).findById(id).patch({ token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
+    await ServiceAccount.query(deps.db)
+      .findById(id)
+      .patch({ token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
     const account = await getServiceAccount(deps, id)
     await recordEvent(deps, { event: 'service_account.rotated', actor, details: { after: presentServiceAccount(account) } })
     return { account, token }

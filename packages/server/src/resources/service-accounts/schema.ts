@@ -28,7 +28,8 @@ export const serviceAccountRecord = z
     service: z.string(),
     scopes: z.array(scope),
     app_codes: z.array(z.string()).meta({
-      description: 'Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good',
+      description:
+        'Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good',
     }),
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null when it was never used' }),
