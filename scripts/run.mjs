@@ -49,6 +49,7 @@ const tasks = {
   gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
+  mutants: { run: ['node', 'scripts/mutants.ts'] },
   generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { isUniqueViolation } from '../../packages/server/src/lib/unique-violation.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, PASSWORD, type TestService } from '../support/service.ts'
@@ -45,6 +46,20 @@ test('one address is a user of its own in each of two disjoint pools, each with 
   expect((await service.login(email, two.code, { password: 'another password' })).body.user.id).toBe(second.body.user.id)
   expect((await service.login(email, two.code)).body.code).toBe('invalid_credentials')
   expect((await service.login(email, one.code, { password: 'another password' })).body.code).toBe('invalid_credentials')
+})
+
+test('the database itself refuses a second user of one address in one pool, and lets a deleted one have an heir', async () => {
+  const { user } = await buildUser(service, await appOver(somePool()))
+  const row = await service.deps.db('users').where({ id: user.id }).first()
+  const heir = { ...row, id: randomUUID() }
+  const refused = await service.deps
+    .db('users')
+    .insert(heir)
+    .catch((error: unknown) => error)
+  expect(isUniqueViolation(refused)).toBe(true)
+  await service.deps.db('users').where({ id: user.id }).update({ status: 'deleted' })
+  await service.deps.db('users').insert(heir)
+  expect(await countRows(service, 'users', { email: user.email })).toBe(2)
 })
 
 describe('a collision is found across the whole pool set', () => {

@@ -80,6 +80,19 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     expect((await service.admin('GET', `/admin/users/${userId}`)).body.roles).toEqual(['base_user'])
   })
 
+  test('gives org_member for a platform or unknown role in the request, whatever role the app names', async () => {
+    const organization = await insertOrganization(service)
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      default_organization_id: organization.id,
+      default_role_code: await insertRole(service, 'org'),
+    })
+    for (const role_code of ['system_admin', 'no-such-role']) {
+      const userId = await touch(service, app, { role_code })
+      expect((await holdings(service, userId)).organizations).toEqual({ [organization.slug]: ['org_member'] })
+    }
+  })
+
   test('takes role and links from the request in place of the settings of the app', async () => {
     const organization = await insertOrganization(service)
     const role = await insertRole(service, 'org')

@@ -103,6 +103,16 @@ test('a revoke leaves the tokens and sessions of other apps and other users alon
   await expectDead(next)
 })
 
+test('a session that a race left open under the floor of a revoke is dead all the same, also once access is granted again', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const tokens = await buildUser(service, app)
+  await service.admin('DELETE', grantPath(tokens.user, app))
+  await service.deps.db('sessions').where({ user_id: tokens.user.id }).update({ ended_at: null, ended_reason: null })
+  await expectDead(tokens)
+  await service.admin('POST', grantPath(tokens.user, app))
+  await expectDead(tokens)
+})
+
 test('every token of the app dies, however many sessions and rotations there were', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const first = await buildUser(service, app)

@@ -2,10 +2,12 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
+import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import { whsec } from '../support/app-fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { deliveriesOf, passTime, sendWebhooks } from '../support/outbox.ts'
+import { deliveriesOf, idle, passTime, sendWebhooks } from '../support/outbox.ts'
 import { type Answer, hang, type Receiver, startReceiver } from '../support/receiver.ts'
 import { selfSigned } from '../support/self-signed.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
@@ -68,6 +70,14 @@ describe('an attempt fails, and is made three times in all, when', () => {
     passTime(hasty, 10)
     await each({ status: 'failed', attempts: 3, next_attempt_at: null })
     for (const { receiver } of towards) await expect.poll(receiver.open, { interval: 10 }).toBe(0)
+  })
+
+  test('there is no whole answer within five seconds', async () => {
+    const usual = await buildService()
+    const worker = startOutbox(usual.deps, { webhook: createWebhookChannel(), mail: idle })
+    onTestFinished(() => worker.stop())
+    const { app } = await registerTowards(hang, usual)
+    await deliveriesOf(usual, app, [{ status: 'pending', attempts: 1, last_error: 'no whole answer within 5 s' }])
   })
 
   const redirecting = (location: string): Answer => status(302, { location })

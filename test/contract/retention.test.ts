@@ -39,6 +39,18 @@ test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audi
   expect(await countRows(service, 'audit_events')).toBe(audited)
 })
 
+test('audit events are removed after AUTH_AUDIT_RETENTION_DAYS, and not before', async () => {
+  const service = await buildService({ AUTH_AUDIT_RETENTION_DAYS: '30' })
+  await buildUser(service, await buildApp(service))
+  const audited = await countRows(service, 'audit_events')
+  service.advance(29 * DAY_SECONDS)
+  await removeExpired(service.deps)
+  expect(await countRows(service, 'audit_events')).toBe(audited)
+  service.advance(2 * DAY_SECONDS)
+  await removeExpired(service.deps)
+  expect(await countRows(service, 'audit_events')).toBe(0)
+})
+
 test('a backlog of more than one batch is removed whole', async () => {
   const service = await buildService()
   const rows = Array.from({ length: 2_345 }, (_, index) => ({ key: `ip:${index}`, count: 1, resets_at: 1 }))

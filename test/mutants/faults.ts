@@ -1,0 +1,775 @@
+/** A fault that somebody could make, and the tests that stand next to it: one of them has to fail when it is there. */
+export interface PlantedFault {
+  /** What would go wrong. */
+  title: string
+  /** From the root of the repository. */
+  file: string
+  /** Stands exactly once in the file. */
+  search: string
+  replace: string
+  tests: readonly string[]
+  /** Where the fault shows; SQLite when nothing is said. */
+  database?: 'postgres' | 'postgres, many connections'
+}
+
+const server = (path: string) => `packages/server/src/${path}`
+const sdk = (path: string) => `packages/sdk/src/${path}`
+const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
+const unit = (...names: string[]) => names.map((name) => `packages/${name}.test.ts`)
+
+const login: PlantedFault[] = [
+  {
+    title: 'a lockout comes one failure late',
+    file: server('resources/lockouts/count-failure.ts'),
+    search: 'when lockouts.failures + 1 >= ?',
+    replace: 'when lockouts.failures >= ?',
+    tests: contract('8.3-limits-lockout'),
+  },
+  {
+    title: 'tries while locked prolong the lock',
+    file: server('resources/lockouts/count-failure.ts'),
+    search: ".where((row) => row.whereNull('lockouts.locked_until').orWhere('lockouts.locked_until', '<=', now))",
+    replace: '',
+    tests: contract('8.3-limits-lockout'),
+  },
+  {
+    title: 'a complete login leaves the failures before it counted',
+    file: server('resources/lockouts/count-failure.ts'),
+    search: "if (lock) await deps.db('lockouts').where({ key }).delete()",
+    replace: '',
+    tests: contract('8.3-limits-lockout'),
+  },
+  {
+    title: 'a wrong second-factor code is not counted as a failure',
+    file: server('resources/lockouts/settle-try.ts'),
+    search: "new Set(['invalid_credentials', 'invalid_two_factor_code'])",
+    replace: "new Set(['invalid_credentials'])",
+    tests: contract('two-factor', '8.3-limits-lockout'),
+  },
+  {
+    title: 'an attempt that was no failure is not given back',
+    file: server('resources/lockouts/settle-try.ts'),
+    search: 'if (!isFailure) await giveBackAttempt(deps, tried.attempt)',
+    replace: '',
+    tests: contract('8.3-limits-account'),
+  },
+  {
+    title: 'a successful login keeps its attempt taken',
+    file: server('flows/login/login.ts'),
+    search: 'await giveBackAttempt(deps, attempt)',
+    replace: '',
+    tests: contract('8.3-limits-account'),
+  },
+  {
+    title: 'the account limit is counted per app',
+    file: server('flows/login/login.ts'),
+    search: 'accountKey(deps, input.email), deps',
+    replace: 'accountKey(deps, input.email + input.app_code), deps',
+    tests: contract('8.3-limits-account'),
+  },
+  {
+    title: 'an unknown address costs no hash',
+    file: server('flows/login/verify-password.ts'),
+    search: 'const matches = await',
+    replace: 'const matches = user !== undefined && await',
+    tests: contract('8.3-limits-account', '8.3-limits-lockout'),
+  },
+  {
+    title: 'a locked account tries the password all the same',
+    file: server('flows/login/login.ts'),
+    search: 'await assertNotLocked(deps, lockKey) // step 4',
+    replace: '// step 4',
+    tests: contract('8.3-limits-lockout', '4.5-login'),
+  },
+  {
+    title: 'the second factor is asked for before the password',
+    file: server('flows/login/login.ts'),
+    search: 'const verified = await verifyPassword(deps, input.password, user) // step 5',
+    replace:
+      'if (user) await passSecondFactor(deps, user, input.two_factor_code, actor)\n    const verified = await verifyPassword(deps, input.password, user)',
+    tests: contract('two-factor', '4.5-login'),
+  },
+  {
+    title: 'a hash of a lower cost is never made anew',
+    file: server('flows/login/login.ts'),
+    search: '!deps.passwords.needsUpgrade(user.password_hash)',
+    replace: 'user.password_hash.length > 0',
+    tests: contract('password-hashes'),
+  },
+  {
+    title: 'a failed login is not audited',
+    file: server('flows/login/login.ts'),
+    search: 'await recordLoginFailure(deps, error, tried, actor) // step 10',
+    replace: 'void recordLoginFailure',
+    tests: contract('6.2-audit', '4.5-login'),
+  },
+  {
+    title: 'a TOTP step may be used twice',
+    file: server('resources/second-factors/pass-second-factor.ts'),
+    search: "row.whereNull('last_step').orWhere('last_step', '<', step)",
+    replace: "row.whereNull('last_step').orWhere('last_step', '<=', step)",
+    tests: contract('two-factor'),
+  },
+  {
+    title: 'a recovery code may be used twice',
+    file: server('resources/second-factors/pass-second-factor.ts'),
+    search: "    .whereNull('used_at')\n    .update({ used_at: deps.clock() })",
+    replace: '    .update({ used_at: deps.clock() })',
+    tests: contract('two-factor'),
+  },
+  {
+    title: 'codes of two steps away are taken',
+    file: server('lib/totp.ts'),
+    search: 'const window = 1',
+    replace: 'const window = 2',
+    tests: unit('server/src/lib/totp'),
+  },
+]
+
+const registration: PlantedFault[] = [
+  {
+    title: 'a collision is looked for in the registration pool alone',
+    file: server('lib/pool-set.ts'),
+    search: '[app.registration_namespace, ...app.read_namespaces]',
+    replace: '[app.registration_namespace]',
+    tests: contract('4.4-registration', '2.4-pools'),
+  },
+  {
+    title: 'pool tags do not make a user of an app',
+    file: server('lib/pool-set.ts'),
+    search: 'user.tags.includes(pool)',
+    replace: 'user.tags.includes(pool) && false',
+    tests: unit('server/src/lib/pool-set'),
+  },
+  {
+    title: 'two users of one address in one pool',
+    file: server('db/migrations/0001-initial.ts'),
+    search: 'create unique index users_email_namespace_live',
+    replace: 'create index users_email_namespace_live',
+    tests: contract('2.4-pools'),
+  },
+  {
+    title: 'registrations of one address do not wait for each other',
+    file: server('flows/registration/register.ts'),
+    search: "await lockUntilCommit(deps, 'email', input.email)",
+    replace: '',
+    tests: contract('concurrency'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'the allowed domains are not asked',
+    file: server('resources/apps/check-policy.ts'),
+    search: '!isEmailDomainAllowed(input.email, app.allowed_email_domains)',
+    replace: '!input.email',
+    tests: contract('4.4-registration'),
+  },
+  {
+    title: 'a subdomain rule takes any domain that ends alike',
+    file: server('lib/email.ts'),
+    search: 'domain.endsWith(rule.slice(1))',
+    replace: 'domain.endsWith(rule.slice(2))',
+    tests: unit('server/src/lib/email'),
+  },
+  {
+    title: 'an app by invitation takes anybody',
+    file: server('resources/apps/check-policy.ts'),
+    search: "app.sign_up === 'invitation' && !input.isInvited",
+    replace: "app.sign_up === 'invitation' && input.isInvited === undefined",
+    tests: contract('4.4-registration', '4.4-invitations', 'invitations'),
+  },
+  {
+    title: 'a password as long as the limit is cut at 72 bytes',
+    file: server('lib/password-hash.ts'),
+    search: 'if (Buffer.byteLength(password) <= bcryptMaxBytes) return password',
+    replace: 'if (Buffer.byteLength(password) > 0) return password',
+    tests: contract('password-hashes'),
+  },
+  {
+    title: 'the e-mail address may be the password',
+    file: server('lib/password-policy.ts'),
+    search: 'normalizeEmail(password) === email',
+    replace: "password === email + ' '",
+    tests: contract('4.4-registration'),
+  },
+  {
+    title: 'a webhook carries the password',
+    file: server('resources/webhooks/redact-registration.ts'),
+    search: "new Set(['password', 'two_factor_code'])",
+    replace: "new Set(['two_factor_code'])",
+    tests: unit('server/src/resources/webhooks/redact-registration'),
+  },
+  {
+    title: 'a webhook carries the password under another key',
+    file: server('resources/webhooks/redact-registration.ts'),
+    search: 'return value === password ? redacted : value',
+    replace: 'return value',
+    tests: unit('server/src/resources/webhooks/redact-registration'),
+  },
+  {
+    title: 'a default role that is gone gives the role of the override',
+    file: server('resources/app-access/provision-access.ts'),
+    search: 'const configured = (await isOrganizationRole(deps, standing)) ? standing : fallbackRole',
+    replace: 'const configured = fallbackRole',
+    tests: contract('4.3-auto-provisioning'),
+  },
+  {
+    title: 'a platform role in an override gives the role of the app',
+    file: server('resources/app-access/provision-access.ts'),
+    search: 'return isRole ? override : fallbackRole',
+    replace: 'return isRole ? override : configured',
+    tests: contract('4.3-auto-provisioning'),
+  },
+  {
+    title: 'a platform role comes in by an override',
+    file: server('resources/app-access/provision-access.ts'),
+    search: "where({ code, scope: 'org' })",
+    replace: 'where({ code })',
+    tests: contract('4.3-auto-provisioning'),
+  },
+  {
+    title: 'an undeclared link is followed',
+    file: server('resources/app-access/provision-access.ts'),
+    search: 'overrides.linkedAppCodes === undefined ||',
+    replace: 'true ||',
+    tests: contract('4.3-auto-provisioning'),
+  },
+  {
+    title: 'auto-grant brings a revoked grant back',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'if (access.exists || !entry.app.auto_grant_on_signup) return access',
+    replace: 'if (access.isActive || !entry.app.auto_grant_on_signup) return { ...access, isActive: true }',
+    tests: contract('4.7-grants', '4.3-auto-provisioning'),
+  },
+  {
+    title: 'an invitation for one address is accepted by another',
+    file: server('resources/invitations/accept-invitation.ts'),
+    search: "any.whereNull('email').orWhere('email', user.email)",
+    replace: "any.whereNull('email').orWhereNotNull('email')",
+    tests: contract('invitations', '4.4-invitations'),
+  },
+  {
+    title: 'an expired invitation is accepted',
+    file: server('resources/invitations/get-open-invitation.ts'),
+    search: ".where('expires_at', '>', deps.clock())",
+    replace: '',
+    tests: contract('invitations', '4.4-invitations'),
+  },
+]
+
+const gate: PlantedFault[] = [
+  {
+    title: 'a suspended user comes in',
+    file: server('resources/sessions/open-session.ts'),
+    search: "if (user.status !== 'active') throw",
+    replace: "if (user.status === 'deleted') throw",
+    tests: contract('4.5-login', '5.5-refresh'),
+  },
+  {
+    title: 'an inactive app gives tokens at a refresh',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'if (app) assertAppActive(app)',
+    replace: '',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'nobody asks for access to the app',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'if (access && !access.isActive)',
+    replace: 'if (access && access.exists && !access.isActive)',
+    tests: contract('4.5-login', '4.7-grants'),
+  },
+  {
+    title: 'an expired grant is active',
+    file: server('resources/app-access/find-access.ts'),
+    search: '(grant.expires_at === null || grant.expires_at > deps.clock())',
+    replace: 'true',
+    tests: contract('4.7-grants', '4.5-login'),
+  },
+  {
+    title: 'a token outlives the grant',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'accessExpiresAt: access?.expiresAt ?? null',
+    replace: 'accessExpiresAt: null',
+    tests: contract('4.7-grants', '2.8-claims'),
+  },
+  {
+    title: 'global roles are in a token of an organization',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'membership?.role_codes ?? globalRoles',
+    replace: '[...(membership?.role_codes ?? []), ...globalRoles]',
+    tests: contract('2.8-claims', '4.5-login'),
+  },
+  {
+    title: 'an app of scope roles gets all permissions of its services',
+    file: server('resources/permissions/list-token-permissions.ts'),
+    search: "app?.permission_scope === 'roles'",
+    replace: "app?.permission_scope === 'role'",
+    tests: contract('2.8-claims', 'roles'),
+  },
+  {
+    title: 'a pruned permission stays in tokens',
+    file: server('resources/permissions/list-token-permissions.ts'),
+    search: "    .whereNull('pruned_at')\n",
+    replace: '',
+    tests: contract('4.6-permissions', '2.8-claims'),
+  },
+]
+
+const tokens: PlantedFault[] = [
+  {
+    title: 'an expired access token is taken',
+    file: server('lib/access-token.ts'),
+    search: 'if (claims.exp <= now)',
+    replace: 'if (claims.exp + 60 <= now)',
+    tests: [...unit('server/src/lib/access-token'), ...contract('5-tokens')],
+  },
+  {
+    title: 'a token of another issuer is taken',
+    file: server('lib/access-token.ts'),
+    search: 'claims.iss === this.issuer && hasBegun',
+    replace: 'hasBegun',
+    tests: [...unit('server/src/lib/access-token'), ...contract('5-tokens')],
+  },
+  {
+    title: 'the server takes a token of a session that has ended',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: 'session.ended_at === null &&',
+    replace: '',
+    tests: contract('5-sessions', '5-tokens'),
+  },
+  {
+    title: 'the server forgets the floor of the app',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: 'session.app_floor ?? 0',
+    replace: '0',
+    tests: contract('4.7-grants', '5-tokens'),
+  },
+  {
+    title: 'a token of one session speaks for another user',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: 'session.user_id === claims.uid &&',
+    replace: '',
+    tests: contract('5-tokens'),
+  },
+  {
+    title: 'a refresh token may be used twice',
+    file: server('flows/refresh/refresh.ts'),
+    search: 'where token_hash = :hash and used_at is null',
+    replace: 'where token_hash = :hash',
+    tests: contract('concurrency'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'reuse of a refresh token ends nothing',
+    file: server('flows/refresh/refresh.ts'),
+    search: 'await transaction(deps, (deps) => endSession',
+    replace: 'if (outcome === undefined) await transaction(deps, (deps) => endSession',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'the leeway has no end',
+    file: server('flows/refresh/refresh.ts'),
+    search: '<= deps.config.refreshLeewaySeconds * 1000',
+    replace: '<= deps.config.refreshLeewaySeconds * 1000_000',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'a predecessor comes back after its successor was used',
+    file: server('flows/refresh/refresh.ts'),
+    search: "where({ token_hash: presented.successor_hash }).whereNull('used_at')",
+    replace: 'where({ token_hash: presented.successor_hash })',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'an expired refresh token is taken',
+    file: server('flows/refresh/refresh.ts'),
+    search: '(presented.expires_at > now || presented.used_at !== null) &&',
+    replace: '',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'a refresh token outlives its session',
+    file: server('resources/sessions/open-session.ts'),
+    search: 'Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)',
+    replace: 'now + deps.config.refreshTtlSeconds * 1000',
+    tests: contract('5.5-refresh', '5-sessions'),
+  },
+
+  {
+    title: 'an assertion of a consumer lives for an hour',
+    file: server('lib/consumer-assertion.ts'),
+    search: 'const maxLifeSeconds = 60',
+    replace: 'const maxLifeSeconds = 3600',
+    tests: contract('6-revocation-feed'),
+  },
+  {
+    title: 'an access token passes for an assertion',
+    file: server('lib/consumer-assertion.ts'),
+    search: 'header.typ === type && ',
+    replace: '',
+    tests: contract('6-revocation-feed'),
+  },
+  {
+    title: 'a mistyped service token costs a look into the database',
+    file: server('lib/service-token.ts'),
+    search: 'body !== undefined && checksumOf(body) === checksum',
+    replace: 'body !== undefined',
+    tests: unit('server/src/lib/service-token'),
+  },
+  {
+    title: 'an expired service account works on',
+    file: server('resources/service-accounts/authenticate-service-account.ts'),
+    search: 'account.expires_at !== null && account.expires_at <= now',
+    replace: 'account.expires_at !== null && account.expires_at <= 0',
+    tests: contract('service-accounts'),
+  },
+]
+
+const revocation: PlantedFault[] = [
+  {
+    title: 'revoking one app kills the tokens of all',
+    file: server('resources/revocations/end-sessions.ts'),
+    search: 'appId === null ? { min_token_version',
+    replace: 'userId ? { min_token_version',
+    tests: contract('4.7-grants', '5-tokens'),
+  },
+  {
+    title: 'revoking an app sets no floor',
+    file: server('resources/revocations/end-sessions.ts'),
+    search: '.update({ min_token_version: minTokenVersion })',
+    replace: '.update({ min_token_version: 0 })',
+    tests: contract('4.7-grants'),
+  },
+  {
+    title: 'the feed does not tell of a session that ended',
+    file: server('resources/revocations/end-sessions.ts'),
+    search: 'sessionId: input.sessionId, minTokenVersion: null })',
+    replace: 'sessionId: null, minTokenVersion: 0 })',
+    tests: contract('6-revocation-feed', '5-sessions'),
+  },
+
+  {
+    title: 'a consumer hears of the revocations of other apps',
+    file: server('resources/revocations/read-revocations.ts'),
+    search: "of.where('app_id', appId)",
+    replace: "of.whereNotNull('app_id')",
+    tests: contract('6-revocation-feed'),
+  },
+  {
+    title: 'the feed forgets after a minute',
+    file: server('resources/revocations/read-revocations.ts'),
+    search: 'export const revocationKeepMs = 3_660_000',
+    replace: 'export const revocationKeepMs = 60_000',
+    tests: contract('6-revocation-feed', 'retention'),
+  },
+  {
+    title: 'a change of permissions is not seen by tokens',
+    file: server('resources/catalog/renew-catalog.ts'),
+    search: 'update({ generation: newId() })',
+    replace: "update({ name: 'catalog' })",
+    tests: contract('4.6-permissions', 'roles', '4.2-update-app'),
+  },
+]
+
+const prune: PlantedFault[] = [
+  {
+    title: 'what is no longer declared stays',
+    file: server('resources/permissions/plan-registration.ts'),
+    search: 'pruned: prunes ? byCode(undeclared) : []',
+    replace: 'pruned: []',
+    tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'an older revision prunes',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: 'revision !== undefined && newest !== null && revision < newest',
+    replace: 'revision !== undefined && newest !== null && revision < 0',
+    tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'max_prune is off by one',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: 'plan.pruned.length > input.max_prune',
+    replace: 'plan.pruned.length > input.max_prune + 1',
+    tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'a rehearsal writes',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: 'if (dryRun) return { ...answer',
+    replace: 'if (dryRun && !changes) return { ...answer',
+    tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'two services own one code',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: 'if (owned.length === 0) return',
+    replace: 'return',
+    tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'a service account registers for another service',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: 'if (caller.service !== service)',
+    replace: 'if (caller.service === undefined)',
+    tests: contract('4.6-permissions', 'service-accounts'),
+  },
+  {
+    title: 'registrations of one service run into each other',
+    file: server('resources/permissions/register-permissions.ts'),
+    search: "forUpdate(deps, deps.db('permission_services').where({ service }).first('revision'))",
+    replace: "deps.db('permission_services').where({ service }).first('revision')",
+    tests: contract('4.6-permissions'),
+    database: 'postgres, many connections',
+  },
+]
+
+const pools: PlantedFault[] = [
+  {
+    title: 'a user moves where another has the address',
+    file: server('resources/pools/move-user.ts'),
+    search: 'await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })',
+    replace: '',
+    tests: contract('4.9-pools'),
+  },
+  {
+    title: 'a move leaves the tokens that name the old pool alive',
+    file: server('resources/pools/move-user.ts'),
+    search: "await raiseFloor(deps, { userId, appId: null, reason: 'user.namespace_changed' })",
+    replace: '',
+    tests: contract('4.9-pools'),
+  },
+  {
+    title: 'a tag is given where another has the address',
+    file: server('resources/pools/change-pool-tags.ts'),
+    search: 'await assertEmailFree(deps, { email: user.email, pools: added, exceptUserId: userId })',
+    replace: '',
+    tests: contract('4.9-pools'),
+  },
+  {
+    title: 'tags do not count where an address has to be free',
+    file: server('resources/users/assert-email-free.ts'),
+    search: '[user.namespace, ...user.tags].find',
+    replace: '[user.namespace].find',
+    tests: contract('4.9-pools', '2.4-pools', 'users'),
+  },
+]
+
+const outbox: PlantedFault[] = [
+  {
+    title: 'an attempt at a webhook takes nine seconds',
+    file: server('workers/send-webhook.ts'),
+    search: '{ timeoutMs: 5_000 }',
+    replace: '{ timeoutMs: 9_000 }',
+    tests: contract('6.1-webhook-delivery'),
+  },
+  {
+    title: 'a webhook is tried four times',
+    file: server('workers/send-webhook.ts'),
+    search: 'waitsMs: [2_000, 10_000]',
+    replace: 'waitsMs: [2_000, 10_000, 10_000]',
+    tests: contract('6.1-webhook-delivery'),
+  },
+  {
+    title: 'a redirect counts as delivered',
+    file: server('workers/send-webhook.ts'),
+    search: 'status >= 200 && status < 300',
+    replace: 'status >= 200 && status < 400',
+    tests: contract('6.1-webhook-delivery', '6.1-webhook-targets'),
+  },
+  {
+    title: 'who lost a claim settles the entry all the same',
+    file: server('resources/outbox/settle-entry.ts'),
+    search: "status: 'pending', next_attempt_at: entry.next_attempt_at }",
+    replace: "status: 'pending' }",
+    tests: contract('6.1-outbox'),
+  },
+
+  {
+    title: 'a webhook goes to a private address',
+    file: server('workers/post-webhook.ts'),
+    search: '!allowPrivate && addresses.some(({ address }) => !isPublicAddress(address))',
+    replace: '!allowPrivate && addresses.length === 0',
+    tests: contract('6.1-webhook-targets'),
+  },
+  {
+    title: 'a mail token is spent twice',
+    file: server('resources/mail/spend-mail-token.ts'),
+    search: ".where({ token_hash: hash }).whereNull('spent_at')",
+    replace: '.where({ token_hash: hash })',
+    tests: contract('mail-verification', 'password-reset', 'magic-link'),
+  },
+  {
+    title: 'a token of one purpose serves another',
+    file: server('resources/mail/spend-mail-token.ts'),
+    search: '    .where({ purpose })\n',
+    replace: '',
+    tests: contract('mail-verification', 'password-reset', 'magic-link'),
+  },
+  {
+    title: 'an older mail token stays good after a newer one',
+    file: server('resources/mail/issue-mail-token.ts'),
+    search: "await deps.db('mail_tokens').where({ user_id: userId, purpose }).whereNull('spent_at').delete()",
+    replace: '',
+    tests: contract('mail-verification', 'password-reset', 'magic-link'),
+  },
+]
+
+const limits: PlantedFault[] = [
+  {
+    title: 'a limit lets one more through',
+    file: server('resources/rate-limits/take-attempt.ts'),
+    search: 'rate_limits.count < :most',
+    replace: 'rate_limits.count <= :most',
+    tests: contract('8.3-limits-address', '8.3-limits-account'),
+  },
+  {
+    title: 'a window never ends',
+    file: server('resources/rate-limits/take-attempt.ts'),
+    search: ' or rate_limits.resets_at <= :now\n',
+    replace: '\n',
+    tests: contract('8.3-limits-address', '8.3-limits-account'),
+  },
+  {
+    title: 'each IPv6 address of a customer has a limit of its own',
+    file: server('lib/client-address.ts'),
+    search: '.slice(0, 4)',
+    replace: '.slice(0, 8)',
+    tests: unit('server/src/lib/client-address'),
+  },
+  {
+    title: 'the first entry of X-Forwarded-For is believed',
+    file: server('lib/client-address.ts'),
+    search: 'entries[Math.max(0, entries.length - trustedProxies)]!',
+    replace: 'entries[0]!',
+    tests: unit('server/src/lib/client-address'),
+  },
+  {
+    title: 'four mails in a quarter of an hour',
+    file: server('resources/mail/take-mail-slot.ts'),
+    search: 'const slots = 3',
+    replace: 'const slots = 4',
+    tests: contract('mail-verification', 'password-reset', 'mail-delivery', 'magic-link'),
+  },
+  {
+    title: 'audit events stay for ever whatever AUTH_AUDIT_RETENTION_DAYS says',
+    file: server('workers/cleanup.ts'),
+    search: 'if (auditRetentionDays !== undefined) {',
+    replace: 'if (auditRetentionDays === -1) {',
+    tests: contract('retention'),
+  },
+  {
+    title: 'a redirect rule without a star takes what begins alike',
+    file: server('lib/redirect-url.ts'),
+    search: ': candidate === rule))',
+    replace: ': candidate.startsWith(rule)))',
+    tests: unit('server/src/lib/redirect-url'),
+  },
+]
+
+const sdkChecks: PlantedFault[] = [
+  {
+    title: 'SDK: an expired token is taken',
+    file: sdk('claims.ts'),
+    search: 'if (!(now < exp + tolerance))',
+    replace: 'if (!(now < exp + 60 * tolerance))',
+    tests: unit('sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: a token of another app is taken',
+    file: sdk('claims.ts'),
+    search: "if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')",
+    replace: '',
+    tests: unit('sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: a token of another app of this code is taken',
+    file: sdk('claims.ts'),
+    search: ' || app_id !== (expected.appId ?? app_id)',
+    replace: '',
+    tests: unit('sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: another issuer is believed',
+    file: sdk('claims.ts'),
+    search: "if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')",
+    replace: '',
+    tests: unit('sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: a token from the future is taken',
+    file: sdk('claims.ts'),
+    search: "checkBegun('iat', iat, now + tolerance)",
+    replace: '',
+    tests: unit('sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: any algorithm will do',
+    file: sdk('verify-token.ts'),
+    search: "alg !== 'HS256' || ",
+    replace: '',
+    tests: unit('sdk/src/verify-token', 'sdk/src/differential'),
+  },
+  {
+    title: 'SDK: a token seen before outlives its expiry',
+    file: sdk('verify-token.ts'),
+    search: '      checkTimes(known, config)\n',
+    replace: '',
+    tests: unit('sdk/src/seen-tokens', 'sdk/src/verify-token'),
+  },
+  {
+    title: 'SDK: a token seen before outlives its revocation',
+    file: sdk('verify-token.ts'),
+    search: 'return admit(known)',
+    replace: 'return new TokenPrincipal(known)',
+    tests: unit('sdk/src/seen-tokens', 'sdk/src/verify-token', 'sdk/src/revocation-feed'),
+  },
+  {
+    title: 'SDK: the cache compares the end of a token alone',
+    file: sdk('seen-tokens.ts'),
+    search: 'if (entry?.token !== token) return undefined',
+    replace: 'if (!entry) return undefined',
+    tests: unit('sdk/src/seen-tokens'),
+  },
+  {
+    title: 'SDK: a revoked token is taken',
+    file: sdk('known-revocations.ts'),
+    search: 'tv < (user?.get(app_id) ?? 0)',
+    replace: 'tv <= (user?.get(app_id) ?? 0) - 2',
+    tests: unit('sdk/src/known-revocations', 'sdk/src/revocation-feed'),
+  },
+  {
+    title: 'SDK: a session that ended is taken',
+    file: sdk('known-revocations.ts'),
+    search: " || tv < (this.#floors.get(sid)?.byApp.get('') ?? 0)",
+    replace: '',
+    tests: unit('sdk/src/known-revocations', 'sdk/src/revocation-feed'),
+  },
+  {
+    title: 'SDK: one of several permissions will do',
+    file: sdk('principal.ts'),
+    search: 'return all.every(',
+    replace: 'return all.some(',
+    tests: unit('sdk/src/principal'),
+  },
+  {
+    title: 'SDK: a stale feed lets tokens pass that are to be refused then',
+    file: sdk('revocation-feed.ts'),
+    search: "onStale === 'deny' && (cursor === undefined || isStale())",
+    replace: "onStale === 'deny' && cursor === undefined",
+    tests: unit('sdk/src/revocation-feed'),
+  },
+]
+
+export const plantedFaults: readonly PlantedFault[] = [
+  ...login,
+  ...registration,
+  ...gate,
+  ...tokens,
+  ...revocation,
+  ...prune,
+  ...pools,
+  ...outbox,
+  ...limits,
+  ...sdkChecks,
+]
