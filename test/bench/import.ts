@@ -53,6 +53,8 @@ const columns: Record<keyof Rows, string[]> = {
     'id',
     'email',
     'email_verified_at',
+    'first_verified_at',
+    'made_by',
     'password_hash',
     'first_name',
     'last_name',
@@ -207,8 +209,8 @@ function addRows(rows: Rows, user: User, appId: string, audited: boolean): void 
   const now = Date.now()
   const id = newId(now)
   rows.users.push([
-    ...[id, user.email, user.email_verified ? now : null, user.password_hash, user.first_name, user.last_name],
-    ...['default', now, now],
+    ...[id, user.email, user.email_verified ? now : null, user.email_verified ? now : null, 'import', user.password_hash],
+    ...[user.first_name, user.last_name, 'default', now, now],
   ])
   for (const tag of user.tags) rows.user_namespaces.push([id, tag, now])
   rows.user_roles.push([id, 'base_user', now])

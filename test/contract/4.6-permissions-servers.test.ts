@@ -81,21 +81,20 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const app = (await admin(0, 'POST', '/admin/apps', { code: `a-${randomUUID()}`, name: 'a', auto_grant_on_signup: true })).body
     for (let round = 0; round < 5; round += 1) {
       const email = `user-${randomUUID()}@example.com`
-      const registered = await servers[0].call('POST', '/auth/register', {
-        body: { email, password: PASSWORD, app_code: app.code },
-      })
-      const rolesOf = `/admin/users/${registered.body.user.id}/roles`
+      const { id } = (await admin(0, 'POST', '/admin/users', { email, password: PASSWORD })).body
+      const login = await servers[0].call('POST', '/auth/login', { body: { email, password: PASSWORD, app_code: app.code } })
+      const rolesOf = `/admin/users/${id}/roles`
       expect((await admin(0, 'POST', rolesOf, { role_code: 'system_admin' })).status).toBe(201)
       const self = (await admin(0, 'GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
       const [gone, kept] = await Promise.all([
         admin(0, 'DELETE', `${rolesOf}/system_admin`),
-        servers[1].call('DELETE', `/admin/users/${self.id}/roles/system_admin`, { token: registered.body.access_token }),
+        servers[1].call('DELETE', `/admin/users/${self.id}/roles/system_admin`, { token: login.body.access_token }),
       ])
       // Whoever comes second is the last, or no admin any more.
       expect([gone.status, kept.status].filter((status) => status === 204)).toHaveLength(1)
       for (const { status, body } of [gone, kept]) if (status !== 204) expect([409, 403]).toContain(body.status)
       if (kept.status === 204) {
-        const back = { body: { role_code: 'system_admin' }, token: registered.body.access_token }
+        const back = { body: { role_code: 'system_admin' }, token: login.body.access_token }
         await servers[1].call('POST', `/admin/users/${self.id}/roles`, back)
         await admin(0, 'DELETE', `${rolesOf}/system_admin`)
       }

@@ -150,6 +150,33 @@ describe('create-admin', () => {
     await server.stop()
   })
 
+  test('--promote refuses an account that nobody has proven, and --claim-unverified takes it from whoever registered it', async () => {
+    const settings = await someDatabase()
+    expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
+    const server = await startServer(settings)
+    const { access_token: token } = (await server.login(email, 'authctl')).body
+    const app = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }
+    expect((await server.call('POST', '/admin/apps', { token, body: app })).status).toBe(201)
+    const target = 'boss@example.com'
+    const body = { email: target, password: PASSWORD, app_code: 'shop' }
+    const stranger = (await server.call('POST', '/auth/register', { body })).body
+
+    const refused = await createAdmin(settings, ['--email', target, '--promote'], '')
+    expect([refused.code, refused.stdout]).toEqual([1, ''])
+    expect(refused.stderr).toMatch(/^gatehouse: [^\n]*boss@example\.com[^\n]*--claim-unverified[^\n]*\n$/)
+    expect((await createAdmin(settings, ['--email', target, '--password-stdin', '--claim-unverified'])).code).toBe(2)
+    expect(await admins(settings)).toEqual([email])
+
+    const claim = ['--email', target, '--promote', '--claim-unverified', '--password-stdin']
+    const claimed = await createAdmin(settings, claim, 'the password of the boss')
+    expect([claimed.code, claimed.stdout, claimed.stderr]).toEqual([0, `claimed and promoted ${target}\n`, ''])
+    expect(await admins(settings)).toEqual([target, email])
+    expect((await server.call('GET', '/auth/me', { token: stranger.access_token })).status).toBe(401)
+    expect((await server.login(target, 'authctl')).status).toBe(401)
+    expect((await server.login(target, 'authctl', 'the password of the boss')).status).toBe(200)
+    await server.stop()
+  })
+
   test.runIf(anyDatabase)('that cannot be done ends with what is wrong, and never shows the password', async () => {
     const settings = await someDatabase()
     const faults: [string[], string, number][] = [

@@ -10,6 +10,7 @@ import {
   insertMembership,
   insertOrganization,
   insertPermissions,
+  markVerified,
 } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
@@ -413,6 +414,7 @@ describe('system_admin', () => {
     const { user, access_token: token } = await buildUser(service, app)
     const ask = () => service.call('GET', '/admin/roles', { token })
     expectError(await ask(), 'system_admin_required')
+    await markVerified(service, user.id)
     await assign(user, 'system_admin')
     expect((await ask()).status).toBe(200)
     const fresh = (await service.login(user.email, app.code)).body.access_token
@@ -433,6 +435,7 @@ describe('system_admin', () => {
     expectError(await take(admin), 'last_system_admin')
     const { user: other } = await buildUser(own, naming)
     expectError(await own.admin('DELETE', `/admin/users/${other.id}/roles/system_admin`), 'not_found')
+    await markVerified(own, other.id)
     await own.admin('POST', `/admin/users/${other.id}/roles`, { body: { role_code: 'system_admin' } })
     // One who is suspended administers nothing.
     await closeAccount(own, other.id, 'suspended')
@@ -451,6 +454,7 @@ describe('system_admin', () => {
     const admins = await Promise.all(
       Array.from({ length: 10 }, async () => {
         const { user, access_token: token } = await buildUser(own, naming)
+        await markVerified(own, user.id)
         await own.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: 'system_admin' } })
         return { user, token }
       }),

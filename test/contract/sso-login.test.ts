@@ -19,8 +19,17 @@ import {
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
-import { auditEvents, countRows, countWrites } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type Reply, type TestService } from '../support/service.ts'
+import { auditEvents, countRows, countWrites, markVerified as markUserVerified } from '../support/rows.ts'
+import {
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  PASSWORD,
+  type Reply,
+  type TestService,
+} from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 let service: TestService
@@ -44,7 +53,7 @@ async function logIn(app: Json, subject: string, extra: Json = {}): Promise<Repl
   return exchange(service, await come(app, subject), extra)
 }
 
-const markVerified = (id: string) => service.deps.db('users').where({ id }).update({ email_verified_at: service.deps.clock() })
+const markVerified = (id: string) => markUserVerified(service, id)
 const change = (app: Json, body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
 const changeProvider = (code: string, body: Json) => service.admin('PATCH', `/admin/sso-providers/${code}`, { body })
 const identitiesOf = async (token: string) => (await service.call('GET', '/auth/identities', { token })).body.items
@@ -212,6 +221,7 @@ describe('linking', () => {
     const [{ id: provider_id }] = await service.deps.db('sso_providers').where({ code: 'acme' })
     const row = { id: randomUUID(), user_id: id, provider_id, subject: squatter, created_at: 1 }
     await service.deps.db('user_identities').insert(row)
+    const waiting = await come(app, squatter)
 
     const reply = await logIn(app, verified(email))
     expect(reply.status).toBe(200)
@@ -220,11 +230,26 @@ describe('linking', () => {
     expectError(await service.call('GET', '/auth/me', { token: registered.access_token }), 'token_revoked')
     const refresh = { body: { refresh_token: registered.refresh_token } }
     expectError(await service.call('POST', '/auth/refresh', refresh), 'invalid_refresh_token')
+    expectError(await exchange(service, waiting), 'invalid_sso_code')
     expectError(await logIn(app, squatter), 'link_required')
     const me = await service.call('GET', '/auth/me', { token: reply.body.access_token })
     expect(me.body.two_factor).toBe(false)
     const [lost] = await auditEvents(service, { event: 'credentials.removed', user_id: id })
-    expect(lost.details).toEqual({ password: true, two_factor: true, identities: 1 })
+    expect(lost.details).toMatchObject({ password: true, two_factor: true, identities: 1 })
+  })
+
+  test('an account that an operator made keeps what it has, is asked for its second factor, and is verified', async () => {
+    const app = await ssoApp()
+    const email = someEmail()
+    await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD } })
+    const { access_token: token, user } = (await service.login(email, app.code)).body
+    const authenticator = await enableTwoFactor(service, token)
+    const subject = verified(email)
+    expect((await logIn(app, subject)).body).toEqual({ requires_2fa: true })
+    const reply = await logIn(app, subject, { two_factor_code: authenticator.code() })
+    expect([reply.status, reply.body.user]).toMatchObject([200, { id: user.id, email_verified: true }])
+    expect((await service.call('GET', '/auth/me', { token })).body.two_factor).toBe(true)
+    expect(await auditEvents(service, { event: 'credentials.removed', user_id: user.id })).toEqual([])
   })
 
   test('a password reset of such an account unlinks it, and so does a first magic link', async () => {

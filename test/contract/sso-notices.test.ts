@@ -71,7 +71,9 @@ test('who takes an account over is told what it lost and what was added', async 
   const { user } = await buildUser(service, app)
   expect((await logIn(user.email)).body.user.id).toBe(user.id)
   const lost = await takeNotice(user.email, /^Your e-mail address was confirmed$/)
-  expect(inOneLine(lost)).toContain('its password, its second factor, its sign-ins by providers and its sessions were removed')
+  expect(inOneLine(lost)).toContain(
+    'its sign-ins by providers, its names, its memberships of organizations and its sessions were removed',
+  )
   await takeNotice(user.email, /^A way to sign in was added$/)
 })
 

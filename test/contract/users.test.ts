@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { auditEvents, countRows, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows, insertMembership, insertOrganization, insertRole, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
 
@@ -75,6 +75,7 @@ describe('create', () => {
       apps: [],
       roles: ['base_user', role],
       organizations: [],
+      made_by: 'admin',
     })
     expect(await show(reply.body.id)).toEqual(reply.body)
     const login = await service.login(email, (await appOver('staff')).code)
@@ -236,7 +237,7 @@ describe('update', () => {
 
   test('of the e-mail makes it unverified, moves the login there, and ends no session', async () => {
     const { user, access_token, refresh_token } = await buildUser(service, app)
-    await service.deps.db('users').where({ id: user.id }).update({ email_verified_at: 1 })
+    await markVerified(service, user.id)
     const email = someEmail()
     const reply = await patch(user.id, { email: email.toUpperCase() })
     expect(reply.body).toMatchObject({ email, email_verified: false })

@@ -105,6 +105,7 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       columns: {
         ...{ id: idOf(), email: "'user' || u || '@example.com'", password_hash: `'${passwordHash}'` },
         ...{ first_name: "'First' || (u % 1000)", last_name: "'Last' || u", email_verified_at: madeAt() },
+        ...{ first_verified_at: madeAt(), made_by: "'import'" },
         namespace: `case when u % 10 = 7 then 'pool-' || (u % ${poolCount}) else 'default' end`,
         status: "case u % 50 when 0 then 'suspended' when 1 then 'deleted' else 'active' end",
         ...stamps,

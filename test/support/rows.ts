@@ -78,6 +78,12 @@ export async function insertPermissions(service: TestService, name: string, code
   await changeCatalog(service, (db) => db('permissions').insert(rows))
 }
 
+/** Verifies the address of a user, as the link of a mail does. */
+export async function markVerified(service: TestService, id: string): Promise<void> {
+  const now = service.deps.clock()
+  await service.deps.db('users').where({ id }).update({ email_verified_at: now, first_verified_at: now })
+}
+
 export interface InvitationRow {
   organizationId: string
   roles?: readonly string[]

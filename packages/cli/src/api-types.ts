@@ -752,7 +752,7 @@ export interface paths {
         put?: never;
         /**
          * Import users with their password hashes
-         * @description Newline-delimited JSON, one user a line, committed per 500 lines; a bad line stops no other. Users are told by (namespace, e-mail): to one who exists, tags, apps and roles are added, and nothing else is changed. Sends no mail and no webhook.
+         * @description Newline-delimited JSON, one user a line, committed per 500 lines; a bad line stops no other. Users are told by (namespace, e-mail): to one who exists, tags, apps and roles are added, and nothing else is changed. A line for an unproven account, which somebody else may have registered, fails with `account_unverified` unless `claim_unverified=true`. Sends no mail and no webhook.
          */
         post: operations["postAdminUsersImport"];
         delete?: never;
@@ -1199,7 +1199,7 @@ export interface paths {
         put?: never;
         /**
          * Give a user a global role
-         * @description 201 when the user did not hold it, 200 when already. Tokens carry it from their next refresh on.
+         * @description 201 when the user did not hold it, 200 when already. Tokens carry it from their next refresh on. `system_admin` and `super_admin` are refused to an unproven account, which somebody else may have registered.
          */
         post: operations["postAdminUsersByUserIdRoles"];
         delete?: never;
@@ -2247,11 +2247,16 @@ export interface components {
                 name: string;
                 role_codes: string[];
             }[];
+            /**
+             * @description How the account came to be
+             * @enum {string}
+             */
+            made_by: "self" | "admin" | "import" | "provider" | "bootstrap";
         };
         UserImport: {
             /** @description Users made */
             imported: number;
-            /** @description Lines that added tags, apps or roles to a user who was there */
+            /** @description Lines that added tags, apps or roles to a user who was there, or claimed one */
             updated: number;
             /** @description Lines that had nothing to add */
             unchanged: number;
@@ -6195,6 +6200,8 @@ export interface operations {
             query?: {
                 /** @description Answer the same and write nothing */
                 dry_run?: "true" | "false";
+                /** @description Claim unproven accounts: remove what they were registered with and apply the line as for a new user */
+                claim_unverified?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9027,6 +9034,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_unverified` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

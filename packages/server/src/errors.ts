@@ -62,6 +62,7 @@ export const errorCodes = {
   organization_in_use: { status: 409, title: 'The organization is still in use' },
   sso_provider_code_taken: { status: 409, title: 'Another provider has this code' },
   sso_provider_in_use: { status: 409, title: 'Users are linked with this provider' },
+  account_unverified: { status: 409, title: 'Nobody has proven that this account is theirs' },
   last_login_method: { status: 409, title: 'Without this the user could not log in any more' },
   last_system_admin: { status: 409, title: 'The last active system_admin must stay one' },
   last_organization_admin: { status: 409, title: 'The last active org_admin of an organization cannot go' },

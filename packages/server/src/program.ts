@@ -15,8 +15,10 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
 
   serve                                             run the service
   migrate                                           bring the database up to date
-  create-admin --email E --password-stdin [--promote]
-                                                    make a system_admin; --promote takes an existing user
+  create-admin --email E --password-stdin [--promote [--claim-unverified]]
+                                                    make a system_admin; --promote takes an existing user;
+                                                    --claim-unverified also one who never verified the address,
+                                                    and removes the password and all else it was registered with
   check                                             look at settings and database; exit 0 or 1
 `
 
@@ -43,6 +45,7 @@ async function main(): Promise<void> {
       email: { type: 'string' },
       'password-stdin': { type: 'boolean', default: false },
       promote: { type: 'boolean', default: false },
+      'claim-unverified': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -101,19 +104,26 @@ async function runMigrate(deps: Deps): Promise<void> {
 
 async function runCreateAdmin(
   deps: Deps,
-  options: { email?: string; 'password-stdin': boolean; promote: boolean },
+  options: { email?: string; 'password-stdin': boolean; promote: boolean; 'claim-unverified': boolean },
 ): Promise<void> {
   if (options.email === undefined) throw new UsageError('--email is required')
+  if (options['claim-unverified'] && !options.promote) throw new UsageError('--claim-unverified goes with --promote')
   if (!options['password-stdin'] && !options.promote)
     throw new UsageError('--password-stdin is required: the password is read from standard input')
   const password = options['password-stdin'] ? (await text(process.stdin)).replace(/\r?\n$/, '') : undefined
   await migrateDatabase(deps)
   const outcome = await createSystemAdmin(
     deps,
-    { email: options.email, password, promote: options.promote, unlessOneExists: false },
+    {
+      email: options.email,
+      password,
+      promote: options.promote,
+      claimsUnproven: options['claim-unverified'],
+      unlessOneExists: false,
+    },
     systemActor,
   )
-  process.stdout.write(`${outcome} ${options.email}\n`)
+  process.stdout.write(`${outcome === 'claimed' ? 'claimed and promoted' : outcome} ${options.email}\n`)
 }
 
 /** What would keep the service from starting, or from serving some of its users, is an error; what it mends by itself is told. */

@@ -118,7 +118,8 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
     subject: 'Your e-mail address was confirmed',
     sentence:
       'your e-mail address was confirmed by a first sign-in with it. The account had been opened before anybody had shown that the ' +
-      'address is theirs, so its password, its second factor, its sign-ins by providers and its sessions were removed.',
+      'address is theirs, so its password, its second factor, its sign-ins by providers, its names, its memberships of organizations ' +
+      'and its sessions were removed.',
     advice: 'To sign in with a password again, ask for a new one with "forgot password".',
   },
   identity_linked: {

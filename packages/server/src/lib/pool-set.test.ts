@@ -7,7 +7,11 @@ test('an app sees its registration pool, then those it reads, each once; without
   expect(poolSet(null)).toEqual(['default'])
 })
 
-const user = (id: string, namespace: string, ...tags: string[]) => ({ id, namespace, tags })
+const user = (id: string, namespace: string, ...tags: string[]) => ({
+  ...{ id, namespace, tags },
+  ...{ made_by: 'self' as const, first_verified_at: 1 as number | null },
+})
+const unproven = (id: string, namespace: string) => ({ ...user(id, namespace), first_verified_at: null })
 
 test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
   ['nobody', [], ['a'], undefined],
@@ -18,6 +22,8 @@ test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
   ['home pools in the order of the set', [user('1', 'b'), user('2', 'a')], ['a', 'b'], '2'],
   ['a home pool before a tag of an earlier pool', [user('1', 'x', 'a'), user('2', 'b')], ['a', 'b'], '2'],
   ['tags in the order of the set', [user('1', 'x', 'b'), user('2', 'y', 'a')], ['a', 'b'], '2'],
+  ['an unproven account after all others', [unproven('1', 'a'), user('2', 'x', 'b')], ['a', 'b'], '2'],
+  ['unproven accounts among themselves as any', [unproven('1', 'b'), unproven('2', 'a')], ['a', 'b'], '2'],
   ['the name of a pool as a whole', [user('1', 'ab')], ['a', 'b'], undefined],
 ])('of users who share an e-mail: %s', (_, users, pools, id) => {
   expect(firstInPools(users, pools)?.id).toBe(id)

@@ -1,3 +1,5 @@
+import { type AccountRecord, isUnproven } from './account-record.ts'
+
 /** The pool of users whose app names none (contract 2.4). */
 export const DEFAULT_POOL = 'default'
 
@@ -6,14 +8,21 @@ export function poolSet(app: { registration_namespace: string; read_namespaces: 
   return app ? [...new Set([app.registration_namespace, ...app.read_namespaces])] : [DEFAULT_POOL]
 }
 
+interface Pooled extends AccountRecord {
+  namespace: string
+  tags: readonly string[]
+}
+
 /**
- * Of several users who share one e-mail and all intersect the pool set, the first by precedence (decisions 4): home pools in the
- * order of the set, then pool tags in that order.
+ * Of several users who share one e-mail and all intersect the pool set, the first by precedence: unproven accounts come last, so that
+ * nobody who registers the address later stands before its user; then home pools in the order of the set, then pool tags in that order.
  */
-export function firstInPools<U extends { namespace: string; tags: readonly string[] }>(
-  users: readonly U[],
-  pools: readonly string[],
-): U | undefined {
+export function firstInPools<U extends Pooled>(users: readonly U[], pools: readonly string[]): U | undefined {
+  const proven = users.filter((user) => !isUnproven(user))
+  return firstOf(proven, pools) ?? firstOf(users, pools)
+}
+
+function firstOf<U extends Pooled>(users: readonly U[], pools: readonly string[]): U | undefined {
   for (const pool of pools) {
     const found = users.find((user) => user.namespace === pool)
     if (found) return found

@@ -1,3 +1,4 @@
+import type { MadeBy } from '../lib/account-record.ts'
 import { BaseModel } from './base-model.ts'
 import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
@@ -27,6 +28,8 @@ export class User extends BaseModel {
   declare id: string
   declare email: string
   declare email_verified_at: number | null
+  declare first_verified_at: number | null
+  declare made_by: MadeBy
   declare password_hash: string | null
   declare first_name: string | null
   declare last_name: string | null

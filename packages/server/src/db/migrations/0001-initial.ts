@@ -110,6 +110,9 @@ async function createUsers(db: Knex): Promise<void> {
     t.uuid('id').primary()
     t.text('email').notNullable()
     t.bigInteger('email_verified_at')
+    // When an address of the account was first verified: never cleared, while a new address clears the column above.
+    t.bigInteger('first_verified_at')
+    t.text('made_by').notNullable().defaultTo('self').checkIn(['self', 'admin', 'import', 'provider', 'bootstrap'])
     t.text('password_hash')
     t.text('first_name')
     t.text('last_name')
@@ -120,6 +123,7 @@ async function createUsers(db: Knex): Promise<void> {
     t.integer('min_token_version').notNullable().defaultTo(0)
     t.bigInteger('deleted_at')
     stamps(t)
+    t.check('email_verified_at is null or first_verified_at is not null')
   })
   // Lists the users of a pool, counts them and steps through the pools, each off the index alone.
   await db.raw("create index users_namespace_live on users (namespace, id) where status <> 'deleted'")
@@ -284,6 +288,8 @@ async function createThirdPartyLogin(db: Knex): Promise<void> {
     t.text('challenge_box')
     t.bigInteger('answered_at')
     t.text('code_hash').unique()
+    // Whom the code is about, so that claiming an account can end it.
+    t.text('subject')
     // What the provider said of the user, sealed, until the code is spent.
     t.text('claims_box')
     t.bigInteger('spent_at')
@@ -311,6 +317,7 @@ async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
     t.index(['app_id'])
   })
   await db.raw('create index invitations_email on invitations (email) where email is not null')
+  await db.raw('create index invitations_invited_by on invitations (invited_by) where invited_by is not null')
   await db.raw('create index invitations_accepted_by on invitations (accepted_by) where accepted_by is not null')
   await db.schema.createTable('mail_tokens', (t) => {
     t.text('token_hash').primary()

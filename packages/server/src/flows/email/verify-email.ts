@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { userRecord } from '../../lib/records.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { presentUser } from '../../resources/users/present.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
 
 export interface Verified {
   user: z.output<typeof userRecord>
@@ -18,11 +18,7 @@ export async function verifyEmail(deps: Deps, token: string, actor: Actor): Prom
   return transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
-    if (user.email_verified_at === null) {
-      user.email_verified_at = deps.clock()
-      await deps.db('users').where({ id: user.id }).update({ email_verified_at: user.email_verified_at })
-      await recordEvent(deps, { event: 'email.verified', actor, userId: user.id, appId: found.app_id })
-    }
-    return { user: presentUser(user), redirectUrl: found.redirect_url }
+    const verified = await verifyAddress(deps, user, { actor, appId: found.app_id })
+    return { user: presentUser(verified), redirectUrl: found.redirect_url }
   })
 }

@@ -10,12 +10,13 @@ import { type CredentialsTry, settleTry } from '../../resources/lockouts/settle-
 import { assertMagicLinkAllowed } from '../../resources/mail/assert-magic-link-allowed.ts'
 import { getMailToken, invalidToken, type MailToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
-import { openSession } from '../../resources/sessions/open-session.ts'
-import { claimAccount } from '../../resources/users/claim-account.ts'
+import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
+import { claimByMailbox } from '../../resources/users/claim-account.ts'
+import { findClaimable } from '../../resources/users/find-claimable.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { accountKey } from '../login/account-key.ts'
 import { recordLoginFailure } from '../login/record-login-failure.ts'
 import type { ConsumeMagicLinkInput } from './schema.ts'
@@ -28,7 +29,7 @@ export interface MagicLogin {
 
 /**
  * Logs in with the token of a mail, which stands for the password: everything else is as at a login, limits, lockout, second factor and
- * gate (decisions 5). A try that fails spends nothing. The first one on an address that nobody had verified takes the account over.
+ * gate. A try that fails spends nothing. It verifies the address, and claims an unproven account.
  * Throws `invalid_token`, `auth_method_not_allowed`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
  * and what the gate throws.
  */
@@ -63,27 +64,33 @@ async function enter(deps: Deps, entering: Entering, actor: Actor): Promise<Toke
   // Pools may have changed since the mail: whoever a login through the app would not find, does not come in by a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
-  // A code is spent by itself, before the transaction. An account that is about to be taken over is not asked for one.
-  const isVerified = before.email_verified_at !== null
-  const secondFactor = isVerified ? await passSecondFactor(deps, before, code, actor) : undefined
+  // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
+  const isClaim = (await findClaimable(deps, before)) !== undefined
+  const secondFactor = isClaim ? undefined : await passSecondFactor(deps, before, code, actor)
   const answer = await transaction(deps, async (deps) => {
-    if (!secondFactor && (await isVerifiedNow(deps, found.user_id))) return undefined
+    await lockUserRow(deps, found.user_id)
+    const account = await findClaimable(deps, await getUser(deps, found.user_id))
+    // Somebody proved or promoted the account since it was read, or took its role: nothing was spent yet, so look again.
+    if (isClaim !== (account !== undefined)) return undefined
     const user = await spendMailToken(deps, found)
-    const claimed = secondFactor ? undefined : await claimAccount(deps, user, found.app_id, actor)
-    const entry = claimed ?? { user, secondFactor: secondFactor! }
-    const tokens = await openSession(deps, { ...entry, app, overrides: {}, authMethod: 'magic_link' }, actor)
-    await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
-    await giveBackAttempt(deps, tried.attempt)
-    const details = { auth_method: 'magic_link' }
-    await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
-    if (claimed) await raiseFloor(deps, { userId: user.id, appId: null, reason: 'credentials.removed' })
-    return tokens
+    const about = { actor, appId: app.id }
+    if (account) return claimByMailbox(deps, { account, ...about }, (claimed) => logIn(deps, { app, tried, ...claimed }, actor))
+    const verified = await verifyAddress(deps, user, about)
+    return logIn(deps, { app, tried, user: verified, secondFactor: secondFactor! }, actor)
   })
   return answer ?? enter(deps, entering, actor)
 }
 
-/** Whether somebody verified the address since it was read: then there may be a second factor to ask for, and nothing was spent yet. */
-async function isVerifiedNow(deps: Deps, userId: string): Promise<boolean> {
-  await lockUserRow(deps, userId)
-  return (await getUser(deps, userId)).email_verified_at !== null
+async function logIn(
+  deps: Deps,
+  { app, tried, user, secondFactor }: Pick<Entering, 'app' | 'tried'> & Pick<NewEntry, 'user' | 'secondFactor'>,
+  actor: Actor,
+): Promise<TokenAnswer> {
+  const entry = { user, app, secondFactor, overrides: {}, authMethod: 'magic_link' }
+  const tokens = await openSession(deps, entry, actor)
+  await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
+  await giveBackAttempt(deps, tried.attempt)
+  const details = { auth_method: entry.authMethod }
+  await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
+  return tokens
 }

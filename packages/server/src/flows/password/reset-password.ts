@@ -1,15 +1,17 @@
 import { type Deps, transaction } from '../../deps.ts'
+import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { removeIdentities } from '../../resources/identities/remove-identity.ts'
 import { clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { addNotice } from '../../resources/mail/add-mail.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
 import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
+import { stripForReset } from '../../resources/users/claim-account.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
-import type { PooledUser } from '../../resources/users/present.ts'
+import type { ClaimableAccount, PooledUser } from '../../resources/users/present.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
 import type { ResetPasswordInput } from './schema.ts'
 
 /**
@@ -27,26 +29,35 @@ export async function resetPassword(
   await transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
-    await deps
-      .db('users')
-      .where({ id: user.id })
-      .update({ password_hash: passwordHash, email_verified_at: await verifiedAt(deps, user) })
+    const account = asClaimable(user)
+    const finish = () => finishReset(deps, user, found.app_id, actor)
+    if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
+    await verifyAddress(deps, user)
+    await deps.db('users').where({ id: user.id }).update({ password_hash: passwordHash })
     await dropLoginTokens(deps, user.id)
-    // Whoever opened it in another's name may have come by a provider.
-    if (user.email_verified_at === null) await removeIdentities(deps, user.id)
-    await clearFailures(deps, lockoutKey(deps, { userId: user.id, email: user.email, appId: undefined }))
-    await addNotice(deps, 'password_reset', { user, appId: found.app_id }, actor)
-    await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId: found.app_id })
+    await finish()
     await raiseFloor(deps, { userId: user.id, appId: null, reason: 'password.reset' })
   })
   return { redirectUrl: found.redirect_url }
 }
 
+async function finishReset(deps: Deps, user: PooledUser, appId: string, actor: Actor): Promise<void> {
+  await clearFailures(deps, lockoutKey(deps, { userId: user.id, email: user.email, appId: undefined }))
+  await addNotice(deps, 'password_reset', { user, appId }, actor)
+  await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId })
+}
+
 /**
- * Whoever holds the mail has the mailbox. But a second factor of an account whose address nobody had verified may be that of somebody
- * who opened it in another's name: it stays on, and only while the address is unverified does a first magic link remove it.
+ * An unproven account loses what its mailbox's owner would not have put there, but for the second factor. Where there is one, the
+ * address stays unverified: the factor may be a stranger's, and only a magic link to a still unproven account removes it.
  */
-async function verifiedAt(deps: Deps, user: PooledUser): Promise<number | null> {
-  if (user.email_verified_at !== null) return user.email_verified_at
-  return (await findActiveFactor(deps, user.id)) ? null : deps.clock()
+async function resetUnproven(
+  deps: Deps,
+  { account, passwordHash, appId }: { account: ClaimableAccount; passwordHash: string; appId: string },
+  actor: Actor,
+  finish: () => Promise<void>,
+): Promise<void> {
+  const hasFactor = (await findActiveFactor(deps, account.id)) !== undefined
+  const given = { password_hash: passwordHash, ...(hasFactor ? {} : verifiedNow(deps.clock(), account)) }
+  await stripForReset(deps, { account, given, appId }, actor, finish)
 }

@@ -44,6 +44,7 @@ export async function createRegistration(
     namespace: app.registration_namespace,
     tags: pools.filter((pool) => pool !== app.registration_namespace),
     emailVerified: false,
+    madeBy: 'self',
     roles: ['base_user'],
   })
   await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id })

@@ -86,6 +86,7 @@ async function issueCode(deps: Deps, { state_hash }: SsoLogin, profile: SsoProfi
     .where({ state_hash })
     .update({
       code_hash: hashOpaqueToken(code),
+      subject: profile.subject,
       claims_box: sealFor(deps, state_hash, profile),
       challenge_box: null,
       expires_at: deps.clock() + codeLifeMs,

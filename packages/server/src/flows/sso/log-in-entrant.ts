@@ -6,11 +6,13 @@ import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { addNotice } from '../../resources/mail/add-mail.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { raiseFloor } from '../../resources/revocations/end-sessions.ts'
 import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
-import { openSession } from '../../resources/sessions/open-session.ts'
-import { claimAccount } from '../../resources/users/claim-account.ts'
+import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
+import { claimByMailbox } from '../../resources/users/claim-account.ts'
+import { findClaimable } from '../../resources/users/find-claimable.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import type { ClaimableAccount } from '../../resources/users/present.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { accountKey } from '../login/account-key.ts'
 import { type Entrant, findEntrant } from './find-entrant.ts'
 import { getProviderOf, lockSubject } from './keep-login.ts'
@@ -18,8 +20,8 @@ import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
 
 /**
- * Logs a user in whom a provider vouches for, and links the two where they are not. An account whose address nobody had verified is
- * taken over by who has it verified, and loses what it was opened with (decisions 5). Undefined when it is about somebody else by now.
+ * Logs a user in whom a provider vouches for, and links the two where they are not. Linking by e-mail verifies the address, and claims
+ * an unproven account. Undefined when it is about somebody else by now.
  */
 export async function logInEntrant(
   deps: Deps,
@@ -33,14 +35,15 @@ export async function logInEntrant(
   tried.attempt = await takeAttempt(deps, accountKey(deps, email), deps.config.accountLimit)
   tried.lockKey = lockoutKey(deps, { userId: id, email, appId: app.id })
   await assertNotLocked(deps, tried.lockKey)
-  // A code is spent by itself, before the transaction. An account that is about to be taken over is not asked for one.
-  const factor = isClaim(entrant) ? undefined : await passSecondFactor(deps, entrant.user, twoFactorCode, actor)
+  // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
+  const isClaim = (await accountToClaim(deps, entrant)) !== undefined
+  const factor = isClaim ? undefined : await passSecondFactor(deps, entrant.user, twoFactorCode, actor)
   const tokens = await transaction(deps, (deps) => enter(deps, exchange, { ...entrant, factor }, actor))
   await giveBackAttempt(deps, tried.attempt)
   return tokens
 }
 
-/** `factor` is undefined for an account that is taken over. */
+/** `factor` is undefined for an account that is claimed. */
 async function enter(
   deps: Deps,
   exchange: Exchange,
@@ -52,31 +55,38 @@ async function enter(
   if (!entrant.isLinked) await lockSubject(deps, exchange)
   // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
   await lockUserRow(deps, entrant.user.id)
-  if (!isSame(entrant, await findEntrant(deps, exchange, provider))) return undefined
+  const now = await findEntrant(deps, exchange, provider)
+  if (!now || !isSame(entrant, now)) return undefined
+  const user = await getUser(deps, entrant.user.id)
+  const account = await accountToClaim(deps, { ...now, user })
+  if ((account === undefined) !== (entrant.factor !== undefined)) return undefined
   await spendCode(deps, login)
 
-  const user = await getUser(deps, entrant.user.id)
-  const claimed = entrant.factor ? undefined : await claimAccount(deps, user, app.id, actor)
-  const entry = claimed ?? { user, secondFactor: entrant.factor! }
-  if (!entrant.isLinked) {
-    const subject = { providerId: provider.id, subject: profile.subject }
-    await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
-    await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
+  const finish = async ({ user, secondFactor }: Pick<NewEntry, 'user' | 'secondFactor'>): Promise<TokenAnswer> => {
+    if (!entrant.isLinked) {
+      const subject = { providerId: provider.id, subject: profile.subject }
+      await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
+      await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
+    }
+    const tokens = await openSession(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code }, actor)
+    await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
+    const details = { auth_method: provider.code }
+    await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
+    return tokens
   }
-  const tokens = await openSession(deps, { ...entry, app, overrides: {}, authMethod: provider.code }, actor)
-  await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
-  const details = { auth_method: provider.code }
-  await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
-  if (claimed) await raiseFloor(deps, { userId: user.id, appId: null, reason: 'credentials.removed' })
-  return tokens
+  const about = { actor, appId: app.id }
+  if (account) return claimByMailbox(deps, { account, ...about }, finish)
+  // Whom the e-mail alone led here, the provider has verified the address of.
+  const entering = entrant.isLinked ? user : await verifyAddress(deps, user, about)
+  return finish({ user: entering, secondFactor: entrant.factor! })
 }
 
 /** Whether a login is still about the same user, and in the same way. */
-function isSame(one: Entrant, other: Entrant | undefined): boolean {
-  return one.user.id === other?.user.id && one.isLinked === other.isLinked && isClaim(one) === isClaim(other)
+function isSame(one: Entrant, other: Entrant): boolean {
+  return one.user.id === other.user.id && one.isLinked === other.isLinked
 }
 
-/** Whether linking takes an account over whose address nobody had verified. */
-function isClaim({ user, isLinked }: Entrant): boolean {
-  return !isLinked && user.email_verified_at === null
+/** The account, where linking it proves its mailbox for the first time and so claims it. */
+async function accountToClaim(deps: Deps, { user, isLinked }: Entrant): Promise<ClaimableAccount | undefined> {
+  return isLinked ? undefined : findClaimable(deps, user)
 }

@@ -57,6 +57,7 @@ async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<R
     namespace: app.registration_namespace,
     tags: pools.filter((pool) => pool !== app.registration_namespace),
     emailVerified: isTrustedAddress(provider, profile),
+    madeBy: 'provider',
     roles: ['base_user'],
   })
   const about = { actor, userId: user.id, appId: app.id }

@@ -53,9 +53,13 @@ async function remove(deps: Deps, { user, identity }: Removal, notice: NoticePur
   await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider!.code } })
 }
 
-/** Unlinks a user from all providers, for whoever took the account over; says how many there were. */
+/** Unlinks a user from all providers, for an account that is claimed, and ends the logins by them that are not complete. Returns how many. */
 export async function removeIdentities(deps: Deps, userId: string): Promise<number> {
-  return deps.db('user_identities').where({ user_id: userId }).delete()
+  const ofUser = () => deps.db('user_identities').where({ user_id: userId })
+  const linked: { provider_id: string; subject: string }[] = await ofUser().select('provider_id', 'subject')
+  for (const { provider_id, subject } of linked)
+    await deps.db('sso_logins').where({ provider_id, subject }).whereNull('spent_at').delete()
+  return ofUser().delete()
 }
 
 async function hasOtherIdentity(deps: Deps, userId: string, identityId: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { addMember } from '../organizations/add-member.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { listMemberships } from '../organizations/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
+import { verifyAddress } from '../users/verify-address.ts'
 import { invalidInvitation, openInvitations } from './get-open-invitation.ts'
 
 const fallbackRole = 'org_member'
@@ -74,8 +75,5 @@ async function rolesLeft(deps: Deps, codes: readonly string[]): Promise<string[]
  */
 async function giveWhatAdminsGive(deps: Deps, invitation: Invitation, user: PooledUser, actor: Actor): Promise<void> {
   if (invitation.app_id !== null) await insertGrant(deps, user.id, invitation.app_id, 'invitation', actor)
-  if (invitation.email !== null && user.email_verified_at === null) {
-    user.email_verified_at = deps.clock()
-    await deps.db('users').where({ id: user.id }).update({ email_verified_at: user.email_verified_at })
-  }
+  if (invitation.email !== null) Object.assign(user, await verifyAddress(deps, user))
 }

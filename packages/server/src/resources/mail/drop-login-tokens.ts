@@ -12,3 +12,8 @@ export async function dropLoginTokens(deps: Deps, userId: string): Promise<void>
     .whereNull('spent_at')
     .delete()
 }
+
+/** For an account that is claimed: no link works any more that was mailed before. Needs the transaction that claims it. */
+export async function dropMailTokens(deps: Deps, userId: string): Promise<void> {
+  await deps.db('mail_tokens').where({ user_id: userId }).whereNull('spent_at').delete()
+}

@@ -15,11 +15,25 @@ interface Revocation {
  * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
  * `keptSessionId` goes on under the new version. Needs a transaction, and comes last in it.
  */
-export async function raiseFloor(
-  deps: Deps,
-  input: { userId: string; appId: string | null; reason: string; keptSessionId?: string },
-): Promise<void> {
-  const { userId, appId, reason } = input
+export async function raiseFloor(deps: Deps, input: NewFloor & { keptSessionId?: string }): Promise<void> {
+  const { userId, appId } = input
+  const minTokenVersion = await setFloor(deps, input)
+  if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
+  await recordRevocation(deps, { userId, appId, sessionId: null, minTokenVersion })
+}
+
+interface NewFloor {
+  userId: string
+  /** Null for all apps. */
+  appId: string | null
+  reason: string
+}
+
+/**
+ * The part of `raiseFloor` that may come before other writes of the transaction: this server refuses what is below the floor. Returns
+ * the new floor; `announceFloor` must follow as the last write.
+ */
+export async function setFloor(deps: Deps, { userId, appId, reason }: NewFloor): Promise<number> {
   const floor = appId === null ? { min_token_version: deps.db.raw('token_version + 1') } : {}
   const [bumped] = await deps
     .db('users')
@@ -35,8 +49,12 @@ export async function raiseFloor(
     .where('token_version', '<', minTokenVersion)
     .whereNull('ended_at')
     .update({ ended_at: deps.clock(), ended_reason: reason })
-  if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
-  await recordRevocation(deps, { userId, appId, sessionId: null, minTokenVersion })
+  return minTokenVersion
+}
+
+/** Tells consumers of a floor that `setFloor` set for all apps. Needs its transaction, and comes last in it. */
+export async function announceFloor(deps: Deps, userId: string, minTokenVersion: number): Promise<void> {
+  await recordRevocation(deps, { userId, appId: null, sessionId: null, minTokenVersion })
 }
 
 /** Lifts one session over the new floor: that of somebody who changes the own password goes on. */

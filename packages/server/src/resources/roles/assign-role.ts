@@ -3,12 +3,17 @@ import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { lockUser } from '../users/get-user.ts'
+import { assertProven } from '../users/assert-proven.ts'
+import { getUser, lockUser } from '../users/get-user.ts'
 import type { HeldRole } from './list-user-roles.ts'
+
+/** Roles that open everything: nobody is given one by the address of an account that somebody else may have registered. */
+const platformRoles = ['system_admin', 'super_admin']
 
 /**
  * Gives a user a global role; tokens carry it from their next refresh on, the admin API knows it at once. Returns whether the user did
- * not hold it before. Throws `not_found`, also for a deleted user, and `validation_failed` for an unknown or an org-scoped role.
+ * not hold it before. Throws `not_found`, also for a deleted user, `validation_failed` for an unknown or an org-scoped role, and
+ * `account_unverified` for `system_admin` or `super_admin` to an unproven account.
  */
 export async function assignRole(
   deps: Deps,
@@ -18,6 +23,7 @@ export async function assignRole(
   return transaction(deps, async (deps) => {
     await lockUser(deps, input.userId)
     const role = await getGlobalRole(deps, input.role_code)
+    if (platformRoles.includes(role.code)) assertProven(await getUser(deps, input.userId))
     const key = { user_id: input.userId, role_code: role.code }
     const inserted = await deps
       .db('user_roles')

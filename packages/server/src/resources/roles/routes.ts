@@ -182,12 +182,14 @@ function rolesOfUsers(): Route[] {
       path,
       tag,
       summary: 'Give a user a global role',
-      description: '201 when the user did not hold it, 200 when already. Tokens carry it from their next refresh on.',
+      description:
+        '201 when the user did not hold it, 200 when already. Tokens carry it from their next refresh on. `system_admin` and ' +
+        '`super_admin` are refused to an unproven account, which somebody else may have registered.',
       auth: 'system_admin',
       params: userParams,
       body: assignRoleBody,
       responses: { 200: userRoleRecord, 201: userRoleRecord },
-      errors: [],
+      errors: ['account_unverified'],
       handle: async (deps, { params, body, ...actor }) => {
         const { created, held } = await assignRole(deps, { ...params, ...body }, actor)
         return { status: created ? 201 : 200, body: presentUserRole(held) }

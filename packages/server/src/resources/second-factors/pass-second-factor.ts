@@ -4,8 +4,9 @@ import type { Actor } from '../../lib/caller.ts'
 import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import type { ClaimableAccount } from '../users/present.ts'
 import { findActiveFactor, type SecondFactor, seedContext } from './find-second-factor.ts'
-import { deleteSecondFactor } from './remove-second-factor.ts'
+import { clearSecondFactor } from './remove-second-factor.ts'
 
 declare const proven: unique symbol
 
@@ -37,13 +38,16 @@ export function proofForNewUser(user: { id: string }): SecondFactorProof {
 }
 
 /**
- * For a user whose first sign-in by mail proves an address that nobody had verified: a second factor that is there is not known to be
- * the user's, and is removed with its recovery codes (decisions 5). Needs a transaction. Says whether there was one.
+ * For an account that is claimed: nobody knows whose second factor it has, so that is removed with its recovery codes. Only an unproven
+ * account can be passed here. Needs a transaction. Says whether there was an active one.
  */
-export async function proofByRemoval(deps: Deps, user: { id: string }): Promise<{ proof: SecondFactorProof; removed: boolean }> {
+export async function proofByRemoval(
+  deps: Deps,
+  account: ClaimableAccount,
+): Promise<{ proof: SecondFactorProof; removed: boolean }> {
   if (!deps.db.isTransaction) throw new Error('what is removed and what it is removed for go together')
-  const removed = await deleteSecondFactor(deps, user.id)
-  return { proof: proofFor(user), removed }
+  const removed = await clearSecondFactor(deps, account.id)
+  return { proof: proofFor(account), removed }
 }
 
 function proofFor(user: { id: string }): SecondFactorProof {

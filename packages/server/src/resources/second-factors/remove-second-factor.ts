@@ -15,6 +15,13 @@ export async function removeSecondFactor(deps: Deps, userId: string, actor: Acto
   })
 }
 
+/** Deletes the second factor, also one whose setup is not complete, with its recovery codes. Says whether an active one was among them. */
+export async function clearSecondFactor(deps: Deps, userId: string): Promise<boolean> {
+  const wasActive = await deleteSecondFactor(deps, userId)
+  await deps.db('second_factors').where({ user_id: userId }).delete()
+  return wasActive
+}
+
 /** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps, userId: string): Promise<boolean> {
   const deleted = await deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').delete()

@@ -1,31 +1,118 @@
 import type { Deps } from '../../deps.ts'
+import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { removeIdentities } from '../identities/remove-identity.ts'
+import { removeSentInvitations } from '../invitations/remove-sent-invitations.ts'
 import { addNotice } from '../mail/add-mail.ts'
+import { dropMailTokens } from '../mail/drop-login-tokens.ts'
+import { lockOrganizationsOf, removeMemberships } from '../organizations/remove-memberships.ts'
+import { announceFloor, setFloor } from '../revocations/end-sessions.ts'
 import { proofByRemoval, type SecondFactorProof } from '../second-factors/pass-second-factor.ts'
-import type { PooledUser } from './present.ts'
+import type { ClaimableAccount, PooledUser } from './present.ts'
+
+/** An account to claim, and what it gets in place of what it loses. */
+export interface Claim {
+  account: ClaimableAccount
+  given: Partial<
+    Pick<PooledUser, 'password_hash' | 'first_name' | 'last_name' | 'made_by' | 'email_verified_at' | 'first_verified_at'>
+  >
+  appId: string | null
+}
+
+export interface StrippedAccount {
+  /** As it is now: of the token version that the new floor asks for. */
+  user: PooledUser
+  hasLost: boolean
+}
+
+export interface ClaimedAccount extends StrippedAccount {
+  secondFactor: SecondFactorProof
+}
 
 /**
- * Gives an account whose address nobody had verified to whoever has the mailbox: somebody else may have opened it to wait for them
- * (pre-hijacking, decisions 5). Password, second factor and identities at providers go; the sessions end with the floor that the caller raises last in this
- * transaction. Answers the user as it is then, of the token version above that floor.
+ * Gives unproven accounts to their owners: somebody else may have registered an address to wait for them. Everything goes that lets
+ * that person in or speaks for them: password, second factor, identities at providers, open mail tokens and provider logins, sessions,
+ * the invitations it sent, all memberships, and the names. Grants, pool tags and global roles stay. Then `go` runs in the same
+ * transaction, and consumers learn of the ended sessions last. Needs the locks of the users' rows.
  */
-export async function claimAccount(
+export async function claimAccounts<T>(
   deps: Deps,
-  user: PooledUser,
-  appId: string,
+  claims: readonly Claim[],
   actor: Actor,
-): Promise<{ user: PooledUser; secondFactor: SecondFactorProof }> {
-  const { proof, removed } = await proofByRemoval(deps, user)
-  const claimed = { email_verified_at: deps.clock(), password_hash: null }
-  await deps.db('users').where({ id: user.id }).update(claimed)
-  const identities = await removeIdentities(deps, user.id)
-  const lost = { password: user.password_hash !== null, two_factor: removed, identities }
-  await recordEvent(deps, { event: 'email.verified', actor, userId: user.id, appId })
-  if (lost.password || lost.two_factor || identities > 0) {
-    await addNotice(deps, 'credentials_removed', { user, appId }, actor)
-    await recordEvent(deps, { event: 'credentials.removed', actor, userId: user.id, appId, details: lost })
+  go: (claimed: ClaimedAccount[]) => Promise<T>,
+): Promise<T> {
+  return stripEach(deps, claims, go, async (claim) => {
+    const { proof, removed } = await proofByRemoval(deps, claim.account)
+    const stripped = await strip(deps, claim, { twoFactor: removed, reason: 'credentials.removed' }, actor)
+    return { ...stripped, secondFactor: proof }
+  })
+}
+
+/** Claims an account for whoever has just shown that the mailbox is theirs, which verifies the address. A notice tells them. */
+export async function claimByMailbox<T>(
+  deps: Deps,
+  { account, appId, actor }: { account: ClaimableAccount; appId: string; actor: Actor },
+  go: (claimed: ClaimedAccount) => Promise<T>,
+): Promise<T> {
+  const claim = { account, appId, given: verifiedNow(deps.clock(), account) }
+  return claimAccounts(deps, [claim], actor, async ([claimed]) => {
+    const { user, hasLost } = claimed!
+    await recordEvent(deps, { event: 'email.verified', actor, userId: user.id, appId })
+    if (hasLost) await addNotice(deps, 'credentials_removed', { user, appId }, actor)
+    return go(claimed!)
+  })
+}
+
+/** For a reset, which is no way around a second factor: the account loses the same but for that. */
+export async function stripForReset<T>(
+  deps: Deps,
+  claim: Claim,
+  actor: Actor,
+  go: (stripped: StrippedAccount) => Promise<T>,
+): Promise<T> {
+  const stripOne = (each: Claim) => strip(deps, each, { twoFactor: false, reason: 'password.reset' }, actor)
+  return stripEach(deps, [claim], ([stripped]) => go(stripped!), stripOne)
+}
+
+async function stripEach<T, S extends StrippedAccount>(
+  deps: Deps,
+  claims: readonly Claim[],
+  go: (stripped: S[]) => Promise<T>,
+  stripOne: (claim: Claim) => Promise<S>,
+): Promise<T> {
+  await lockOrganizationsOf(
+    deps,
+    claims.map(({ account }) => account.id),
+  )
+  const stripped: S[] = []
+  for (const claim of claims) stripped.push(await stripOne(claim))
+  const result = await go(stripped)
+  for (const { user } of stripped) await announceFloor(deps, user.id, user.min_token_version)
+  return result
+}
+
+async function strip(
+  deps: Deps,
+  { account, given, appId }: Claim,
+  { twoFactor, reason }: { twoFactor: boolean; reason: string },
+  actor: Actor,
+): Promise<StrippedAccount> {
+  const { id } = account
+  const columns = { password_hash: null, first_name: null, last_name: null, ...given, updated_at: deps.clock() }
+  await deps.db('users').where({ id }).update(columns)
+  const lost = {
+    password: account.password_hash !== null,
+    two_factor: twoFactor,
+    identities: await removeIdentities(deps, id),
+    memberships: await removeMemberships(deps, id, actor),
+    invitations: await removeSentInvitations(deps, id, actor),
+    names: account.first_name !== null || account.last_name !== null,
   }
-  return { user: { ...user, ...claimed, token_version: user.token_version + 1 }, secondFactor: proof }
+  await dropMailTokens(deps, id)
+  const hasLost = Object.values(lost).some((what) => what !== false && what !== 0)
+  if (hasLost) await recordEvent(deps, { event: 'credentials.removed', actor, userId: id, appId, details: lost })
+  const floor = await setFloor(deps, { userId: id, appId: null, reason })
+  const { updated_at: _, ...now } = columns
+  return { user: { ...account, ...now, token_version: floor, min_token_version: floor }, hasLost }
 }

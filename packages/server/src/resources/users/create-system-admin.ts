@@ -1,10 +1,13 @@
 import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
+import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { claimAccounts } from './claim-account.ts'
 import { findUserInPools } from './find-user-in-pools.ts'
+import { getUser, lockUserRow } from './get-user.ts'
 import { hashNewPassword } from './hash-new-password.ts'
 import { insertUser } from './insert-user.ts'
 
@@ -20,16 +23,25 @@ export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
   return found !== undefined
 }
 
+export interface NewSystemAdmin {
+  email: string
+  password: string | undefined
+  promote: boolean
+  claimsUnproven?: boolean
+  unlessOneExists: boolean
+}
+
 /**
  * Makes a system_admin in pool `default`. With `unlessOneExists` nothing happens when there is one, also when servers start at
- * once. A user of that address is only promoted with `promote`, and then keeps the own password.
- * Throws `validation_failed`, `user_exists`, and `not_found` when there is nobody to promote and no password.
+ * once. A user of that address is only promoted with `promote`, and then keeps the own password. An unproven account is only promoted
+ * with `claimsUnproven`: it loses what it was registered with, and has the password that is given here or none.
+ * Throws `validation_failed`, `user_exists`, `account_unverified`, and `not_found` when there is nobody to promote and no password.
  */
 export async function createSystemAdmin(
   deps: Deps,
-  input: { email: string; password: string | undefined; promote: boolean; unlessOneExists: boolean },
+  input: NewSystemAdmin,
   actor: Actor,
-): Promise<'created' | 'promoted' | 'unchanged'> {
+): Promise<'created' | 'promoted' | 'claimed' | 'unchanged'> {
   const email = normalizeEmail(input.email)
   if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
   if (input.unlessOneExists && (await hasSystemAdmin(deps))) return 'unchanged'
@@ -43,7 +55,16 @@ export async function createSystemAdmin(
     if (existing) {
       if (!input.promote)
         throw new ApiError('user_exists', { detail: `A user with the address ${email} exists; promote it with --promote` })
-      return promote(deps, existing.id, actor)
+      await lockUserRow(deps, existing.id)
+      const account = asClaimable(await getUser(deps, existing.id))
+      if (!account) return promote(deps, existing.id, actor)
+      if (!input.claimsUnproven)
+        throw new ApiError('account_unverified', {
+          detail: `Nobody has verified the address ${email} of that account; claim it with --claim-unverified`,
+        })
+      const given = { password_hash: passwordHash ?? null, made_by: 'bootstrap' as const, ...verifiedNow(deps.clock(), account) }
+      await claimAccounts(deps, [{ account, given, appId: null }], actor, () => promote(deps, account.id, actor))
+      return 'claimed'
     }
     if (passwordHash === undefined) throw new ApiError('not_found', { detail: `No user has the address ${email}` })
     const user = await insertUser(deps, {
@@ -53,7 +74,8 @@ export async function createSystemAdmin(
       lastName: null,
       namespace: DEFAULT_POOL,
       tags: [],
-      emailVerified: false,
+      emailVerified: true,
+      madeBy: 'bootstrap',
       roles: ['base_user', ROLE],
     })
     await recordEvent(deps, { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } })

@@ -29,6 +29,7 @@ export async function createUser(deps: Deps, input: CreateUserInput, actor: Acto
       namespace,
       tags: [...new Set(tags)],
       emailVerified: input.email_verified ?? false,
+      madeBy: 'admin',
       roles,
     })
     const user = await describeUser(deps, id)

@@ -21,5 +21,6 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
     apps: apps.map((app) => ({ ...app, expires_at: isoOrNull(app.expires_at) })),
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),
+    made_by: user.made_by,
   }
 }

@@ -1,7 +1,9 @@
 import { type Deps, forUpdate, idsWhereIn, keptFromDeletion, lockAllUntilCommit } from '../../deps.ts'
+import { asClaimable } from '../../lib/account-record.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { isUuid, newId } from '../../lib/uuid.ts'
 import { listUsersByIds } from './find-user-in-pools.ts'
+import type { ClaimableAccount } from './present.ts'
 import type { ImportedUser } from './schema.ts'
 import { BASE_ROLE } from './settle-global-roles.ts'
 
@@ -18,6 +20,10 @@ export interface PlannedUser {
   appIds: Set<string>
   /** The line that made it; undefined for a user who was there. */
   madeFrom?: ImportedUser
+  /** Of a user who was there, while nobody has proven the account. */
+  unproven?: ClaimableAccount | undefined
+  /** The line that claimed it, and is written as that of a new user. */
+  claimedBy?: { account: ClaimableAccount; line: ImportedUser }
   /** What lines added to a user who was there. */
   added: { tags: string[]; roles: string[]; appIds: string[] }
   /** As it was before the first of them. */
@@ -26,6 +32,12 @@ export interface PlannedUser {
 
 /** The users of some addresses, the roles and the apps that lines name; lines are taken into it one after the other. */
 export class ImportPlan {
+  readonly #claimsUnproven: boolean
+
+  constructor({ claimsUnproven }: { claimsUnproven: boolean }) {
+    this.#claimsUnproven = claimsUnproven
+  }
+
   readonly users = new Map<string, PlannedUser[]>()
   readonly appIds = new Map<string, string>()
   readonly roleScopes = new Map<string, string>()
@@ -37,6 +49,7 @@ export class ImportPlan {
     if (fault) return fault
     const sharing = this.users.get(email) ?? []
     const known = sharing.find((user) => user.namespace === namespace)
+    if (known?.unproven && !this.#claimsUnproven) return { code: 'account_unverified', message: unprovenMessage(known.id) }
     const tags = [...new Set(line.tags)].filter((tag) => tag !== namespace && !known?.tags.has(tag))
     const pools = known ? tags : [namespace, ...tags]
     const met = sharing
@@ -60,7 +73,10 @@ export class ImportPlan {
       this.users.set(email, [...sharing, user])
       return 'imported'
     }
-    if (tags.length + appIds.length + roles.length === 0) return 'unchanged'
+    if (known.unproven) {
+      known.claimedBy = { account: known.unproven, line }
+      known.unproven = undefined
+    } else if (tags.length + appIds.length + roles.length === 0) return 'unchanged'
     for (const tag of tags) known.tags.add(tag)
     for (const role of roles) known.roles.add(role)
     for (const id of appIds) known.appIds.add(id)
@@ -84,12 +100,20 @@ export class ImportPlan {
   }
 }
 
+function unprovenMessage(id: string): string {
+  return `Nobody has proven that the account ${id} is theirs; claim_unverified=true removes what it was registered with`
+}
+
 /**
  * The plan for some lines: with all that they touch locked until the transaction ends, or, for a rehearsal, on top of what the lines
  * before have changed in `rehearsed`.
  */
-export async function loadPlan(deps: Deps, lines: readonly ImportedUser[], rehearsed?: ImportPlan): Promise<ImportPlan> {
-  const plan = rehearsed ?? new ImportPlan()
+export async function loadPlan(
+  deps: Deps,
+  lines: readonly ImportedUser[],
+  { rehearsed, claimsUnproven }: { rehearsed: ImportPlan | undefined; claimsUnproven: boolean },
+): Promise<ImportPlan> {
+  const plan = rehearsed ?? new ImportPlan({ claimsUnproven })
   await loadNamed(deps, lines, plan)
   const emails = [...new Set(lines.map(({ email }) => email))].filter((email) => !plan.users.has(email)).sort()
   if (!rehearsed) await lockAllUntilCommit(deps, 'email', emails)
@@ -112,6 +136,7 @@ export async function loadPlan(deps: Deps, lines: readonly ImportedUser[], rehea
     const planned: PlannedUser = {
       id: user.id,
       namespace: user.namespace,
+      unproven: asClaimable(user),
       tags: new Set(user.tags),
       roles: new Set(own),
       appIds: new Set(grants.filter(({ user_id }) => user_id === user.id).map(({ app_id }) => app_id)),

@@ -15,21 +15,22 @@ const mostErrors = 10_000
 
 /**
  * Takes users over from elsewhere (decisions 3), by their hashes. A line whose (namespace, e-mail) is a user already only adds tags,
- * apps and roles to that one. Lines that cannot be taken are told of and stop nothing. With `dryRun` nothing is written; the counts
- * are those that the same lines would have.
+ * apps and roles to that one. A line for an unproven account fails with `account_unverified`; with `claimsUnproven` it claims the account
+ * and is written as that of a new user. Lines that cannot be taken are told of and stop nothing. With `dryRun` nothing is written; the
+ * counts are those that the same lines would have.
  */
 export async function importUsers(
   deps: Deps,
   lines: Iterable<ImportLine>,
-  { dryRun }: { dryRun: boolean },
+  { dryRun, claimsUnproven }: { dryRun: boolean; claimsUnproven: boolean },
   actor: Actor,
 ): Promise<ImportAnswer> {
   const answer: ImportAnswer = { imported: 0, updated: 0, unchanged: 0, failed: 0, errors: [] }
-  const rehearsed = new ImportPlan()
+  const rehearsed = dryRun ? new ImportPlan({ claimsUnproven }) : undefined
   for (const batch of inPortions(lines)) {
     const values = batch.flatMap((each) => ('value' in each ? [each.value] : []))
     const plan = await transaction(deps, async (deps) => {
-      const plan = await loadPlan(deps, values, dryRun ? rehearsed : undefined)
+      const plan = await loadPlan(deps, values, { rehearsed, claimsUnproven })
       const outcomes = batch.map((each) => ('value' in each ? plan.take(deps, each.value) : each.error))
       if (!dryRun) await writePlan(deps, plan, actor)
       return { outcomes }

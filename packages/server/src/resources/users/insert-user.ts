@@ -1,4 +1,5 @@
 import { type Deps, transaction } from '../../deps.ts'
+import { type MadeBy, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { PooledUser } from './present.ts'
 
@@ -11,6 +12,7 @@ export interface NewUser {
   namespace: string
   tags: readonly string[]
   emailVerified: boolean
+  madeBy: MadeBy
   roles: readonly string[]
 }
 
@@ -24,7 +26,8 @@ export async function insertUser(deps: Deps, input: NewUser): Promise<PooledUser
     const row = {
       id: newId(now),
       email: input.email,
-      email_verified_at: input.emailVerified ? now : null,
+      ...(input.emailVerified ? verifiedNow(now) : { email_verified_at: null, first_verified_at: null }),
+      made_by: input.madeBy,
       password_hash: input.passwordHash,
       first_name: input.firstName,
       last_name: input.lastName,

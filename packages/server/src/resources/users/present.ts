@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Claimable } from '../../lib/account-record.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { User } from '../../models/user.ts'
@@ -9,6 +10,8 @@ export type PooledUser = Pick<
   | 'id'
   | 'email'
   | 'email_verified_at'
+  | 'first_verified_at'
+  | 'made_by'
   | 'first_name'
   | 'last_name'
   | 'namespace'
@@ -19,9 +22,12 @@ export type PooledUser = Pick<
   | 'min_token_version'
 > & { tags: string[] }
 
+/** An unproven user: only such a one can be claimed. */
+export type ClaimableAccount = Claimable<PooledUser>
+
 /** A user as every answer shows one: no hash, no counters. */
 export function presentUser(
-  user: Omit<PooledUser, 'password_hash' | 'token_version' | 'min_token_version'>,
+  user: Omit<PooledUser, 'password_hash' | 'token_version' | 'min_token_version' | 'first_verified_at' | 'made_by'>,
 ): z.output<typeof userRecord> {
   return {
     id: user.id,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { madeBys } from '../../lib/account-record.ts'
 import { password } from '../../lib/entry-fields.ts'
 import {
   appRef,
@@ -26,6 +27,7 @@ export const userDetail = userRecord
     ),
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
+    made_by: z.enum(madeBys).meta({ description: 'How the account came to be' }),
   })
   .meta({ id: 'UserDetail' })
 
@@ -96,12 +98,16 @@ export type ImportedUser = z.output<typeof importLine>
 
 export const importUsersQuery = z.strictObject({
   dry_run: z.enum(['true', 'false']).optional().meta({ description: 'Answer the same and write nothing' }),
+  claim_unverified: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Claim unproven accounts: remove what they were registered with and apply the line as for a new user' }),
 })
 
 export const importAnswer = z
   .object({
     imported: z.int().meta({ description: 'Users made' }),
-    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to a user who was there' }),
+    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to a user who was there, or claimed one' }),
     unchanged: z.int().meta({ description: 'Lines that had nothing to add' }),
     failed: z.int(),
     errors: z

@@ -1,8 +1,8 @@
 import type { PooledUser } from './present.ts'
 
 /** The columns of `users u` that the rest of the code passes around, for a statement of its own. */
-export const userColumns = `u.id, u.email, u.email_verified_at, u.first_name, u.last_name, u.namespace, u.status, u.created_at,
-  u.password_hash, u.token_version, u.min_token_version,
+export const userColumns = `u.id, u.email, u.email_verified_at, u.first_verified_at, u.made_by, u.first_name, u.last_name, u.namespace, u.status,
+  u.created_at, u.password_hash, u.token_version, u.min_token_version,
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
 
 /** What `userColumns` gives: the tags as one text, since names of pools have no space. */
@@ -13,6 +13,8 @@ export function userOf(row: UserRow): PooledUser {
     id: row.id,
     email: row.email,
     email_verified_at: row.email_verified_at,
+    first_verified_at: row.first_verified_at,
+    made_by: row.made_by,
     first_name: row.first_name,
     last_name: row.last_name,
     namespace: row.namespace,

@@ -1,8 +1,11 @@
 import { type Deps, insertRows } from '../../deps.ts'
+import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
+import { type Claim, claimAccounts } from './claim-account.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
+import type { ImportedUser } from './schema.ts'
 
 type Row = Record<string, unknown>
 
@@ -12,6 +15,7 @@ export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Pro
   const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
   const rows = { users: [] as Row[], user_namespaces: [] as Row[], user_roles: [] as Row[], user_apps: [] as Row[] }
   const events: AuditEvent[] = []
+  const claims: Claim[] = []
   const gain = (
     id: string,
     { tags, roles, appIds }: { tags: Iterable<string>; roles: Iterable<string>; appIds: Iterable<string> },
@@ -29,24 +33,38 @@ export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Pro
       if (user.madeFrom) {
         rows.users.push(newRow(user, email, now))
         gain(id, user)
-      } else if (added.tags.length + added.roles.length + added.appIds.length > 0) gain(id, added)
+      } else if (user.claimedBy || added.tags.length + added.roles.length + added.appIds.length > 0) gain(id, added)
       else continue
+      if (user.claimedBy) claims.push(claimOf(user.claimedBy, now))
       events.push({ event: 'user.imported', actor, userId: id, details: detailsOf(user, email, codes) })
     }
   }
-  for (const [table, all] of Object.entries(rows)) await insertRows(deps, table, all)
-  await recordEvents(deps, events)
+  await claimAccounts(deps, claims, actor, async () => {
+    for (const [table, all] of Object.entries(rows)) await insertRows(deps, table, all)
+    await recordEvents(deps, events)
+  })
+}
+
+function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: number): Claim {
+  return { account, given: { ...columnsOf(line, now, account), made_by: 'import' }, appId: null }
+}
+
+/** What a line says of the user itself. */
+function columnsOf({ email_verified, password_hash, first_name, last_name }: ImportedUser, now: number, account?: AccountRecord) {
+  return {
+    ...(email_verified ? verifiedNow(now, account) : { email_verified_at: null, first_verified_at: null }),
+    password_hash: password_hash ?? null,
+    first_name: first_name ?? null,
+    last_name: last_name ?? null,
+  }
 }
 
 function newRow(user: PlannedUser, email: string, now: number) {
-  const line = user.madeFrom!
   return {
     id: user.id,
     email,
-    email_verified_at: line.email_verified ? now : null,
-    password_hash: line.password_hash ?? null,
-    first_name: line.first_name ?? null,
-    last_name: line.last_name ?? null,
+    ...columnsOf(user.madeFrom!, now),
+    made_by: 'import',
     namespace: user.namespace,
     status: 'active',
     token_version: 0,
@@ -60,7 +78,12 @@ function newRow(user: PlannedUser, email: string, now: number) {
 function detailsOf(user: PlannedUser, email: string, codes: ReadonlyMap<string, string>): Record<string, unknown> {
   const pools = { namespaces: [user.namespace, ...[...user.tags].sort()], roles: [...user.roles].sort() }
   const appsOf = (ids: Iterable<string>) => [...ids].map((id) => codes.get(id) ?? id).sort()
-  if (!user.madeFrom) return { before: user.before, after: { ...pools, apps_added: appsOf(user.added.appIds) } }
-  const { first_name = null, last_name = null, email_verified = false } = user.madeFrom
+  const line = user.madeFrom ?? user.claimedBy?.line
+  if (!line) return { before: user.before, after: { ...pools, apps_added: appsOf(user.added.appIds) } }
+  const { first_name = null, last_name = null, email_verified = false } = line
+  if (user.claimedBy) {
+    const after = { email, email_verified, first_name, last_name, ...pools, apps_added: appsOf(user.added.appIds) }
+    return { before: user.before, after, claimed: true }
+  }
   return { before: null, after: { email, email_verified, first_name, last_name, ...pools, apps: appsOf(user.appIds) } }
 }

@@ -1,0 +1,21 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { recordEvents } from '../audit/record-event.ts'
+import { presentInvitation } from './present.ts'
+
+/** Takes back all invitations of a user that nobody has accepted, for an account that is claimed. Returns how many. */
+export async function removeSentInvitations(deps: Deps, userId: string, actor: Actor): Promise<number> {
+  const sent = () => Invitation.query(deps.db).where({ invited_by: userId }).whereNull('accepted_at')
+  const invitations = await sent().withGraphFetched('app')
+  const now = deps.clock()
+  await sent().delete()
+  await recordEvents(
+    deps,
+    invitations.map((invitation) => {
+      const details = { before: presentInvitation(invitation, now) }
+      return { event: 'invitation.deleted', actor, appId: invitation.app_id, details }
+    }),
+  )
+  return invitations.length
+}

@@ -1,0 +1,30 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvents } from '../audit/record-event.ts'
+import { lockOrganization } from './get-organization.ts'
+import { listMemberships } from './list-memberships.ts'
+
+/** Makes whoever governs the organizations of these users wait until the transaction ends. Needs the locks of the users' rows. */
+export async function lockOrganizationsOf(deps: Deps, userIds: readonly string[]): Promise<void> {
+  const ids: string[] = await deps
+    .db('organization_memberships')
+    .whereIn('user_id', userIds)
+    .distinct()
+    .orderBy('organization_id')
+    .pluck('organization_id')
+  for (const id of ids) await lockOrganization(deps, id)
+}
+
+/** Ends all memberships of a user, for an account that is claimed. Returns how many. Needs `lockOrganizationsOf` before. */
+export async function removeMemberships(deps: Deps, userId: string, actor: Actor): Promise<number> {
+  const memberships = await listMemberships(deps, userId)
+  await deps.db('organization_memberships').where({ user_id: userId }).delete()
+  await recordEvents(
+    deps,
+    memberships.map(({ id, role_codes }) => {
+      const details = { organization_id: id, before: { role_codes }, after: null }
+      return { event: 'membership.deleted', actor, userId, details }
+    }),
+  )
+  return memberships.length
+}

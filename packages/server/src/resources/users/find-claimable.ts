@@ -1,0 +1,16 @@
+import type { Deps } from '../../deps.ts'
+import { asClaimable } from '../../lib/account-record.ts'
+import { listGlobalRoles } from '../roles/list-user-roles.ts'
+import type { ClaimableAccount, PooledUser } from './present.ts'
+import { BASE_ROLE } from './settle-global-roles.ts'
+
+/**
+ * The account as one that the first proof of its mailbox claims: unproven, and with no global role but `base_user`. An admin who gave
+ * an unproven account another role knew of whom, so that account keeps what it has. Binding under the lock of the user's row.
+ */
+export async function findClaimable(deps: Deps, user: PooledUser): Promise<ClaimableAccount | undefined> {
+  const account = asClaimable(user)
+  if (!account) return undefined
+  const roles = await listGlobalRoles(deps, account.id)
+  return roles.every((role) => role === BASE_ROLE) ? account : undefined
+}

@@ -1,0 +1,372 @@
+// Somebody registers the address of somebody else and waits: what such an account can be given, and what its owner finds of it.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
+import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { auditEvents, countRows, insertOrganization, insertRole } from '../support/rows.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
+
+const IMPORTED = 'the password of the import'
+let service: TestService
+let mailbox: Mailbox
+let app: Json
+/** Of IMPORTED. */
+let hash: string
+beforeAll(async () => {
+  const mailing = await buildMailingService({}, onFileEnd)
+  service = freezeClock(mailing.service)
+  mailbox = mailing.mailbox
+  app = await buildApp(service, { auto_grant_on_signup: true })
+  const hasher = new PasswordHasher({ cost: 5, threads: 1 })
+  hash = await hasher.hash(IMPORTED)
+  await hasher.close()
+})
+
+const show = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
+const consume = (token: string, extra: Json = {}) =>
+  service.call('POST', '/auth/magic-link/consume', { body: { token, ...extra } })
+const give = (id: string, role_code: string) => service.admin('POST', `/admin/users/${id}/roles`, { body: { role_code } })
+const verify = (token: string) => service.call('POST', '/auth/email/verify', { body: { token } })
+const load = (line: Json, query = ''): Promise<Reply> =>
+  service.admin('POST', `/admin/users/import${query}`, {
+    body: JSON.stringify(line),
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+
+async function ask(email: string, through = app): Promise<Mail> {
+  await service.call('POST', '/auth/magic-link', { body: { email, app_code: through.code } })
+  return mailbox.take(email, /^Sign in to/)
+}
+
+interface Planted {
+  user: Json
+  tokens: Json
+  authenticator: Authenticator
+  /** A link that was mailed and not used. */
+  openLink: string
+  invitation: string
+  organization: Json
+}
+
+/** An account that a stranger registered, with all that one can put into it. */
+async function plant(): Promise<Planted> {
+  const tokens = await buildUser(service, app, { organization_name: 'Trap', first_name: 'Eve', last_name: 'Stranger' })
+  const { user, organization } = tokens
+  const authenticator = await enableTwoFactor(service, tokens.access_token)
+  const invited = await service.call('POST', `/organizations/${organization.id}/invitations`, {
+    token: tokens.access_token,
+    body: { role_codes: ['org_admin'] },
+  })
+  const other = await insertOrganization(service)
+  await service.admin('PUT', `/admin/organizations/${other.id}/members/${user.id}`, { body: { role_codes: ['org_member'] } })
+  await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
+  const openLink = (await mailbox.take(user.email, /^Set a new password/)).token
+  return { user, tokens, authenticator, openLink, invitation: invited.body.token, organization }
+}
+
+/** Nothing of what the stranger put in is left, and nothing of it lets anybody in. */
+async function expectStripped({ user, tokens, authenticator, openLink, invitation, organization }: Planted): Promise<void> {
+  const { access_token: token, refresh_token } = tokens
+  expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
+  expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token } }), 'invalid_refresh_token')
+  expectError(await service.login(user.email, app.code), 'invalid_credentials')
+  expectError(await loginWithCode(service, user, app, authenticator.code()), 'invalid_credentials')
+  expectError(
+    await service.call('POST', '/auth/password/reset', { body: { token: openLink, password: 'another one of the stranger' } }),
+    'invalid_token',
+  )
+  const someone = await buildUser(service, app)
+  const accepted = await service.call('POST', '/auth/invitations/accept', {
+    token: someone.access_token,
+    body: { token: invitation },
+  })
+  expectError(accepted, 'invalid_invitation')
+  const shown = await show(user.id)
+  expect(shown).toMatchObject({ organizations: [], apps: [{ app_code: app.code, status: 'active' }] })
+  expect(['Eve', 'Stranger']).not.toContain(shown.first_name)
+  const members = await service.admin('GET', `/admin/organizations/${organization.id}/members`)
+  expect(members.body.items).toEqual([])
+  for (const table of ['user_identities', 'recovery_codes', 'organization_memberships'])
+    expect(await countRows(service, table, { user_id: user.id }), table).toBe(0)
+  expect(await countRows(service, 'mail_tokens', { user_id: user.id, spent_at: null })).toBe(0)
+}
+
+/** Nothing was taken away: the first token, the password and the second factor are as they were. */
+async function expectUntouched(user: Json, token: string, authenticator: Authenticator, password = PASSWORD): Promise<void> {
+  expect((await service.call('GET', '/auth/me', { token })).body.two_factor).toBe(true)
+  service.advance(30)
+  expect((await loginWithCode(service, user, app, undefined, password)).body).toEqual({ requires_2fa: true })
+  expect((await loginWithCode(service, user, app, authenticator.code(), password)).status).toBe(200)
+  expect(await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })).toEqual([])
+}
+
+describe('a magic link', () => {
+  test('to the first admin, who never read a mail, asks for the second factor and removes nothing', async () => {
+    await service.admin('GET', '/admin/apps')
+    const user = { email: ADMIN_EMAIL }
+    const { access_token: token, user: admin } = (await service.login(ADMIN_EMAIL, app.code)).body
+    expect(await show(admin.id)).toMatchObject({ email_verified: true, made_by: 'bootstrap' })
+    const authenticator = await enableTwoFactor(service, token)
+    const { token: link } = await ask(ADMIN_EMAIL, { code: 'authctl' })
+    expect((await consume(link)).body).toEqual({ requires_2fa: true })
+    await expectUntouched({ ...user, id: admin.id }, token, authenticator)
+    service.advance(30)
+    expect((await consume(link, { two_factor_code: authenticator.code() })).status).toBe(200)
+    service.advance(30)
+    const off = { token, body: { password: PASSWORD, code: authenticator.code() } }
+    expect((await service.call('POST', '/auth/2fa/disable', off)).status).toBe(204)
+  })
+
+  test('to a user whom an admin made, also with roles, asks for it, removes nothing and verifies the address', async () => {
+    const role = await insertRole(service, 'global')
+    for (const roles of [[], [role], ['system_admin']]) {
+      const email = `made-${randomUUID()}@example.com`
+      const { body: user } = await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD, roles } })
+      expect(user).toMatchObject({ email_verified: false, made_by: 'admin' })
+      await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
+      const { access_token: token } = (await service.login(email, app.code)).body
+      const authenticator = await enableTwoFactor(service, token)
+      const { token: link } = await ask(email)
+      expect((await consume(link)).body).toEqual({ requires_2fa: true })
+      await expectUntouched(user, token, authenticator)
+      service.advance(30)
+      const entered = await consume(link, { two_factor_code: authenticator.code() })
+      expect([entered.status, entered.body.user.email_verified]).toEqual([200, true])
+      expect(await auditEvents(service, { user_id: user.id, event: 'email.verified' })).toHaveLength(1)
+    }
+  })
+
+  test('to an imported user whose address nobody verified, asks for it and removes nothing', async () => {
+    const email = `imported-${randomUUID()}@example.com`
+    await load({ email, password_hash: hash, apps: [app.code] })
+    const { access_token: token, user } = (await service.login(email, app.code, { password: IMPORTED })).body
+    const authenticator = await enableTwoFactor(service, token)
+    expect((await consume((await ask(email)).token)).body).toEqual({ requires_2fa: true })
+    await expectUntouched(user, token, authenticator, IMPORTED)
+  })
+
+  test('to a user who was verified once, after an admin changed the e-mail, asks for it and removes nothing', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    await verify((await mailbox.take(user.email)).token)
+    const authenticator = await enableTwoFactor(service, token)
+    const email = `moved-${user.email}`
+    const moved = await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email } })
+    expect(moved.body).toMatchObject({ email_verified: false, made_by: 'self' })
+    expect((await consume((await ask(email)).token)).body).toEqual({ requires_2fa: true })
+    await expectUntouched({ ...user, email }, token, authenticator)
+  })
+
+  test('to an unproven account that holds another global role, asks for it and removes nothing', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    expect((await give(user.id, await insertRole(service, 'global'))).status).toBe(201)
+    const authenticator = await enableTwoFactor(service, token)
+    expect((await consume((await ask(user.email)).token)).body).toEqual({ requires_2fa: true })
+    await expectUntouched(user, token, authenticator)
+  })
+
+  test('claims an unproven account: everything a stranger put into it is gone, and grants stay', async () => {
+    const planted = await plant()
+    const { user } = planted
+    const { status, body } = await consume((await ask(user.email)).token)
+    expect([status, body.user]).toEqual([200, { ...user, email_verified: true, first_name: null, last_name: null }])
+    await expectStripped(planted)
+    const me = await service.call('GET', '/auth/me', { token: body.access_token })
+    expect(me.body).toMatchObject({ organizations: [], two_factor: false, user: { first_name: null } })
+    const [lost] = await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })
+    expect(lost.details).toEqual({
+      ...{ password: true, two_factor: true, identities: 0, memberships: 2, invitations: 1, names: true },
+    })
+    expect(await auditEvents(service, { user_id: user.id, event: 'membership.deleted' })).toHaveLength(2)
+  })
+
+  test('removes a second factor too whose setup a stranger had only begun', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    await service.call('POST', '/auth/2fa/setup', { token })
+    expect((await consume((await ask(user.email)).token)).status).toBe(200)
+    expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
+  })
+})
+
+describe('a reset of an unproven account', () => {
+  const reset = async (email: string) => {
+    await service.call('POST', '/auth/password/forgot', { body: { email, app_code: app.code } })
+    const { token } = await mailbox.take(email, /^Set a new password/)
+    return service.call('POST', '/auth/password/reset', { body: { token, password: IMPORTED } })
+  }
+
+  test('removes the same but keeps the second factor', async () => {
+    const planted = await plant()
+    const { user, authenticator } = planted
+    expect((await reset(user.email)).status).toBe(204)
+    const login = (code?: string) => loginWithCode(service, user, app, code, IMPORTED)
+    expect((await login()).body).toEqual({ requires_2fa: true })
+    expect((await login(authenticator.code())).status).toBe(200)
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
+    await service.deps.db('recovery_codes').where({ user_id: user.id }).delete()
+    await expectStripped(planted)
+  })
+
+  test('verifies the address where there is none, and one of a proven account removes no membership and no name', async () => {
+    const organization = await insertOrganization(service)
+    const { user } = await buildUser(service, app, { first_name: 'Ada' })
+    expect((await reset(user.email)).status).toBe(204)
+    expect(await show(user.id)).toMatchObject({ email_verified: true, first_name: null })
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Ada' } })
+    const member = `/admin/organizations/${organization.id}/members/${user.id}`
+    await service.admin('PUT', member, { body: { role_codes: ['org_member'] } })
+    expect((await reset(user.email)).status).toBe(204)
+    expect(await show(user.id)).toMatchObject({ first_name: 'Ada', organizations: [{ id: organization.id }] })
+  })
+})
+
+describe('an import', () => {
+  test('fails for an unproven account, with and without roles, and changes nothing of it', async () => {
+    const planted = await plant()
+    const { user, tokens, authenticator } = planted
+    const before = await show(user.id)
+    for (const line of [{ roles: ['system_admin'] }, { tags: ['staff'] }, {}]) {
+      for (const query of ['', '?dry_run=true', '?claim_unverified=false']) {
+        const { status, body } = await load({ email: user.email, password_hash: hash, ...line }, query)
+        expect([status, body]).toEqual([
+          200,
+          {
+            ...{ imported: 0, updated: 0, unchanged: 0, failed: 1 },
+            errors: [{ line: 1, code: 'account_unverified', message: expect.stringContaining(user.id) }],
+          },
+        ])
+      }
+    }
+    expect(await show(user.id)).toEqual(before)
+    await expectUntouched(user, tokens.access_token, authenticator)
+  })
+
+  test('with claim_unverified takes the account from the stranger and applies the line as for a new user', async () => {
+    const planted = await plant()
+    const { user } = planted
+    const line = {
+      ...{ email: user.email, password_hash: hash, first_name: 'Ada', email_verified: true },
+      ...{ tags: ['staff'], roles: ['system_admin'] },
+    }
+    const rows = () => service.deps.db('users').where({ id: user.id }).first()
+    const before = await rows()
+    const counts = { imported: 0, updated: 1, unchanged: 0, failed: 0, errors: [] }
+    expect((await load(line, '?claim_unverified=true&dry_run=true')).body).toEqual(counts)
+    expect(await rows()).toEqual(before)
+    expect((await load(line, '?claim_unverified=true')).body).toEqual(counts)
+    const shown = await show(user.id)
+    expect(shown).toMatchObject({
+      ...{ email_verified: true, first_name: 'Ada', last_name: null, made_by: 'import' },
+      ...{ roles: ['base_user', 'system_admin'], namespaces: ['default', 'staff'] },
+    })
+    await expectStripped(planted)
+    expect((await service.login(user.email, app.code, { password: IMPORTED })).status).toBe(200)
+    const [imported] = await auditEvents(service, { user_id: user.id, event: 'user.imported' })
+    expect(imported.details).toMatchObject({ claimed: true, before: { roles: ['base_user'] }, after: { email_verified: true } })
+    expect((await load(line, '?claim_unverified=true')).body).toMatchObject({ unchanged: 1 })
+    expect((await load(line)).body).toMatchObject({ unchanged: 1 })
+  })
+
+  test('claims an account by the first line that is good, once, in a dry run too; other lines add to it', async () => {
+    for (const query of ['&dry_run=true', '']) {
+      const { user } = await buildUser(service, app)
+      const lines = [
+        { email: user.email, roles: ['no_such_role'] },
+        { email: user.email, password_hash: hash },
+        { email: user.email, tags: ['later'], password_hash: hash.replace(/.$/, '.') },
+        { email: user.email },
+      ]
+      const { body } = await service.admin('POST', `/admin/users/import?claim_unverified=true${query}`, {
+        body: lines.map((line) => JSON.stringify(line)).join('\n'),
+        headers: { 'content-type': 'application/x-ndjson' },
+      })
+      expect(body).toMatchObject({ imported: 0, updated: 2, unchanged: 1, failed: 1, errors: [{ line: 1 }] })
+      if (query !== '') continue
+      expect((await service.login(user.email, app.code, { password: IMPORTED })).status).toBe(200)
+      expect((await show(user.id)).namespaces).toEqual(['default', 'later'])
+      expect(await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })).toHaveLength(1)
+    }
+  })
+})
+
+describe('system_admin and super_admin', () => {
+  test.each(['system_admin', 'super_admin'])(
+    '%s is refused to an unproven account, until its address is verified',
+    async (role) => {
+      const { user } = await buildUser(service, app)
+      expectError(await give(user.id, role), 'account_unverified')
+      expect((await show(user.id)).roles).toEqual(['base_user'])
+      await verify((await mailbox.take(user.email)).token)
+      expect((await give(user.id, role)).status).toBe(201)
+    },
+  )
+
+  test('are given to users whom an operator made or who were verified once', async () => {
+    const email = `made-${randomUUID()}@example.com`
+    const { body: made } = await service.admin('POST', '/admin/users', { body: { email } })
+    expect((await give(made.id, 'super_admin')).status).toBe(201)
+    const { user } = await buildUser(service, app)
+    await verify((await mailbox.take(user.email)).token)
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email: `moved-${user.email}` } })
+    expect((await give(user.id, 'super_admin')).status).toBe(201)
+  })
+
+  test('given while the address is verified or the account claimed are never held by an unproven account', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { user, access_token: token } = await buildUser(service, app)
+      const { token: link } = await ask(user.email)
+      const [given, entered] = await Promise.all([give(user.id, 'super_admin'), consume(link)])
+      expect(entered.status).toBe(200)
+      if (given.status !== 201) expectError(given, 'account_unverified')
+      // Either way the stranger is out: a role is only given to what was claimed before.
+      expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
+      expectError(await service.login(user.email, app.code), 'invalid_credentials')
+    }
+  })
+})
+
+describe('create-admin --promote', () => {
+  const promote = (email: string, extra: { claimsUnproven?: boolean; password?: string } = {}) =>
+    createSystemAdmin(service.deps, { email, password: undefined, promote: true, unlessOneExists: false, ...extra }, systemActor)
+
+  test('refuses an unproven account', async () => {
+    const { user } = await buildUser(service, app)
+    await expect(promote(user.email)).rejects.toMatchObject({ code: 'account_unverified' })
+    expect((await show(user.id)).roles).toEqual(['base_user'])
+    await verify((await mailbox.take(user.email)).token)
+    expect(await promote(user.email)).toBe('promoted')
+  })
+
+  test('with a claim takes the account from the stranger, with the given password or none', async () => {
+    for (const password of [undefined, IMPORTED]) {
+      const planted = await plant()
+      const { user } = planted
+      expect(await promote(user.email, { claimsUnproven: true, ...(password ? { password } : {}) })).toBe('claimed')
+      expect(await show(user.id)).toMatchObject({
+        made_by: 'bootstrap',
+        email_verified: true,
+        roles: ['base_user', 'system_admin'],
+      })
+      await expectStripped(planted)
+      expect((await service.login(user.email, app.code, { password: IMPORTED })).status).toBe(password ? 200 : 401)
+    }
+  })
+})
+
+test('a login finds the proven account of two who share an address, whichever pool comes first', async () => {
+  const [first, second] = [`pool-${randomUUID()}`, `pool-${randomUUID()}`]
+  const into = (namespace: string) => buildApp(service, { registration_namespace: namespace, auto_grant_on_signup: true })
+  const [trap, home] = [await into(first), await into(second)]
+  const email = `user-${randomUUID()}@example.com`
+  const owner = (await service.register(email, home.code, { password: IMPORTED })).body.user
+  await verify((await mailbox.take(email)).token)
+  await service.register(email, trap.code)
+  const both = await buildApp(service, { registration_namespace: first, read_namespaces: [second], auto_grant_on_signup: true })
+  const login = await service.login(email, both.code, { password: IMPORTED })
+  expect([login.status, login.body.user?.id]).toEqual([200, owner.id])
+})
