@@ -5,7 +5,17 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiError, cliProgram, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import {
+  apiError,
+  cliProgram,
+  type Gatehouse,
+  type Machine,
+  machine,
+  register,
+  reply,
+  standIn,
+  startGatehouse,
+} from './sandbox.ts'
 
 let service: Gatehouse
 beforeAll(async () => {
@@ -75,6 +85,26 @@ describe('user import', () => {
     const again = await authctl('user import -f users.ndjson -o table')
     expect(again.exit).toBe(0)
     expect(again.stdout).toBe('LINES      4501\nIMPORTED   0\nUPDATED    0\nUNCHANGED  4501\nFAILED     0\n')
+  })
+
+  test('a line for an account that nobody has proven fails, and the end names --claim-unverified, which imports it', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    await authctl('app create squatted --name S --auto-grant')
+    const email = 'squatted@claim.example'
+    await register(service.url, { email, password: 'of the stranger', app_code: 'squatted' })
+    write(here, 'users.ndjson', ndjson({ email, password_hash: hash, roles: ['super_admin'] }))
+    const refused = await authctl('user import -f users.ndjson --json')
+    expect([refused.exit, parsed(refused).errors]).toMatchObject([8, [{ line: 1, code: 'account_unverified' }]])
+    expect(errorOf(refused).hint).toContain('--claim-unverified')
+    expect(parsed(await authctl('user import -f users.ndjson --claim-unverified --dry-run --json'))).toMatchObject({ updated: 1 })
+    expect(parsed(await authctl(`user show ${email} --json`))).toMatchObject({ made_by: 'self', roles: ['base_user'] })
+    const claimed = await authctl('user import -f users.ndjson --claim-unverified')
+    expect([claimed.exit, parsed(claimed).updated]).toEqual([0, 1])
+    expect(parsed(await authctl(`user show ${email} --json`))).toMatchObject({
+      made_by: 'import',
+      roles: ['base_user', 'super_admin'],
+    })
   })
 
   test('--dry-run lets the service judge, writes nothing, and counts the same', async () => {

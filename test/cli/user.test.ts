@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addUser, admin, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { addUser, admin, type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
 beforeAll(async () => {
@@ -156,6 +156,21 @@ test('role gives a global role and takes it away; repeating either is unchanged'
   expect((await authctl('user role rob@example.com --role org_admin')).exit).toBe(6)
   expect((await authctl('user role rob@example.com')).exit).toBe(2)
   expect((await authctl(`user role ${admin.email} --role system_admin --remove --yes`)).exit).toBe(5)
+})
+
+test('role ends with 5 and what to do for an admin role of an account that nobody has proven', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  await authctl('app create squatted --name S')
+  await register(service.url, { email: 'early@example.com', password, app_code: 'squatted' })
+  for (const role of ['system_admin', 'super_admin']) {
+    const refused = await authctl(`user role early@example.com --role ${role} --json`)
+    expect([refused.exit, JSON.parse(refused.stderr).error]).toMatchObject([
+      5,
+      { code: 'account_unverified', hint: expect.stringContaining('--claim-unverified') },
+    ])
+  }
+  expect(parsed(await authctl('user show early@example.com --json')).roles).toEqual(['base_user'])
 })
 
 test('the commands that explain names for a locked, a suspended and an unknown user work', async () => {

@@ -212,6 +212,7 @@ const hints: Record<string, string> = {
   prune_limit: '--dry-run shows what would go; --max-prune N, or --confirm with the service, lets it',
   role_in_use: 'authctl user find --role ROLE shows who holds it',
   permission_owned_by_other_service: 'authctl permission list shows whose it is',
+  account_unverified: 'the user verifies the address first; or claim the account: authctl user import --claim-unverified',
   app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
 }
 

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { command } from '../../command.ts'
 import { Failure, toFailure } from '../../exit-codes.ts'
 import type { Tools } from '../../factory.ts'
-import { type Input, requiredText, text } from '../../options.ts'
+import { flag, type Input, requiredText, text } from '../../options.ts'
 import { type Result, rowsOf } from '../../output.ts'
 import { duration, grouped, progressBar } from '../../progress-bar.ts'
 import { sourceName } from '../../read-source.ts'
@@ -12,6 +12,10 @@ import { type LineFault, sendBatch, span } from './send-batch.ts'
 
 const options = {
   file: requiredText('FILE', 'One JSON object a line; - is standard input', { short: 'f' }),
+  claimUnverified: flag(
+    'Claim accounts that nobody has proven: password, second factor, sessions, memberships and names of whoever registered them go, ' +
+      'and the line is applied as for a new user',
+  ),
   failures: text('FILE', 'Rows that could not be imported, as they were: mend them and import this file. It may hold hashes'),
 }
 
@@ -21,7 +25,8 @@ export const importUsers = command({
   description:
     'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. The file ' +
     'is sent in portions, and may be sent again at any time: who is there already is unchanged, or gains tags, apps and roles. A line ' +
-    'that cannot be taken stops no other, and ends with exit 8. --dry-run lets the service judge the lines and writes nothing; it ' +
+    'that cannot be taken stops no other, and ends with exit 8. A line for an account that somebody registered and nobody has proven fails ' +
+    'with account_unverified, unless --claim-unverified is given. --dry-run lets the service judge the lines and writes nothing; it ' +
     'judges each portion of 2,000 lines by itself.',
   examples: [
     'user import -f users.ndjson --dry-run',
@@ -51,7 +56,7 @@ interface Tally {
   stopped_at_line: number | null
 }
 
-export async function runImportUsers(tools: Tools, { file, failures }: Input<typeof options>): Promise<Result> {
+export async function runImportUsers(tools: Tools, { file, failures, claimUnverified }: Input<typeof options>): Promise<Result> {
   const { io, settings, now } = tools
   const { pieces, bytes } = await openSource(tools, file)
   const failuresFile = failures === undefined ? undefined : openFailuresFile(failures, file)
@@ -71,7 +76,7 @@ export async function runImportUsers(tools: Tools, { file, failures }: Input<typ
       current = batch
       nextLine = batch.lines[0]!.line
       const isFirst = tally.lines === 0
-      add(tally, batch, await sendBatch(tools, batch.lines, { dryRun: settings.dryRun, isFirst }), failuresFile)
+      add(tally, batch, await sendBatch(tools, batch.lines, { dryRun: settings.dryRun, claimUnverified, isFirst }), failuresFile)
       current = undefined
       nextLine = batch.lines.at(-1)!.line + 1
       show(batch.end)
@@ -164,7 +169,7 @@ function report(
   { dryRun, failures }: { dryRun: boolean; failures: string | undefined },
 ): Result {
   const { errors, stopped_at_line, sent_again, ...counts } = tally
-  const failed = counts.failed > 0 ? someFailed(counts) : undefined
+  const failed = counts.failed > 0 ? someFailed(tally) : undefined
   const shown = rowsOf(errors.slice(0, mostShown), [
     'line',
     ...(failures === undefined ? [] : (['failures_line'] as const)),
@@ -193,6 +198,10 @@ function report(
   }
 }
 
-function someFailed({ failed, lines }: { failed: number; lines: number }): Failure {
-  return new Failure('failures', `${grouped(failed)} of ${grouped(lines)} lines failed`, { code: 'some_failed' })
+function someFailed({ failed, lines, errors }: Tally): Failure {
+  const hint = errors.some(({ code }) => code === 'account_unverified') ? unverifiedHint : undefined
+  return new Failure('failures', `${grouped(failed)} of ${grouped(lines)} lines failed`, { code: 'some_failed', hint })
 }
+
+const unverifiedHint =
+  'account_unverified: somebody else may have registered the address; --claim-unverified removes what they set and imports the line'

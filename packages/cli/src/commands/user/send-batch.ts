@@ -20,6 +20,11 @@ export interface BatchAnswer extends Pick<Answer, 'imported' | 'updated' | 'unch
   wasSentAgain: boolean
 }
 
+interface Mode {
+  dryRun: boolean
+  claimUnverified: boolean
+}
+
 /** Waits of 8 s in all, about what a server takes to start again. */
 const attempts = 6
 const firstWaitMs = 250
@@ -30,7 +35,7 @@ const waitedFor = ['rate_limited', 'unavailable']
 export async function sendBatch(
   tools: Tools,
   lines: readonly Line[],
-  { dryRun, isFirst }: { dryRun: boolean; isFirst: boolean },
+  { isFirst, ...mode }: Mode & { isFirst: boolean },
 ): Promise<BatchAnswer> {
   const sent = lines.filter(({ isTooLong }) => !isTooLong)
   const faults = lines.filter(({ isTooLong }) => isTooLong).map(({ line }) => ({ line, ...tooLong }))
@@ -38,7 +43,7 @@ export async function sendBatch(
   const body = Buffer.concat(sent.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]))
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { errors, ...counts } = await post(tools, body, dryRun)
+      const { errors, ...counts } = await post(tools, body, mode)
       assertAddsUp(sent, counts, errors)
       faults.push(...errors.map(({ line, code, message }) => ({ line: sent[line - 1]!.line, code, message })))
       faults.sort((one, other) => one.line - other.line)
@@ -53,9 +58,13 @@ export async function sendBatch(
 
 const tooLong = { code: 'payload_too_large', message: 'The line is longer than 64 KiB; it was not sent' }
 
-function post({ api, rehearsalApi }: Tools, body: Buffer, dryRun: boolean): Promise<Answer> {
+function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverified }: Mode): Promise<Answer> {
+  const query = {
+    ...(dryRun ? { dry_run: 'true' as const } : {}),
+    ...(claimUnverified ? { claim_unverified: 'true' as const } : {}),
+  }
   const request = {
-    ...(dryRun ? { params: { query: { dry_run: 'true' as const } } } : {}),
+    params: { query },
     headers: { 'content-type': 'application/x-ndjson' },
     // The document describes one line; bytes go as they are, so that not even broken UTF-8 is changed.
     body: body as never,
