@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { listRoutes } from '../../packages/server/src/app.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -57,6 +58,12 @@ function tokenFor({ auth }: Route, adminToken: string): string | undefined {
   return auth === 'consumer' || auth === 'consumer_or_service_account' ? assertionOf({ code: 'authctl' }) : adminToken
 }
 
+async function timed(ask: () => Promise<Reply>): Promise<{ ms: number; reply: Reply }> {
+  const started = performance.now()
+  const reply = await ask()
+  return { ms: performance.now() - started, reply }
+}
+
 async function expectUnavailable(service: TestService, token: string): Promise<void> {
   for (const { name, ms, reply } of await askAll(service, token)) {
     expectError(reply, 'unavailable', name)
@@ -100,7 +107,38 @@ test('every route that needs the database is 503 without it; the others answer',
   expectError(await service.call('GET', '/auth/me'), 'token_missing')
 })
 
+test('a request waits for a connection as long as DB_ACQUIRE_TIMEOUT_MS says', async () => {
+  const service = await buildService({ DB_POOL_MAX: '1', DB_ACQUIRE_TIMEOUT_MS: '400' })
+  const token = await adminTokenOf(service)
+  const held = await service.deps.db.transaction()
+  const { ms, reply } = await timed(() => service.call('GET', '/auth/me', { token }))
+  await held.rollback()
+  expectError(reply, 'unavailable')
+  expect(reply.headers.get('retry-after')).toBe('2')
+  expect(ms).toBeGreaterThan(390)
+  expect(ms).toBeLessThan(1_500)
+  expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+})
+
 describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
+  test('a statement runs as long as DB_STATEMENT_TIMEOUT_MS says; Postgres ends it, and the connection stays', async () => {
+    const service = await buildService({ DB_POOL_MAX: '1', DB_STATEMENT_TIMEOUT_MS: '600' })
+    const token = await adminTokenOf(service)
+    const backend = async () => (await service.deps.db.raw('select pg_backend_pid() as pid')).rows[0].pid
+    const before = await backend()
+    const operator = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 1 })
+    const held = await operator.transaction()
+    await held.raw('lock table users in access exclusive mode')
+    const { ms, reply } = await timed(() => service.call('GET', '/auth/me', { token }))
+    await held.rollback()
+    await operator.destroy()
+    expectError(reply, 'unavailable')
+    expect(ms).toBeGreaterThan(500)
+    expect(ms).toBeLessThan(1_500)
+    expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
+    expect(await backend()).toBe(before)
+  })
+
   test('a database that was dropped is 503, in time', async () => {
     const service = await buildService()
     const token = await adminTokenOf(service)
@@ -149,6 +187,22 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     proxy.freeze(true)
     await expectUnavailable(service, token)
     expect((await service.call('GET', '/ready')).status).toBe(503)
+    proxy.freeze(false)
+    await expect.poll(async () => (await service.call('GET', '/auth/me', { token })).status).toBe(200)
+  })
+
+  test('a server that freezes is 503 for those too who come while connections to it are being made', async () => {
+    const proxy = await startPostgresProxy((await createDatabase('postgres')).url)
+    const limits = { DB_ACQUIRE_TIMEOUT_MS: '600', DB_STATEMENT_TIMEOUT_MS: '1000' }
+    const service = await buildService({ DATABASE_URL: proxy.url, DB_POOL_MAX: '10', ...limits })
+    const token = await adminTokenOf(service)
+    proxy.freeze(true)
+    const asked: Promise<Reply>[] = []
+    for (let turn = 0; turn < 60; turn += 1) {
+      asked.push(service.call('GET', '/auth/me', { token }))
+      await sleep(20)
+    }
+    for (const reply of await Promise.all(asked)) expectError(reply, 'unavailable')
     proxy.freeze(false)
     await expect.poll(async () => (await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })

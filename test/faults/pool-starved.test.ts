@@ -18,7 +18,7 @@ async function startStarved() {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
   const server = await startServer({ DATABASE_URL: database.url, DB_POOL_MAX: String(poolMax), ...bootstrap })
-  const operator = createKnex({ databaseUrl: database.url, dbPoolMax: 2 }, undefined, { isPatient: true })
+  const operator = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
   // Also when a test that failed left the table locked: a pool is closed once all of its connections are back.
   onTestFinished(() => void operator.destroy())
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body

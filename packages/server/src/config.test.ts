@@ -34,6 +34,8 @@ describe('defaults', () => {
       publicUrl: 'http://127.0.0.1:4000',
       databaseUrl: 'sqlite:./.gatehouse/gatehouse.db',
       dbPoolMax: 10,
+      dbAcquireTimeoutMs: 1_800,
+      dbStatementTimeoutMs: 3_000,
       autoMigrate: true,
       accessSecret: `kept ${secret}`,
       issuer: 'gatehouse',
@@ -91,6 +93,8 @@ describe('defaults', () => {
       AUTH_PASSWORD_BLOCKLIST: 'off',
       AUTH_RATE_LIMIT_IP: 'off',
       AUTH_WEBHOOK_ALLOW_PRIVATE: 'true',
+      DB_ACQUIRE_TIMEOUT_MS: '100',
+      DB_STATEMENT_TIMEOUT_MS: '60000',
     }
     expect(load({ ...production, ...set })).toMatchObject({
       clientOverrides: 'open',
@@ -98,6 +102,8 @@ describe('defaults', () => {
       passwordBlocklist: false,
       ipLimit: null,
       webhookAllowPrivate: true,
+      dbAcquireTimeoutMs: 100,
+      dbStatementTimeoutMs: 60_000,
     })
   })
 
@@ -181,6 +187,9 @@ describe('faults', () => {
   test.each<[string, string[]]>([
     ['PORT', ['-1', '65536', '1.5', '0x50', 'http', ' 80', '1e3']],
     ['DB_POOL_MAX', ['0', '1001', '-5']],
+    ['DB_ACQUIRE_TIMEOUT_MS', ['0', '99', '60001', '1.8', '2s']],
+    ['DB_STATEMENT_TIMEOUT_MS', ['0', '99', '60001', '3e3', 'off']],
+    ['AUTH_HASH_THREADS', ['0', '65', 'all']],
     ['AUTH_AUTO_MIGRATE', ['yes', 'TRUE!', 'null']],
     ['JWT_ACCESS_SECRET', ['short', 'x'.repeat(31)]],
     ['AUTH_ENCRYPTION_KEY', ['short', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64'), 'ab'.repeat(32)]],

@@ -78,6 +78,14 @@ export const settings = z.object({
     default: 'sqlite:./.gatehouse/gatehouse.db',
   }),
   DB_POOL_MAX: setting(whole(1, 1_000), 'Postgres connections; everything also works with 1', { default: '10' }),
+  DB_ACQUIRE_TIMEOUT_MS: setting(whole(100, 60_000), 'How long a request waits for a database connection; then 503', {
+    default: '1800',
+  }),
+  DB_STATEMENT_TIMEOUT_MS: setting(
+    whole(100, 60_000),
+    'Postgres: how long a statement may run, or a transaction stand idle; then 503',
+    { default: '3000' },
+  ),
   AUTH_AUTO_MIGRATE: setting(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', { default: 'true' }),
   JWT_ACCESS_SECRET: setting(secret, 'Signs access tokens; shared with every consumer backend. At least 32 characters', {
     default: 'a random one kept in `.gatehouse/`',
@@ -170,6 +178,8 @@ export interface Config {
   publicUrl: string
   databaseUrl: string
   dbPoolMax: number
+  dbAcquireTimeoutMs: number
+  dbStatementTimeoutMs: number
   autoMigrate: boolean
   accessSecret: string
   previousAccessSecret: string | undefined
@@ -246,6 +256,8 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
     publicUrl,
     databaseUrl: env.DATABASE_URL ?? 'sqlite:./.gatehouse/gatehouse.db',
     dbPoolMax: env.DB_POOL_MAX ?? 10,
+    dbAcquireTimeoutMs: env.DB_ACQUIRE_TIMEOUT_MS ?? 1_800,
+    dbStatementTimeoutMs: env.DB_STATEMENT_TIMEOUT_MS ?? 3_000,
     autoMigrate: env.AUTH_AUTO_MIGRATE ?? true,
     accessSecret: env.JWT_ACCESS_SECRET ?? keptSecret('jwt-access-secret'),
     previousAccessSecret: env.JWT_ACCESS_SECRET_PREVIOUS,

@@ -148,7 +148,7 @@ export async function closeDeps(deps: Deps): Promise<void> {
 /** Brings the database up to date and says what it applied; on a connection that waits, for other servers too. Throws SchemaTooNewError. */
 export async function migrateDatabase({ config, db, clock }: Deps): Promise<string[]> {
   if (!isPostgres(db)) return migrate(db, clock())
-  const patient = createKnex({ ...config, dbPoolMax: 1 }, undefined, { isPatient: true })
+  const patient = createKnex({ ...config, dbPoolMax: 1, dbStatementTimeoutMs: undefined })
   try {
     return await migrate(patient, clock())
   } finally {

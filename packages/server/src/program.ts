@@ -5,6 +5,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts'
 import { pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
 import { closeDeps, createDeps, type Deps, migrateDatabase } from './deps.ts'
 import { ApiError } from './errors.ts'
+import { DatabaseUnavailableError } from './lib/database-unavailable.ts'
 import { keptSecret } from './lib/kept-secret.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
@@ -140,12 +141,16 @@ async function runCheck(deps: Deps): Promise<void> {
   process.stdout.write('encryption key: ok\n')
 }
 
-function fail(error: unknown): never {
+function fail(thrown: unknown): never {
+  const isDatabaseAway = thrown instanceof DatabaseUnavailableError
+  // The driver's own words name the host and the reason.
+  const error = isDatabaseAway ? thrown.cause : thrown
   if (error instanceof ConfigError) process.stderr.write(error.faults.map((fault) => `gatehouse: ${fault}\n`).join(''))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
   else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError)
     process.stderr.write(`gatehouse: ${error.message}\n`)
-  else if (error instanceof Error && 'code' in error) process.stderr.write(`gatehouse: ${error.message || String(error.code)}\n`)
+  else if (error instanceof Error && (isDatabaseAway || 'code' in error))
+    process.stderr.write(`gatehouse: ${error.message || String((error as NodeJS.ErrnoException).code)}\n`)
   else process.stderr.write(`gatehouse: ${error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(error instanceof UsageError || isParseArgsError(error) ? 2 : 1)
 }

@@ -4,13 +4,12 @@ import { dirname, resolve } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
+import { atStage, DatabaseUnavailableError } from '../lib/database-unavailable.ts'
 import { isBehindPooler } from './behind-pooler.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
+import { classifyPostgresError, classifySqliteError } from './classify-error.ts'
 
 const INT8_OID = 20
-/** A database that gives no connection, or no answer, within these times is told as 503, together in time for the 5 seconds promised. */
-const acquireTimeoutMs = 1_800
-const queryTimeoutMs = 3_000
 const sqliteBusyTimeoutMs = 4_000
 const statementsKept = 500
 
@@ -18,6 +17,8 @@ interface SqliteQuery {
   sql: string
 }
 interface SqliteClient {
+  acquireConnection(): Promise<Database>
+  acquireRawConnection(): Promise<Database>
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
 }
 const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js') as new (
@@ -29,21 +30,44 @@ const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/be
  * read first then die at once with SQLITE_BUSY_SNAPSHOT. BEGIN IMMEDIATE takes the lock at the start and waits for it.
  */
 class ImmediateSqliteClient extends BetterSqlite3Client {
-  override _query(connection: Database, query: SqliteQuery): Promise<unknown> {
+  override async _query(connection: Database, query: SqliteQuery): Promise<unknown> {
     if (query.sql === 'BEGIN;') query.sql = 'BEGIN IMMEDIATE;'
-    return super._query(connection, query)
+    try {
+      return await super._query(connection, query)
+    } catch (error) {
+      throw classifySqliteError(error)
+    }
+  }
+
+  override acquireConnection(): Promise<Database> {
+    return atStage('acquire', () => super.acquireConnection())
+  }
+
+  override acquireRawConnection(): Promise<Database> {
+    return atStage('connect', () => super.acquireRawConnection())
   }
 }
 
 interface PostgresConnection extends Cancellable {
   isBehindPooler?: boolean
+  /** The connection failed or ended: every further statement on it does too. */
+  hasEnded?: boolean
   connection: { stream: { destroy(reason: Error): void } }
+  on(event: 'error' | 'end', listener: () => void): void
+  query(question: { text: string; query_timeout: number | undefined }): Promise<unknown>
 }
 interface PostgresQuery {
+  sql: string
   options?: { name?: string }
 }
+interface PostgresLimits {
+  connectMs: number | undefined
+  statementMs: number | undefined
+}
 interface PostgresClient {
-  config: Knex.Config & { queryTimeoutMs?: number }
+  config: Knex.Config & { limits: PostgresLimits }
+  acquireConnection(): Promise<PostgresConnection>
+  acquireRawConnection(): Promise<PostgresConnection>
   _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown>
 }
 const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js') as new (
@@ -51,48 +75,106 @@ const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/po
 ) => PostgresClient
 
 /**
- * A Postgres that froze, or a network that swallows, answers nothing and ends nothing. The connection is cut then, which fails the
- * statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting. A Postgres that only waits,
- * for a lock that somebody holds, is told to stop: else each statement given up would stay there, beyond any bound of the pool.
+ * Bounds what Postgres does for a server, at both ends. Postgres itself ends what takes too long (`setLimits`), since a server that froze
+ * cannot. A Postgres that froze, or a network that swallows, answers nothing and ends nothing: then the connection is cut here, which
+ * fails the statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting. The statement is
+ * cancelled too: behind a pooler it has no other limit.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
   override async _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown> {
-    const { queryTimeoutMs } = this.config
-    // What was prepared under a name is known to one connection of Postgres, and the next statement may run on another.
-    if (connection.isBehindPooler) delete query.options?.name
-    if (queryTimeoutMs === undefined) return super._query(connection, query)
+    const { statementMs } = this.config.limits
+    if (connection.isBehindPooler) adaptToPooler(query, statementMs)
+    let isGivenUp = false
     const giveUp = () => {
+      isGivenUp = true
       cancelStatement(connection)
       connection.connection.stream.destroy(new Error('Connection terminated: no answer in time'))
     }
-    const timer = setTimeout(giveUp, queryTimeoutMs)
+    const timer = statementMs === undefined ? undefined : setTimeout(giveUp, statementMs)
     try {
       return await super._query(connection, query)
+    } catch (error) {
+      if (isGivenUp) throw new DatabaseUnavailableError('statement', error)
+      throw connection.hasEnded ? new DatabaseUnavailableError('terminated', error) : classifyPostgresError(error)
     } finally {
       clearTimeout(timer)
     }
   }
+
+  override acquireConnection(): Promise<PostgresConnection> {
+    return atStage('acquire', () => super.acquireConnection())
+  }
+
+  override acquireRawConnection(): Promise<PostgresConnection> {
+    return atStage('connect', async () => prepare(await super.acquireRawConnection(), this.config.limits))
+  }
+}
+
+async function prepare(connection: PostgresConnection, { connectMs, statementMs }: PostgresLimits): Promise<PostgresConnection> {
+  const end = () => {
+    connection.hasEnded = true
+  }
+  connection.on('error', end)
+  connection.on('end', end)
+  try {
+    connection.isBehindPooler = await isBehindPooler(connection as never, connectMs)
+    if (statementMs !== undefined && !connection.isBehindPooler)
+      await connection.query({ text: setLimits('set', statementMs), query_timeout: connectMs })
+    return connection
+  } catch (error) {
+    connection.connection.stream.destroy(error as Error)
+    throw error
+  }
+}
+
+/**
+ * Behind a pooler each transaction may run on another connection of Postgres. What was prepared under a name is known to one of them, and
+ * what is set on one would stay there for others; what a transaction sets ends with it.
+ */
+function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): void {
+  delete query.options?.name
+  if (query.sql === 'BEGIN;' && statementMs !== undefined) query.sql += ` ${setLimits('set local', statementMs)}`
+}
+
+/**
+ * What Postgres ends by itself: a wait for a lock, a statement, and a transaction whose server says nothing more, with the locks that it
+ * holds. The first two come a little sooner than the limit here, so that the connection need not be cut for them.
+ */
+function setLimits(set: 'set' | 'set local', statementMs: number): string {
+  const limits = {
+    lock_timeout: statementMs * 0.9,
+    statement_timeout: statementMs * 0.95,
+    idle_in_transaction_session_timeout: statementMs,
+  }
+  return Object.entries(limits)
+    .map(([name, ms]) => `${set} ${name} = ${Math.round(ms)};`)
+    .join(' ')
 }
 
 /** Told what the driver would otherwise print. */
 export type Warn = (message: unknown) => void
 
+export interface DatabaseSettings {
+  databaseUrl: string
+  dbPoolMax: number
+  /** How long a statement waits for a connection. */
+  dbAcquireTimeoutMs?: number
+  /** Postgres: how long a statement may take. Without it as long as it likes: migrations do. */
+  dbStatementTimeoutMs?: number
+}
+
 /**
- * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. A statement may take 3 seconds,
- * or with `isPatient` as long as it likes: migrations do.
+ * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. Statements throw
+ * `DatabaseUnavailableError` when the database cannot serve them now.
  */
-export function createKnex(
-  config: { databaseUrl: string; dbPoolMax: number },
-  warn: Warn = () => {},
-  { isPatient = false } = {},
-): Knex {
+export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Knex {
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
-  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config, isPatient)
+  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
   return createKnexInstance({
     ...settings,
     // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
     compileSqlOnError: false,
-    acquireConnectionTimeout: acquireTimeoutMs,
+    ...(config.dbAcquireTimeoutMs === undefined ? {} : { acquireConnectionTimeout: config.dbAcquireTimeoutMs }),
     // knex would write to the console, between the lines of the structured log.
     log: { warn, error: warn, deprecate: warn, debug() {} },
   })
@@ -143,13 +225,13 @@ function keepStatements(connection: Database): void {
   }) as typeof connection.prepare
 }
 
-function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }, isPatient: boolean): Knex.Config {
-  const settings: Knex.Config & { queryTimeoutMs?: number } = {
+function postgresSettings(config: DatabaseSettings): Knex.Config {
+  const settings: PostgresClient['config'] = {
     client: ImpatientPostgresClient as unknown as typeof Knex.Client,
-    ...(isPatient ? {} : { queryTimeoutMs }),
+    limits: { connectMs: config.dbAcquireTimeoutMs, statementMs: config.dbStatementTimeoutMs },
     connection: {
       connectionString: config.databaseUrl,
-      connectionTimeoutMillis: acquireTimeoutMs,
+      connectionTimeoutMillis: config.dbAcquireTimeoutMs,
       application_name: 'gatehouse',
       types: {
         // Times, counts and cursors are int8 and all below 2^53; as strings, a count of '10' would compare as smaller than '9'.
@@ -157,22 +239,7 @@ function postgresSettings(config: { databaseUrl: string; dbPoolMax: number }, is
           oid === INT8_OID ? Number : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format),
       },
     } as Knex.PgConnectionConfig,
-    pool: {
-      min: 0,
-      max: config.dbPoolMax,
-      afterCreate(connection: PostgresConnection, done: (error: unknown, connection: PostgresConnection) => void) {
-        isBehindPooler(connection as never).then(
-          (isBehind) => {
-            connection.isBehindPooler = isBehind
-            done(null, connection)
-          },
-          (error) => {
-            connection.connection.stream.destroy(error)
-            done(error, connection)
-          },
-        )
-      },
-    },
+    pool: { min: 0, max: config.dbPoolMax },
   }
   return settings
 }

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { isBehindPooler } from './behind-pooler.ts'
 
 const connectTimeoutMs = 4_000
-/** How long a message to oneself may take; without one by then nothing is heard here. */
+/** How long a message to oneself or another question may take; without an answer by then nothing is heard here. */
 const echoTimeoutMs = 2_000
 const probeEveryMs = 15_000
 const firstRetryMs = 500
@@ -118,7 +118,7 @@ async function attend(
 
 /** A message to oneself would tell nothing: it comes back with the statement that sends it, when that runs where the LISTEN once did. */
 async function assertDirect(client: pg.Client): Promise<void> {
-  if (await isBehindPooler(client as never)) throw new Error('LISTEN is silent: a pooler stands before Postgres')
+  if (await isBehindPooler(client as never, echoTimeoutMs)) throw new Error('LISTEN is silent: a pooler stands before Postgres')
 }
 
 async function leave(client: pg.Client): Promise<void> {

@@ -1,41 +1,15 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
+import { DatabaseUnavailableError } from '../lib/database-unavailable.ts'
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
 import { HashQueueFullError } from '../lib/password-hasher.ts'
 
 const retryAfterSeconds = 2
 
-/** What pg, knex and SQLite report when the database cannot be reached, is shutting down, gone or full, or gave no connection in time. */
-const unreachableCodes = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['57P01', '57P02', '57P03', '53000', '53100', '53200', '53300', '53400', '58030', '08000', '08001', '08003', '08006'],
-])
-const unreachableSqlite = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY)/
-/** Two transactions in each other's way, of which this one was ended: a repeat goes through. */
-const conflictCodes = new Set(['40001', '40P01', '55P03'])
-/** Postgres is done with the connection, whatever the code: shut down, dropped, out of connections, login refused. */
-const fatalSeverities = new Set(['FATAL', 'PANIC'])
-/** knex puts the statement and a dash before the message of the driver. */
-const unreachableMessages =
-  /(?:^| - )(Connection terminated|timeout exceeded when trying to connect|Unable to acquire a connection|aborted|Client (was closed|has encountered a connection error) and is not queryable)/
-
+/** A repeat may go through. After a foreign key violation it says what was deleted while the request ran. */
 function isUnavailable(error: unknown): boolean {
-  if (error instanceof HashQueueFullError) return true
-  if (!(error instanceof Error)) return false
-  const native = 'nativeError' in error && error.nativeError instanceof Error ? error.nativeError : error
-  const { code, severity } = native as { code?: unknown; severity?: unknown }
-  // knex and pg give some no code; everything else is told by its code.
-  return (
-    unreachableCodes.has(String(code)) ||
-    unreachableSqlite.test(String(code)) ||
-    fatalSeverities.has(String(severity)) ||
-    conflictCodes.has(String(code)) ||
-    // Something that the request builds on was deleted while it ran: a repeat will say what.
-    isForeignKeyViolation(error) ||
-    native.name === 'KnexTimeoutError' ||
-    unreachableMessages.test(native.message)
-  )
+  return error instanceof DatabaseUnavailableError || error instanceof HashQueueFullError || isForeignKeyViolation(error)
 }
 
 /** Any thrown value as the error that the caller is told. What is not understood is a 500 that says nothing. */

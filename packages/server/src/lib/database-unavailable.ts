@@ -1,0 +1,32 @@
+/**
+ * What failed: making a connection, getting one from the pool in time, a statement that the database gave up or that was given up, or a
+ * connection that ended while a statement ran on it.
+ */
+export type DatabaseStage = 'connect' | 'acquire' | 'statement' | 'terminated'
+
+const messages: Record<DatabaseStage, string> = {
+  connect: 'no connection to the database could be made',
+  acquire: 'the pool gave no connection',
+  statement: 'the database could not run the statement now',
+  terminated: 'the connection to the database ended',
+}
+
+/** The database cannot serve this request now; a repeat may go through. Callers answer 503. The driver's error is the `cause`. */
+export class DatabaseUnavailableError extends Error {
+  readonly stage: DatabaseStage
+
+  constructor(stage: DatabaseStage, cause: unknown) {
+    super(messages[stage], { cause })
+    this.name = 'DatabaseUnavailableError'
+    this.stage = stage
+  }
+}
+
+/** Runs a step whose every failure means that the database is out of reach. An inner step knows better which one failed. */
+export async function atStage<T>(stage: DatabaseStage, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw error instanceof DatabaseUnavailableError ? error : new DatabaseUnavailableError(stage, error)
+  }
+}

@@ -1,0 +1,110 @@
+// A server that froze in the middle of a transaction holds up no other for ever: Postgres itself ends what the server does not go on with.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { createDatabase } from '../support/database.ts'
+import { measured } from '../support/fault.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { ADMIN_EMAIL, PASSWORD, type Reply } from '../support/service.ts'
+
+const limitMs = 2_000
+const waitsForTable = { wait_event_type: 'Lock', wait_event: 'relation' }
+/** For what comes after the limit, on a busy machine. */
+const graceMs = 8_000
+/** For the first run on a machine, which fetches PgBouncer. */
+const startTimeoutMs = 120_000
+
+describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connectedTo) => {
+  let pgbouncer: PgBouncer | undefined
+  let obstacle: string | undefined
+
+  beforeAll(async () => {
+    if (connectedTo === 'Postgres') return
+    pgbouncer = await startPgBouncer(inject('templates').postgres!.adminUrl, { connections: 10 }).catch((error: Error) => {
+      obstacle = error.message
+      process.stderr.write(`[gatehouse] tests behind PgBouncer are skipped: ${obstacle}\n`)
+      return undefined
+    })
+    if (pgbouncer) onFileEnd(() => pgbouncer!.stop())
+  }, startTimeoutMs)
+  beforeEach(({ skip }) => {
+    if (obstacle !== undefined) skip(obstacle)
+  })
+
+  /** Two servers, an app and its user, and an operator who talks to Postgres itself. */
+  async function start() {
+    const database = await createDatabase('postgres')
+    onTestFinished(() => database.drop())
+    const settings = {
+      DATABASE_URL: pgbouncer ? pgbouncer.urlOf(database.url) : database.url,
+      DB_STATEMENT_TIMEOUT_MS: String(limitMs),
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    }
+    const freezing = await startServer(settings)
+    const other = await startServer(settings)
+    const { access_token: token } = (await other.login(ADMIN_EMAIL, 'authctl')).body
+    const app = (
+      await other.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true } })
+    ).body
+    const email = `${randomUUID()}@example.com`
+    const { user } = (await other.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: 'shop' } })).body
+    const operator = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onTestFinished(() => void operator.destroy())
+    const revoke = (server: ServerProcess): Promise<Reply> =>
+      server.call('DELETE', `/admin/users/${user.id}/apps/${app.id}`, { token })
+    return { freezing, other, operator, email, token, revoke }
+  }
+
+  /** The sessions of the servers in Postgres that are in this condition. */
+  async function count(operator: ReturnType<typeof createKnex>, condition: object): Promise<number> {
+    const [row] = await operator('pg_stat_activity')
+      .where({ datname: operator.raw('current_database()'), ...condition })
+      .whereNot({ pid: operator.raw('pg_backend_pid()') })
+      .count({ count: '*' })
+    return Number(row?.count)
+  }
+
+  /** Freezes a server in the middle of a revoke, while its statement waits for a table that the operator has locked. */
+  async function freezeInRevoke({ freezing, operator, revoke }: Awaited<ReturnType<typeof start>>) {
+    const held = await operator.transaction()
+    await held.raw('lock table revocations in share row exclusive mode')
+    const unanswered = revoke(freezing)
+    unanswered.catch(() => {})
+    await expect.poll(() => count(operator, waitsForTable), { interval: 20 }).toBe(1)
+    freezing.signal('SIGSTOP')
+    onTestFinished(() => freezing.signal('SIGCONT'))
+    return { held, unanswered }
+  }
+
+  test('the locks of a frozen server are free after the limit, for revokes and logins of others; it is 503 when it goes on', {
+    timeout: 60_000,
+  }, async (context) => {
+    const subject = await start()
+    const { freezing, other, operator, email, token, revoke } = subject
+    const { held, unanswered } = await freezeInRevoke(subject)
+    await held.commit()
+    const started = performance.now()
+    // The statement is done, and the server does not know.
+    await expect.poll(() => count(operator, { state: 'idle in transaction' }), { interval: 20 }).toBe(1)
+    await expect.poll(async () => (await revoke(other)).status, { timeout: limitMs + graceMs }).toBe(200)
+    const ms = performance.now() - started
+    expect((await other.login(email, 'shop')).status).toBeLessThan(500)
+    expect(await count(operator, { state: 'idle in transaction' })).toBe(0)
+    freezing.signal('SIGCONT')
+    expect((await unanswered).body.code).toBe('unavailable')
+    expect((await freezing.call('GET', '/auth/me', { token })).status).toBe(200)
+    measured(context, `another server's revoke is answered ${Math.round(ms)} ms after the freeze, at a limit of ${limitMs} ms`)
+  })
+
+  test('a statement of a frozen server that waits for a lock does not wait for ever', { timeout: 60_000 }, async () => {
+    const subject = await start()
+    const { held, unanswered } = await freezeInRevoke(subject)
+    await expect.poll(() => count(subject.operator, waitsForTable), { timeout: limitMs + graceMs }).toBe(0)
+    await held.rollback()
+    subject.freezing.signal('SIGCONT')
+    expect((await unanswered).body.code).toBe('unavailable')
+  })
+})
