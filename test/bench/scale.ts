@@ -32,7 +32,6 @@ const settings = {
   NODE_ENV: 'test',
   LOG_LEVEL: 'info',
   AUTH_BCRYPT_COST: String(COST),
-  AUTH_HASH_THREADS: '1',
 }
 
 interface Subject {

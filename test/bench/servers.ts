@@ -29,7 +29,6 @@ const settings = {
   ...usualSettings,
   NODE_ENV: 'test',
   AUTH_BCRYPT_COST: '4',
-  AUTH_HASH_THREADS: '1',
 }
 type Deed = keyof typeof AMOUNT
 

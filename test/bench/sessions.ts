@@ -26,11 +26,7 @@ const LISTED_USERS = 100_000
 
 const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))
 const fromPeers = createRequire(fileURLToPath(new URL('./peers/package.json', import.meta.url)))
-const settings = {
-  ...usualSettings,
-  AUTH_BCRYPT_COST: String(COST),
-  AUTH_HASH_THREADS: '2',
-}
+const settings = { ...usualSettings, AUTH_BCRYPT_COST: String(COST) }
 
 /** One product, by what its users do. Each lane is a user of its own. */
 interface Subject {

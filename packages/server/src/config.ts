@@ -127,7 +127,7 @@ export const settings = z.object({
   AUTH_BCRYPT_COST: setting(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', {
     default: '12',
   }),
-  AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'cores − 1, from 1 to 4' }),
+  AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'one per core, from 1 to 4' }),
   AUTH_PASSWORD_BLOCKLIST: setting(z.enum(['on', 'off']), 'Refuse the commonest passwords', {
     default: 'off',
     inProduction: 'on',
@@ -277,7 +277,7 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
         ? { email: env.AUTH_BOOTSTRAP_ADMIN_EMAIL, password: env.AUTH_BOOTSTRAP_ADMIN_PASSWORD }
         : undefined,
     bcryptCost: env.AUTH_BCRYPT_COST ?? 12,
-    hashThreads: env.AUTH_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1)),
+    hashThreads: env.AUTH_HASH_THREADS ?? Math.min(4, availableParallelism()),
     passwordBlocklist: (env.AUTH_PASSWORD_BLOCKLIST ?? (production ? 'on' : 'off')) === 'on',
     lockoutThreshold: env.AUTH_LOCKOUT_THRESHOLD ?? 10,
     lockoutSeconds: env.AUTH_LOCKOUT_SECONDS ?? 900,

@@ -34,7 +34,10 @@ export class Metrics {
   ])
   readonly refreshes = this.#counter('refreshes_total', 'Refreshes: success, or the code of the error', ['outcome'])
   readonly hashWaitSeconds = this.#histogram('password_hash_wait_seconds', 'How long hashes waited for a thread', waitBuckets)
-  readonly hashesRefused = this.#counter('password_hashes_refused_total', 'Hashes refused since too many waited')
+  readonly hashesRefused = this.#counter(
+    'password_hashes_refused_total',
+    'Hashes refused since they would have waited over 3 seconds',
+  )
   readonly hashesWaiting = this.#gauge('password_hash_queue_length', 'Hashes that wait for a thread')
   readonly attempts = this.#counter('outbox_attempts_total', 'Attempts to send: delivered, retried or given_up', [
     'kind',

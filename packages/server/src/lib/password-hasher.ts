@@ -1,18 +1,14 @@
 import { Piscina } from 'piscina'
+import { HashBacklog } from './hash-backlog.ts'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
 import { bcryptCost, bcryptInput, hashOfNobody } from './password-hash.ts'
 
-/** Thrown when more hashes wait than about two seconds of work; callers answer 503. */
+/** Thrown when a hash would wait longer than 3 seconds for a thread; callers answer 503. */
 export class HashQueueFullError extends Error {
   constructor() {
     super('the password hash queue is full')
     this.name = 'HashQueueFullError'
   }
-}
-
-/** Seconds that one core of a common server takes for a hash of this cost, to size the queue; cost 10 is about 70 ms. */
-function estimatedSeconds(cost: number): number {
-  return 0.07 * 2 ** (cost - 10)
 }
 
 /** Told of each hash how long it waited for a thread, or that it was refused. */
@@ -24,7 +20,7 @@ export interface HashObserver {
 const nobody: HashObserver = { waited() {}, refused() {} }
 
 /**
- * bcrypt in worker threads behind a bounded queue, so that no number of logins stops the event loop.
+ * bcrypt in worker threads behind a queue that is bounded by the expected wait, so that no number of logins stops the event loop.
  * Every verification costs one bcrypt at the configured cost, also for users that do not exist.
  */
 export class PasswordHasher {
@@ -32,11 +28,13 @@ export class PasswordHasher {
   readonly #threads: number
   #pool: Piscina | undefined
   readonly #observer: HashObserver
+  readonly #backlog: HashBacklog
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
     this.#threads = options.threads
     this.#observer = options.observer ?? nobody
+    this.#backlog = new HashBacklog(options.threads)
   }
 
   /** Starts all threads and keeps them. Otherwise each starts when there is work for it, and ends when there was none for a while. */
@@ -53,7 +51,6 @@ export class PasswordHasher {
       // A hash needs next to nothing; without a limit each thread would let its heap grow before it cleans up.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       idleTimeout: 30_000,
-      maxQueue: Math.min(1_000, Math.max(16, Math.ceil((2 * this.#threads) / estimatedSeconds(this.cost)))),
     })
   }
 
@@ -88,15 +85,21 @@ export class PasswordHasher {
   }
 
   async #run(job: HashJob): Promise<string | boolean> {
-    this.#pool ??= this.#open(0)
-    // Piscina reports a full queue by message only, so the bound is looked at first.
-    if (this.#pool.queueSize >= this.#pool.options.maxQueue) {
+    const cost = job.kind === 'hash' ? job.cost : bcryptCost(job.hash)!
+    if (this.#backlog.isFull()) {
       this.#observer.refused()
       throw new HashQueueFullError()
     }
+    this.#pool ??= this.#open(0)
     const asked = performance.now()
-    const { result, workedMs }: HashAnswer = await this.#pool.run(job)
-    this.#observer.waited(Math.max(0, performance.now() - asked - workedMs) / 1_000)
-    return result
+    this.#backlog.add(cost)
+    try {
+      const { result, workedMs }: HashAnswer = await this.#pool.run(job)
+      this.#backlog.learn(cost, workedMs)
+      this.#observer.waited(Math.max(0, performance.now() - asked - workedMs) / 1_000)
+      return result
+    } finally {
+      this.#backlog.remove(cost)
+    }
   }
 }

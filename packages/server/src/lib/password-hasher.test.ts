@@ -1,0 +1,48 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { HashQueueFullError, PasswordHasher } from './password-hasher.ts'
+
+function buildHasher(options: { cost: number; threads: number }) {
+  const observer = { waited() {}, refused: vi.fn() }
+  const hasher = new PasswordHasher({ ...options, observer })
+  onTestFinished(() => hasher.close())
+  return { hasher, refused: () => observer.refused.mock.calls.length }
+}
+
+test('of more hashes than three seconds of work, those taken finish, the others are refused at once, and then there is room', async () => {
+  const { hasher, refused } = buildHasher({ cost: 10, threads: 2 })
+  // From here on the hasher knows what a hash takes on this machine.
+  for (let hash = 0; hash < 10; hash += 1) await hasher.hash('password')
+  const started = performance.now()
+  const refusedAfter: number[] = []
+  const hashes = Array.from({ length: 1_000 }, () =>
+    hasher.hash('password').catch((error) => {
+      refusedAfter.push(performance.now() - started)
+      expect(error).toBeInstanceOf(HashQueueFullError)
+    }),
+  )
+  const taken = (await Promise.all(hashes)).filter((hash) => hash !== undefined)
+  expect(taken.length).toBeGreaterThanOrEqual(2)
+  expect(taken.length + refusedAfter.length).toBe(1_000)
+  expect(refusedAfter.length).toBeGreaterThan(0)
+  expect(refused()).toBe(refusedAfter.length)
+  expect(Math.max(...refusedAfter)).toBeLessThan(1_000)
+  expect(await hasher.verify('password', taken[0])).toBe(true)
+})
+
+test('at a low cost hundreds wait, and none is refused', async () => {
+  const { hasher, refused } = buildHasher({ cost: 4, threads: 1 })
+  const hashes = Array.from({ length: 300 }, () => hasher.hash('password'))
+  expect(hasher.queueLength).toBeGreaterThan(200)
+  expect(new Set(await Promise.all(hashes)).size).toBe(300)
+  expect(refused()).toBe(0)
+})
+
+test('a hash of another system counts for what its own cost takes', async () => {
+  const { hasher } = buildHasher({ cost: 4, threads: 1 })
+  const dear = `$2b$15$${'.'.repeat(53)}`
+  const waiting = Promise.allSettled([1, 2].map(() => hasher.verify('password', dear)))
+  await expect(hasher.hash('password')).rejects.toThrow(HashQueueFullError)
+  // Nobody waits for these seconds of work.
+  await hasher.close()
+  await waiting
+})
