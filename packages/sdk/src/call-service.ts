@@ -30,7 +30,9 @@ export async function callService<Answer>(
   let timer: Timer | undefined
   const wait = () => {
     clearTimeout(timer)
-    timer = unref(setTimeout(end, timeoutMs))
+    timer = setTimeout(end, timeoutMs)
+    // A posted call keeps the process alive by this: over HTTP/2 its socket is the feed's, which does not.
+    if (!body) unref(timer)
   }
   // Listens no longer than the call lasts.
   signal.addEventListener('abort', end, { signal: ended.signal })
@@ -84,12 +86,20 @@ interface Failure {
   readonly cause?: { readonly code?: string }
 }
 
+/** Of a request whose head is on its way: its method, its head as text, and what carries it. */
+interface Sent {
+  readonly request: { readonly method: string }
+  readonly headers: string
+  readonly socket: { unref(): void }
+}
+
 /** Node keeps a process alive while an answer is read, and tells of the socket here alone. */
 function sendUnheld(bearer: string, send: () => Promise<Response>): Promise<Response> {
   const sent = builtin('node:diagnostics_channel')?.channel('undici:client:sendHeaders')
   const release = (message: unknown) => {
-    const { headers, socket } = message as { headers: string; socket: { unref(): void } }
-    if (headers.includes(bearer)) socket.unref()
+    const { request, headers, socket } = message as Sent
+    // A call of the app in the same second carries the same bearer, and its answer is waited for.
+    if (request.method === 'GET' && headers.includes(bearer)) socket.unref()
   }
   sent?.subscribe(release)
   return send().finally(() => sent?.unsubscribe(release))
