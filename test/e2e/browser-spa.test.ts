@@ -128,18 +128,21 @@ async function isSignedOut(page: Page): Promise<void> {
   await heading(page, 'Sign in').waitFor()
 }
 
-/** A browser of the account's own with tabs that are signed in. */
+/** A browser of the account's own with tabs that are signed in, each in a process of its own. */
 async function openSignedInTabs(
   account: Account,
   count: number,
   context?: BrowserContext,
 ): Promise<{ context: BrowserContext; tabs: Page[] }> {
   const shared = context ?? (await browser.newContext())
+  const before = await browser.listRenderers()
   const first = await openTab(shared)
   await signIn(first, account)
   await isSignedIn(first, account)
   const others = await Promise.all(Array.from({ length: count - 1 }, () => openTab(shared)))
   for (const tab of others) await isSignedIn(tab, account)
+  const renderers = await browser.listRenderers()
+  expect(renderers.filter((id) => !before.includes(id)).length).toBeGreaterThanOrEqual(count)
   return { context: shared, tabs: [first, ...others] }
 }
 
@@ -236,6 +239,68 @@ test('tabs whose token expires at the same moment refresh once, and none burns t
     for (const tab of tabs) await isSignedIn(tab, account)
     expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
   }
+})
+
+/** Makes a tab see what others store, and hear of it, later than their messages and their locks, as happens between processes. */
+const seeStorageLate = `{
+  const { getItem, setItem, removeItem } = Storage.prototype
+  const seen = new Map()
+  const see = (storage, key, value) => storage === localStorage && seen.set(key, { value })
+  Storage.prototype.getItem = function (key) {
+    if (this !== localStorage) return getItem.call(this, key)
+    if (!seen.has(key)) see(this, key, getItem.call(this, key))
+    return seen.get(key).value
+  }
+  Storage.prototype.setItem = function (key, value) {
+    setItem.call(this, key, value)
+    see(this, key, value)
+  }
+  Storage.prototype.removeItem = function (key) {
+    removeItem.call(this, key)
+    see(this, key, null)
+  }
+  addEventListener('storage', (event) => {
+    if (!event.isTrusted) return
+    event.stopImmediatePropagation()
+    const { key, newValue } = event
+    const before = seen.get(key)
+    setTimeout(() => {
+      // What this tab has stored since is newer.
+      if (seen.get(key) === before) see(localStorage, key, newValue)
+      dispatchEvent(new StorageEvent('storage', { key, newValue }))
+    }, 200)
+  })
+}`
+
+async function openLateTabs(account: Account): Promise<{ context: BrowserContext; tabs: Page[] }> {
+  const context = await browser.newContext()
+  await context.addInitScript(seeStorageLate)
+  return openSignedInTabs(account, 2, context)
+}
+
+test('tabs that see late what another has stored refresh once all the same', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openLateTabs(account)
+  const refreshes = countRefreshes(context)
+  for (const round of [1, 2]) {
+    await advance(tabs, 15 * round)
+    await raceToRefresh(context, tabs, account, 1)
+    expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
+  }
+})
+
+test('tabs that see late what another has stored follow its logout, with the reason, and its login', async () => {
+  const account = await buildAccount()
+  const { tabs } = await openLateTabs(account)
+  const here = tabs[0]!
+  await here.getByRole('button', { name: 'Sign out', exact: true }).click()
+  for (const tab of tabs) await isSignedOut(tab)
+  await signIn(here, account)
+  for (const tab of tabs) await isSignedIn(tab, account)
+  const revoked = await server.call('DELETE', `/admin/users/${account.id}/apps/${appCode}`, { token: adminToken })
+  expect(revoked.status).toBe(200)
+  await here.getByRole('button', { name: 'Ask the API' }).click()
+  for (const tab of tabs) await tab.getByText('Your session has ended').waitFor()
 })
 
 test('without locks in the browser tabs that race keep the session', async () => {

@@ -117,6 +117,15 @@ async function openTab(context: BrowserContext): Promise<Page> {
   return page
 }
 
+/** Each in a process of its own. */
+async function openTwoTabs(context: BrowserContext): Promise<Page[]> {
+  const before = await browser.listRenderers()
+  const tabs = await Promise.all([openTab(context), openTab(context)])
+  const renderers = await browser.listRenderers()
+  expect(renderers.filter((id) => !before.includes(id)).length).toBeGreaterThanOrEqual(2)
+  return tabs
+}
+
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
@@ -195,7 +204,7 @@ function expectOwnVerifiers({ starts, exchanges }: Trace, count: number): void {
 test('two tabs that began at once each end their own login, and one logout signs out both', async () => {
   const account = someone()
   const { context, trace } = await openContext()
-  const tabs = await Promise.all([openTab(context), openTab(context)])
+  const tabs = await openTwoTabs(context)
   const [first, second] = tabs as [Page, Page]
   await Promise.all(tabs.map(leave))
   // Who began first comes back last, when the other one is signed in; the provider asks for consent once.
@@ -223,7 +232,7 @@ test('two tabs whose logins end at the same moment are of one session, which bot
   const { context, trace } = await openContext()
   const held: (() => Promise<void>)[] = []
   await context.route('**/auth/sso/token', (route) => void held.push(() => route.continue()))
-  const tabs = await Promise.all([openTab(context), openTab(context)])
+  const tabs = await openTwoTabs(context)
   const [first, second] = tabs as [Page, Page]
   await Promise.all(tabs.map(leave))
   await logInThere(first, account)

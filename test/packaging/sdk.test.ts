@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
+import { type EventEmitter, once } from 'node:events'
 import {
   cpSync,
   existsSync,
@@ -13,9 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import { createSecureServer } from 'node:http2'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -239,24 +240,29 @@ test.each(['stream', 'poll', 'first poll'])(
 )
 
 // Over HTTP/2 all that an app asks goes by one connection, that of the feed.
-test.each(['HTTP/1.1', 'HTTP/2'])('a program that asks the service gets its answer while the feed runs, over %s', async (protocol) => {
-  const versions = new Set<string>()
-  const answer = ({ url, httpVersion }: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => {
-    versions.add(`HTTP/${httpVersion.replace('2.0', '2')}`)
-    if (url!.endsWith('/stream')) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      return void response.flushHeaders()
+test.each(['HTTP/1.1', 'HTTP/2'])(
+  'a program that asks the service gets its answer while the feed runs, over %s',
+  async (protocol) => {
+    const versions = new Set<string>()
+    const answer = ({ url, httpVersion }: IncomingMessage, response: ServerResponse) => {
+      versions.add(`HTTP/${httpVersion.replace('2.0', '2')}`)
+      if (url!.endsWith('/stream')) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        return void response.write(': open\n\n')
+      }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      // Later than the feed's first page, after which the stream is opened.
+      if (url!.endsWith('/introspect')) setTimeout(() => response.end('{"active":true}'), 100)
+      else response.end('{"items":[],"cursor":1}')
     }
-    response.writeHead(200, { 'content-type': 'application/json' })
-    // Later than the feed's first page, after which the stream is opened.
-    if (url!.endsWith('/introspect')) setTimeout(() => response.end('{"active":true}'), 100)
-    else response.end('{"items":[],"cursor":1}')
-  }
-  const service = protocol === 'HTTP/2' ? createSecureServer(selfSigned, answer) : createServer(answer)
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void service.close())
-  const { port } = service.address() as AddressInfo
-  const source = `
+    const service: EventEmitter & Pick<Server, 'listen' | 'address' | 'close'> =
+      protocol === 'HTTP/2' ? createSecureServer(selfSigned) : createServer()
+    service.on('request', answer)
+    service.listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    onTestFinished(() => void service.close())
+    const { port } = service.address() as AddressInfo
+    const source = `
     import { createAuth } from '@gatehouse/sdk'
     import { Agent, fetch } from ${JSON.stringify(import.meta.resolve('undici'))}
     const dispatcher = new Agent({ allowH2: true, connect: { ca: process.env.CA } })
@@ -264,24 +270,25 @@ test.each(['HTTP/1.1', 'HTTP/2'])('a program that asks the service gets its answ
     await new Promise((resolve) => setTimeout(resolve, process.env.PAUSE))
     console.log(JSON.stringify(await api.introspect(process.env.TOKEN)))
   `
-  writeFileSync(join(folder, 'asks.mjs'), source)
-  // At once, which is while the feed asks for its first page, and when its stream is open.
-  for (const PAUSE of ['0', '0', '0', '10', '10', '300']) {
-    const env = environment(protocol === 'HTTP/2' ? `https://localhost:${port}` : `http://127.0.0.1:${port}`)
-    const child = spawn(process.execPath, [join(folder, 'asks.mjs')], {
-      env: { ...env, CA: selfSigned.cert, PAUSE },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 8_000,
-    })
-    let printed = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
-    })
-    const ended = await new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)))
-    expect([ended, printed.trim()]).toEqual([0, '{"active":true}'])
-  }
-  expect([...versions]).toEqual([protocol])
-})
+    writeFileSync(join(folder, 'asks.mjs'), source)
+    // At once, which is while the feed asks for its first page, and when its stream is open.
+    for (const PAUSE of ['0', '0', '0', '10', '10', '300']) {
+      const env = environment(protocol === 'HTTP/2' ? `https://localhost:${port}` : `http://127.0.0.1:${port}`)
+      const child = spawn(process.execPath, [join(folder, 'asks.mjs')], {
+        env: { ...env, CA: selfSigned.cert, PAUSE },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        timeout: 8_000,
+      })
+      let printed = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        printed += text
+      })
+      const ended = await new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)))
+      expect([ended, printed.trim()]).toEqual([0, '{"active":true}'])
+    }
+    expect([...versions]).toEqual([protocol])
+  },
+)
 
 /** Bytes of an entry point with all that it imports, minified and compressed, but for the files that are left out. */
 async function sizeOf(entry: string, external: string[]): Promise<number> {

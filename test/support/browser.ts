@@ -13,6 +13,8 @@ export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** A tab in a profile of its own. */
   newPage(options?: BrowserContextOptions): Promise<Page>
+  /** The ids of the processes that pages run in. */
+  listRenderers(): Promise<number[]>
 }
 
 /**
@@ -31,7 +33,9 @@ export function openBrowser(): TestBrowser {
     })
     if (!found) return
     const { executablePath, env } = found
-    browser = await chromium.launch({ executablePath, env: { ...process.env, ...env } })
+    // On a small machine tabs would share a process, and with it what it knows of their storage.
+    const args = ['--renderer-process-limit=100']
+    browser = await chromium.launch({ executablePath, args, env: { ...process.env, ...env } })
     return () => browser?.close()
   }, startTimeoutMs)
   beforeEach(({ skip }) => {
@@ -44,5 +48,11 @@ export function openBrowser(): TestBrowser {
     onTestFinished(() => context.close())
     return context
   }
-  return { newContext, newPage: async (options) => (await newContext(options)).newPage() }
+  const listRenderers = async () => {
+    const session = await browser!.newBrowserCDPSession()
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+    await session.detach()
+    return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
+  }
+  return { newContext, newPage: async (options) => (await newContext(options)).newPage(), listRenderers }
 }

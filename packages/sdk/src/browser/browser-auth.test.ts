@@ -2,16 +2,19 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createBrowserAuth } from './browser-auth.ts'
 import { BrowserAuthError } from './errors.ts'
 import type { BrowserAuthOptions } from './options.ts'
+import type { Channel } from './platform.ts'
 import type { AuthState } from './results.ts'
 import {
   type Answering,
   buildAuth,
   buildPlatform,
+  LaggingStorage,
   later,
   type MapStorage,
   type PeerReply,
   refusal,
   startPeer,
+  type TestPlatform,
   tokensOf,
   USER,
 } from './test-platform.ts'
@@ -450,6 +453,107 @@ describe('tabs', () => {
     expect(deaf.state.status).toBe('signed_in')
     platform.fire('pageshow')
     expect(deaf.state.status).toBe('signed_out')
+  })
+
+  /** A second tab, whose view of the storage and whose messages come when the test says. */
+  function buildLaggingTab(platform: TestPlatform, options: BrowserAuthOptions) {
+    const storage = new LaggingStorage(platform.localStorage as MapStorage)
+    const channel: Channel = { postMessage: () => {}, close: () => {}, onmessage: null }
+    const own = { ...buildPlatform({ localStorage: storage }), now: platform.now, openChannel: () => channel }
+    const auth = buildAuth(own, options)
+    const states: AuthState[] = []
+    auth.subscribe((state) => void states.push(state))
+    const deliver = () => {
+      storage.deliver()
+      own.fire('storage')
+    }
+    const hear = (reason: string | null) => channel.onmessage!({ data: { reason } })
+    return { auth, states, storage, deliver, hear }
+  }
+
+  test.each(['logout', 'session_ended'] as const)(
+    'a message of a %s that comes before its deed is no word too early',
+    async (reason) => {
+      const { auth, platform, options } = await signedInTab()
+      const other = buildLaggingTab(platform, options)
+      await auth.logout()
+      other.hear(reason)
+      expect(other.states).toEqual([])
+      other.deliver()
+      expect(other.states).toEqual([{ status: 'signed_out', reason }])
+    },
+  )
+
+  test('a logout that is seen before its message is one, and then says why', async () => {
+    const { auth, platform, options } = await signedInTab()
+    const other = buildLaggingTab(platform, options)
+    await auth.logout()
+    other.deliver()
+    expect(other.auth.state).toEqual({ status: 'signed_out', reason: null })
+    other.hear('logout')
+    expect(other.auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
+  })
+
+  test('a login whose message comes first is seen when it is there, and its logout has a reason of its own', async () => {
+    const { auth, platform, options } = await signedInTab()
+    const other = buildLaggingTab(platform, options)
+    await auth.logout()
+    other.deliver()
+    other.hear('logout')
+    await auth.login(credentials)
+    other.hear(null)
+    expect(other.auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
+    other.deliver()
+    expect(other.auth.state).toMatchObject({ status: 'signed_in' })
+    await auth.logout()
+    other.deliver()
+    expect(other.auth.state).toEqual({ status: 'signed_out', reason: null })
+  })
+
+  test('nothing of a session stands in a message', async () => {
+    const { platform, options } = await buildTab()
+    const messages: unknown[] = []
+    const channel: Channel = { postMessage: (message) => void messages.push(message), close: () => {}, onmessage: null }
+    const auth = buildAuth({ ...platform, openChannel: () => channel }, options)
+    await auth.login(credentials)
+    platform.advance(900)
+    await auth.getAccessToken()
+    await auth.logout()
+    expect(messages).toEqual([{ reason: null }, { reason: null }, { reason: 'logout' }])
+  })
+
+  describe.skipIf(!buildPlatform().locks)('that see the storage late', () => {
+    test('refresh once, for who comes second waits to see what the first has written', async () => {
+      const { auth, platform, options, count } = await signedInTab()
+      const other = buildLaggingTab(platform, options)
+      platform.advance(900)
+      const tokens = Promise.all([auth.getAccessToken(), other.auth.getAccessToken()])
+      await auth.getAccessToken()
+      setTimeout(other.deliver, 100)
+      expect(await tokens).toEqual(['access-2', 'access-2'])
+      expect(count('/auth/refresh')).toBe(1)
+    })
+
+    test('end the session that another tab has just begun, when they begin one', async () => {
+      const { auth, platform, options, service } = await buildTab()
+      const other = buildLaggingTab(platform, options)
+      await auth.login(credentials)
+      const login = other.auth.login(credentials)
+      setTimeout(other.deliver, 100)
+      await login
+      const ended = () => service.seen.filter(({ path }) => path === '/auth/logout').map(({ body }) => body.refresh_token)
+      await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1'])
+    })
+
+    test('wait no longer than a second for what never comes', async () => {
+      const { auth, platform, options, service, count } = await signedInTab()
+      const other = buildLaggingTab(platform, options)
+      platform.advance(900)
+      service.answer = () => tokensOf(2)
+      await auth.getAccessToken()
+      expect(await other.auth.getAccessToken()).toBe('access-2')
+      expect(count('/auth/refresh')).toBe(2)
+    })
   })
 
   test('apps and services beside each other share nothing', async () => {

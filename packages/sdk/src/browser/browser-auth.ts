@@ -60,6 +60,8 @@ export class TabAuth implements BrowserAuth {
   #channel: Channel | undefined
   #state: AuthState = { status: 'signed_out', reason: null }
   #offline = false
+  /** Why there is no session, as far as this tab or another has said. That one's word may come before its deed is seen here, or after. */
+  #reason: Reason = null
   #renewing: Promise<Session> | undefined
   #futileAt = Number.NEGATIVE_INFINITY
 
@@ -69,7 +71,7 @@ export class TabAuth implements BrowserAuth {
     this.#service = new ServiceClient(platform.fetch, config.baseUrl)
     this.sso = new Sso(platform, config, (path, body) => this.#open(path, body))
     this.#listen()
-    this.#sync(null)
+    this.#sync()
   }
 
   get state(): AuthState {
@@ -266,30 +268,31 @@ export class TabAuth implements BrowserAuth {
     this.#config.store.write(session)
     this.#offline = false
     this.#tell(null)
-    this.#sync(null)
+    this.#sync()
   }
 
   #end(reason: Reason): void {
     if (!this.#config.store.read()) return
     this.#config.store.clear()
     this.#tell(reason)
-    this.#sync(reason)
+    this.#sync()
   }
 
   /** The session of this moment, whichever tab it came from. Throws `signed_out`. */
   #current(): Session {
-    const session = this.#sync(null)
+    const session = this.#sync()
     if (!session) throw signedOut()
     return session
   }
 
   /** Makes `state` say what the store holds. */
-  #sync(reason: Reason): Session | undefined {
+  #sync(): Session | undefined {
     const session = this.#config.store.read()
+    const known = this.#state.status === 'signed_out' ? this.#state.reason : null
     this.#show(
       session
         ? { status: 'signed_in', user: session.user, organization: session.organization, offline: this.#offline }
-        : { status: 'signed_out', reason: this.#state.status === 'signed_out' ? this.#state.reason : reason },
+        : { status: 'signed_out', reason: known ?? this.#reason },
     )
     return session
   }
@@ -311,13 +314,14 @@ export class TabAuth implements BrowserAuth {
 
   #setOffline(offline: boolean): void {
     this.#offline = offline
-    this.#sync(null)
+    this.#sync()
   }
 
   /** Tabs with a session each have nothing to take turns for. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const { crossTab, store, name } = this.#config
-    return crossTab && store.isShared ? withTabLock(this.#platform, name, work) : work()
+    const version = () => store.read()?.obtainedAt ?? 0
+    return crossTab && store.isShared ? withTabLock(this.#platform, name, work, version) : work()
   }
 
   #listen(): void {
@@ -326,9 +330,12 @@ export class TabAuth implements BrowserAuth {
       listen('online', () => this.#goOnline()),
       listen('offline', () => this.#setOffline(true)),
       // A page that was put to sleep has heard nothing.
-      listen('pageshow', () => void this.#sync(null)),
+      listen('pageshow', () => void this.#sync()),
     )
-    if (!this.#config.crossTab || !openChannel) return
+    if (!this.#config.crossTab) return
+    // What another tab wrote is seen here when this comes, which may be after its message.
+    this.#stops.push(listen('storage', () => void this.#sync()))
+    if (!openChannel) return
     this.#channel = openChannel(this.#config.name)
     this.#channel.onmessage = ({ data }) => this.#hear(Object(data).reason)
     this.#stops.push(() => {
@@ -345,8 +352,9 @@ export class TabAuth implements BrowserAuth {
     if (wasLost && session && !isFresh(session, this.#platform.now())) this.#renew(session).catch(() => {})
   }
 
-  /** `null` for what is neither logout nor the end of a session. */
+  /** `null` for what is neither logout nor the end of a session. Nothing of a session is sent: whatever storage was chosen keeps it. */
   #tell(reason: Reason): void {
+    this.#reason = reason
     this.#channel?.postMessage({ reason })
   }
 
@@ -354,13 +362,14 @@ export class TabAuth implements BrowserAuth {
     const { store } = this.#config
     // That tab has reached the service.
     if (reason === null) this.#offline = false
-    if (reason !== 'logout' || store.isShared) return void this.#sync(reason)
     // A session of this tab alone.
-    const session = store.read()
-    if (!session) return
-    store.clear()
-    this.#sync('logout')
-    this.#endSession(session).catch(() => {})
+    const own = !store.isShared && reason === 'logout' ? store.read() : undefined
+    if (own) {
+      store.clear()
+      this.#endSession(own).catch(() => {})
+    }
+    if (own || store.isShared) this.#reason = reason
+    this.#sync()
   }
 }
 

@@ -15,7 +15,12 @@ export interface Channel {
 }
 
 interface Locks {
-  request<Result>(name: string, options: { signal: AbortSignal }, work: () => Promise<Result>): Promise<Result>
+  request<Result>(
+    name: string,
+    options: { signal: AbortSignal } | { mode: 'shared' },
+    work: () => Promise<Result>,
+  ): Promise<Result>
+  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>
 }
 
 /**

@@ -24,7 +24,15 @@ test.skipIf(!hasLocks)('two of one name take turns', async () => {
 test.skipIf(!hasLocks)('a tab that holds on stops nobody', async () => {
   const work = later()
   const held = withTabLock({ locks }, 'held', () => work.promise)
-  expect(await withTabLock({ locks }, 'held', async () => 'done', 1)).toBe('done')
+  expect(
+    await withTabLock(
+      { locks },
+      'held',
+      async () => 'done',
+      () => 0,
+      1,
+    ),
+  ).toBe('done')
   work.resolve()
   await held
 })
@@ -37,6 +45,56 @@ test.skipIf(!hasLocks)('work that fails is not done a second time', async () => 
   }
   await expect(withTabLock({ locks }, 'fails', work)).rejects.toThrow('no')
   expect(runs).toBe(1)
+})
+
+test.skipIf(!hasLocks)('what the tab before has written is waited for, until it is seen', async () => {
+  const seen = { here: 1, there: 1 }
+  await withTabLock(
+    { locks },
+    'lags',
+    async () => {
+      seen.here = 2
+    },
+    () => seen.here,
+  )
+  setTimeout(() => {
+    seen.there = 2
+  }, 100)
+  expect(
+    await withTabLock(
+      { locks },
+      'lags',
+      async () => seen.there,
+      () => seen.there,
+    ),
+  ).toBe(2)
+})
+
+test.skipIf(!hasLocks)('what never comes is not waited for long, nor is what another name has written', async () => {
+  await withTabLock(
+    { locks },
+    'lost',
+    async () => {},
+    () => 7,
+  )
+  const before = Date.now()
+  expect(
+    await withTabLock(
+      { locks },
+      'los',
+      async () => 'done',
+      () => 1,
+    ),
+  ).toBe('done')
+  expect(Date.now() - before).toBeLessThan(500)
+  expect(
+    await withTabLock(
+      { locks },
+      'lost',
+      async () => 'done',
+      () => 1,
+    ),
+  ).toBe('done')
 })
 
 test('a browser that refuses locks altogether stops nobody', async () => {

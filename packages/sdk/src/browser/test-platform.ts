@@ -26,6 +26,32 @@ export class MapStorage implements TokenStorage {
   }
 }
 
+/** A storage as a tab in a process of its own sees it: what others write is there when it has been delivered. */
+export class LaggingStorage extends MapStorage {
+  readonly #shared: MapStorage
+
+  constructor(shared: MapStorage) {
+    super()
+    this.#shared = shared
+    this.deliver()
+  }
+
+  deliver(): void {
+    this.items.clear()
+    for (const [key, value] of this.#shared.items) this.items.set(key, value)
+  }
+
+  override setItem(key: string, value: string): void {
+    super.setItem(key, value)
+    this.#shared.setItem(key, value)
+  }
+
+  override removeItem(key: string): void {
+    super.removeItem(key)
+    this.#shared.removeItem(key)
+  }
+}
+
 export interface TestPlatform extends Platform {
   /** Moves this tab's clock. */
   advance(seconds: number): void
