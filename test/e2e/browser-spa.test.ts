@@ -209,8 +209,13 @@ test('who registers is signed in, stays so across a reload, and is in every tab'
   await heading(await openTab(context), 'Hello, Ada').waitFor()
 })
 
-/** All tabs find their token expired and ask for another before one is answered. Resolves when each has got on. */
-async function raceToRefresh(context: BrowserContext, tabs: readonly Page[], account: Account, requests: number): Promise<void> {
+/** Minutes pass; all tabs find their token expired and ask for another before one is answered. Resolves when each has got on. */
+async function raceToRefresh(
+  { context, tabs }: { context: BrowserContext; tabs: readonly Page[] },
+  account: Account,
+  minutes: number,
+  requests: number,
+): Promise<void> {
   const held: (() => Promise<void>)[] = []
   let isHeld = true
   const release = async () => {
@@ -221,6 +226,8 @@ async function raceToRefresh(context: BrowserContext, tabs: readonly Page[], acc
     if (isHeld) held.push(() => route.continue())
     else return route.continue()
   })
+  // Not before: a page that is still loading asks by itself.
+  await advance(tabs, minutes)
   for (const tab of tabs) await tab.getByRole('button', { name: 'Ask the API' }).click()
   await expect.poll(() => held.length, { interval: 10 }).toBe(requests)
   await release()
@@ -233,8 +240,7 @@ test('tabs whose token expires at the same moment refresh once, and none burns t
   const { context, tabs } = await openSignedInTabs(account, 2)
   const refreshes = countRefreshes(context)
   for (let round = 1; round <= 4; round += 1) {
-    await advance(tabs, 15 * round)
-    await raceToRefresh(context, tabs, account, 1)
+    await raceToRefresh({ context, tabs }, account, 15 * round, 1)
     for (const tab of tabs) await tab.reload()
     for (const tab of tabs) await isSignedIn(tab, account)
     expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
@@ -283,8 +289,7 @@ test('tabs that see late what another has stored refresh once all the same', asy
   const { context, tabs } = await openLateTabs(account)
   const refreshes = countRefreshes(context)
   for (const round of [1, 2]) {
-    await advance(tabs, 15 * round)
-    await raceToRefresh(context, tabs, account, 1)
+    await raceToRefresh({ context, tabs }, account, 15 * round, 1)
     expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
   }
 })
@@ -310,8 +315,7 @@ test('without locks in the browser tabs that race keep the session', async () =>
   const { tabs } = await openSignedInTabs(account, 3, context)
   const refreshes = countRefreshes(context)
   for (const round of [1, 2]) {
-    await advance(tabs, 15 * round)
-    await raceToRefresh(context, tabs, account, tabs.length)
+    await raceToRefresh({ context, tabs }, account, 15 * round, tabs.length)
     for (const tab of tabs) await tab.reload()
     expect(refreshes).toEqual(Array.from({ length: round * tabs.length }, () => 200))
   }
