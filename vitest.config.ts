@@ -17,6 +17,9 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unp
   (name) => `test/contract/${name}.test.ts`,
 )
 
+/** What looks through a Chromium. */
+const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'sso-spa'].map((name) => `test/e2e/${name}.test.ts`)
+
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (
   name: 'sqlite' | 'postgres' | 'postgres, many connections',
@@ -36,10 +39,10 @@ export default defineConfig({
   // Packages of the workspace are tested from their sources: what is edited is what runs, without a build between.
   ssr: { resolve: { conditions: ['source', ...defaultServerConditions] } },
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     // A condition that is waited for comes late on a busy machine, which is no failure.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 60_000 } },
     setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
     // One more than there are cores: tests of programs wait for them half of their time.
     maxWorkers: availableParallelism() + 1,
@@ -56,10 +59,17 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'programs',
-          include: ['test/{cli,e2e,faults,packaging,workspace}/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: inBrowser,
           globalSetup,
         },
       },
+      {
+        extends: true,
+        test: { name: 'browser', include: inBrowser, globalSetup: [...globalSetup, 'test/support/browser-setup.ts'] },
+      },
+      // What happens when a time limit of the service is reached is seen with the limits that operators have.
+      { extends: true, test: { name: 'faults', include: ['test/faults/**/*.test.ts'], globalSetup, env: { TEST_LIMITS: 'real' } } },
     ],
   },
 })

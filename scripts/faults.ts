@@ -15,6 +15,6 @@ process.env[longFormVariable] = 'yes'
 const named = process.argv.slice(2)
 const files = named.length > 0 ? named.map((name) => `test/faults/${name}`) : ['test/faults/']
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
-const options = ['--project', 'programs', '--no-file-parallelism', '--reporter', './test/support/fault-table.ts']
+const options = ['--project', 'faults', '--no-file-parallelism', '--reporter', './test/support/fault-table.ts']
 process.argv = [process.execPath, vitest, 'run', ...options, ...files]
 await import(pathToFileURL(vitest).href)

@@ -1,6 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
 import { spawn } from '@lydell/node-pty'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cliProgram, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
@@ -28,7 +29,7 @@ async function withAuthctl(): Promise<{ here: Machine; env: Record<string, strin
 }
 
 /** What bash would offer for a line that ends where the cursor is; split into words as bash itself splits them. */
-function offers(env: Record<string, string>, line: string): string[] {
+async function offers(env: Record<string, string>, line: string): Promise<string[]> {
   const script = `
     source <(authctl completion bash)
     COMP_WORDS=(${line
@@ -38,7 +39,8 @@ function offers(env: Record<string, string>, line: string): string[] {
     COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
     _authctl
     printf '%s\\n' "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['--norc', '-c', script], { env, encoding: 'utf8', cwd: env.HOME }).trimEnd().split('\n')
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env, cwd: env.HOME! })
+  return stdout.trimEnd().split('\n')
 }
 
 test('bash completes "authctl app s" on TAB', async () => {
@@ -72,14 +74,14 @@ test('bash completes "authctl app s" on TAB', async () => {
 test('bash is offered commands, flags, values, contexts, and the codes of the apps there are', async () => {
   const { here, env } = await withAuthctl()
   for (const code of ['shop', 'shelf', 'notes']) await here.authctl(`app create ${code} --name N --if-exists skip`)
-  expect(offers(env, 'authctl app de')).toEqual(['deactivate', 'delete'])
-  expect(offers(env, 'authctl app show ').sort()).toEqual(['authctl', 'notes', 'shelf', 'shop'])
-  expect(offers(env, 'authctl grant add --app sh').sort()).toEqual(['shelf', 'shop'])
-  expect(offers(env, 'authctl grant add --app=sh').sort()).toEqual(['shelf', 'shop'])
-  expect(offers(env, 'authctl app list --status=a')).toEqual(['active'])
-  expect(offers(env, 'authctl whoami --context ')).toEqual(['default'])
-  expect(offers(env, 'authctl grant add --user bob@@staff --ap')).toEqual(['--app'])
-  expect(offers(env, `authctl --base-url ${service.url} app sh`)).toEqual(['show'])
+  expect(await offers(env, 'authctl app de')).toEqual(['deactivate', 'delete'])
+  expect((await offers(env, 'authctl app show ')).sort()).toEqual(['authctl', 'notes', 'shelf', 'shop'])
+  expect((await offers(env, 'authctl grant add --app sh')).sort()).toEqual(['shelf', 'shop'])
+  expect((await offers(env, 'authctl grant add --app=sh')).sort()).toEqual(['shelf', 'shop'])
+  expect(await offers(env, 'authctl app list --status=a')).toEqual(['active'])
+  expect(await offers(env, 'authctl whoami --context ')).toEqual(['default'])
+  expect(await offers(env, 'authctl grant add --user bob@@staff --ap')).toEqual(['--app'])
+  expect(await offers(env, `authctl --base-url ${service.url} app sh`)).toEqual(['show'])
 })
 
 test('where the service is not, or nobody is signed in, nothing is offered and nothing is said', async () => {

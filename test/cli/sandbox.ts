@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,13 +8,14 @@ import { createInterface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spawn as spawnOnTerminal } from '@lydell/node-pty'
-import { expect, inject, onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { commands } from '../../packages/cli/src/commands/index.ts'
 import { main } from '../../packages/cli/src/main.ts'
 import { compileCache } from '../support/compile-cache.ts'
+import { createDatabase } from '../support/database.ts'
+import { startInstance } from '../support/server-instance.ts'
 
-const { gatehouse: serverProgram, authctl } = inject('programs')
-export const cliProgram = authctl
+export const cliProgram = inject('programs').authctl
 
 export const admin = { email: 'ada@example.com', password: 'correct horse battery' }
 
@@ -48,40 +49,25 @@ export interface Gatehouse {
   stop(): Promise<void>
 }
 
-/** A service of its own, as a process, on a new SQLite file, with `admin` in it. */
+/** A service of its own, on a new SQLite file, with `admin` in it. It runs inside of the tests: they must not block its event loop. */
 export async function startGatehouse(settings: Record<string, string> = {}): Promise<Gatehouse> {
-  const cwd = temporaryFolder()
-  const env = {
-    PATH: process.env.PATH ?? '',
-    ...compileCache,
-    NODE_ENV: 'test',
-    AUTH_BCRYPT_COST: '4',
-    AUTH_HASH_THREADS: '1',
-    AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
-    AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
-    PORT: '0',
-    ...settings,
-  }
-  const child = spawn(process.execPath, [serverProgram, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const closed = new Promise((resolve) => child.once('close', resolve))
+  const database = await createDatabase('sqlite')
+  const ends = [() => database.drop()]
+  const { url } = await startInstance(
+    {
+      DATABASE_URL: database.url,
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+      ...settings,
+    },
+    (end) => void ends.push(end),
+  )
   return {
-    url: await urlOf(child),
+    url,
     async stop() {
-      child.kill('SIGTERM')
-      await closed
-      rmSync(cwd, { recursive: true, force: true })
+      for (const end of ends.reverse()) await end()
     },
   }
-}
-
-async function urlOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    child.once('close', (code) => reject(new Error(`the service ended with ${code} before it listened`)))
-    createInterface({ input: child.stdout! }).on('line', (line) => {
-      const { msg, url } = JSON.parse(line)
-      if (msg === 'listening') resolve(url)
-    })
-  })
 }
 
 export interface RunOptions {
@@ -93,8 +79,8 @@ export interface RunOptions {
 export interface Machine {
   folder: string
   /**
-   * Without a terminal. The first time that a file of tests types a command it is a process, then it runs inside of the tests: all of it
-   * but the start of Node, which would take most of the time. Such runs take turns.
+   * Without a terminal. The first time in a run of the tests that a command is typed it is a process, then it runs inside of the tests:
+   * all of it but the start of Node, which would take most of the time. Such runs take turns.
    */
   authctl(command: string | string[], options?: RunOptions): Promise<Ended>
   /** Without a terminal and always a process, for what is said of several at once. */
@@ -152,10 +138,8 @@ export function machine(): Machine {
     })
   const authctl: Machine['authctl'] = (command, options = {}) => {
     const words = split(command)
-    const name = `${expect.getState().testPath} ${commandOf(words)}`
-    if (typed.has(name)) return inTurn(() => runInside(words, folder, { ...options, env: { ...baseEnv, ...options.env } }))
-    typed.add(name)
-    return authctlProcess(words, options)
+    if (isFirstOf(commandOf(words))) return authctlProcess(words, options)
+    return inTurn(() => runInside(words, folder, { ...options, env: { ...baseEnv, ...options.env } }))
   }
   return {
     folder,
@@ -180,7 +164,17 @@ export function machine(): Machine {
   }
 }
 
-/** The commands that a file of tests has run as a process, each after the name of the file. */
+/** Whether no worker of this run has typed the command before; a folder can only be made once. */
+function isFirstOf(command: string): boolean {
+  if (typed.has(command)) return false
+  typed.add(command)
+  try {
+    mkdirSync(join(inject('templates').sqlite!.folder, `typed ${command}`))
+    return true
+  } catch {
+    return false
+  }
+}
 const typed = new Set<string>()
 
 /** The longest path of a command that these words hold in order, whatever flags stand between. */

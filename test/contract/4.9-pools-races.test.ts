@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vites
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
 
 interface World {
@@ -128,7 +128,7 @@ describe.runIf(testDatabase() === 'postgres')('on two servers', () => {
       AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
       AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
     }
-    const start = (): Promise<ServerProcess> => startServer(settings)
+    const start = (): Promise<ServerInstance> => startInstance(settings)
     const servers = await Promise.all([start(), start()])
     const token = (await servers[0]!.login(ADMIN_EMAIL, 'authctl')).body.access_token
     const world: World = {

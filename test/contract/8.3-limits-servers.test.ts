@@ -1,10 +1,10 @@
-// What two servers, each a process of its own, count and spend together on one Postgres.
+// What two servers count and spend together on one Postgres.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
 
@@ -19,12 +19,12 @@ interface Pair {
 
 /** Two servers with these settings, and an app on them; to be called while tests are collected. */
 function pair(settings: Record<string, string>): () => Pair {
-  let servers: [ServerProcess, ServerProcess]
+  let servers: [ServerInstance, ServerInstance]
   let app: Json
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
-    const start = () => startServer({ ...bootstrap, ...settings, DATABASE_URL: database.url }, onFileEnd)
+    const start = () => startInstance({ ...bootstrap, ...settings, DATABASE_URL: database.url }, onFileEnd)
     servers = await Promise.all([start(), start()])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
     const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }

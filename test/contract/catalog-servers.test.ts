@@ -1,14 +1,14 @@
-// What servers remember of apps and permissions: two of them, each a process of its own, on one Postgres.
+// What servers remember of apps and permissions: two of them, each with a pool of its own, on one Postgres.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  let one: ServerProcess
-  let two: ServerProcess
+  let one: ServerInstance
+  let two: ServerInstance
   let token: string
   let app: Json
   const user = { email: `${randomUUID()}@example.com`, password: PASSWORD }
@@ -21,14 +21,14 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
       AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
     }
-    ;[one, two] = await Promise.all([startServer(settings, onFileEnd), startServer(settings, onFileEnd)])
+    ;[one, two] = await Promise.all([startInstance(settings, onFileEnd), startInstance(settings, onFileEnd)])
     token = (await one.login(ADMIN_EMAIL, 'authctl')).body.access_token
     const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, service_codes: ['stock'] }
     app = (await one.call('POST', '/admin/apps', { token, body })).body
     await one.call('POST', '/auth/register', { body: { ...user, app_code: app.code } })
   })
 
-  const login = (server: ServerProcess) => server.call('POST', '/auth/login', { body: { ...user, app_code: app.code } })
+  const login = (server: ServerInstance) => server.call('POST', '/auth/login', { body: { ...user, app_code: app.code } })
   const change = (body: object) => one.call('PATCH', `/admin/apps/${app.code}`, { token, body })
 
   test('an app that one made inactive is refused by the other from the very next login, and taken again', async () => {

@@ -1,10 +1,10 @@
-// Two servers, each a process of its own, on one Postgres.
+// Two servers, each with a pool of its own, on one Postgres.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
 const settings = {
@@ -16,13 +16,13 @@ const settings = {
 }
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  let servers: [ServerProcess, ServerProcess]
+  let servers: [ServerInstance, ServerInstance]
   let adminToken: string
 
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
-    const start = () => startServer({ ...settings, DATABASE_URL: database.url }, onFileEnd)
+    const start = () => startInstance({ ...settings, DATABASE_URL: database.url }, onFileEnd)
     servers = await Promise.all([start(), start()])
     adminToken = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
   })

@@ -1,15 +1,15 @@
-// Account mail of two servers, each a process of its own, on one Postgres.
+// Account mail of two servers, each with a pool of its own, on one Postgres.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { type Mailbox, startMailbox, until } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  let servers: [ServerProcess, ServerProcess]
+  let servers: [ServerInstance, ServerInstance]
   let mailbox: Mailbox
   let app: Json
 
@@ -24,7 +24,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
       AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
     }
-    servers = await Promise.all([startServer(settings, onFileEnd), startServer(settings, onFileEnd)])
+    servers = await Promise.all([startInstance(settings, onFileEnd), startInstance(settings, onFileEnd)])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
     const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }
     app = (await servers[0].call('POST', '/admin/apps', { token, body })).body

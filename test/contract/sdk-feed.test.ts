@@ -9,7 +9,8 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { startMailbox, startSending } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { startServer } from '../support/server-process.ts'
 import {
   ACCESS_SECRET,
   ADMIN_EMAIL,
@@ -215,8 +216,8 @@ const settings = {
   AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
 }
 
-/** What an admin does at a server that is a process of its own. */
-async function adminOf(server: ServerProcess) {
+/** What an admin does at a server. */
+async function adminOf(server: ServerInstance) {
   const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const admin = (method: string, path: string, body?: object): Promise<Reply> => server.call(method, path, { body, token })
   return {
@@ -255,20 +256,20 @@ test('a service that is killed and started again: verification goes on and says 
   expect(await consumer.codeOf(users[2].access_token)).toBe('ok')
   expect(consumer.events.at(-1)).toMatchObject({ type: 'revocation.disconnected', reason: expect.stringMatching(/\w/) })
 
-  const second = await startServer({ ...settings, DATABASE_URL: database.url, PORT: new URL(first.url).port })
+  const second = await startInstance({ ...settings, DATABASE_URL: database.url, PORT: new URL(first.url).port })
   await (await adminOf(second)).revoke(users[2], app)
   for (const { access_token: token } of users) await consumer.refusal(token)
   expect(consumer.auth.health().revocation.connected).toBe(true)
 })
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  let servers: [ServerProcess, ServerProcess]
+  let servers: [ServerInstance, ServerInstance]
   let url: string
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
     url = database.url
-    const start = () => startServer({ ...settings, DATABASE_URL: url }, onFileEnd)
+    const start = () => startInstance({ ...settings, DATABASE_URL: url }, onFileEnd)
     servers = await Promise.all([start(), start()])
   })
 
@@ -300,7 +301,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     await until(() => !consumer.auth.health().revocation.connected)
     await admin.revoke(users[1], app)
     expect(await consumer.codeOf(users[1].access_token)).toBe('ok')
-    await startServer({ ...settings, DATABASE_URL: url, PORT: new URL(doomed.url).port })
+    await startInstance({ ...settings, DATABASE_URL: url, PORT: new URL(doomed.url).port })
     await consumer.refusal(users[1].access_token)
   })
 })

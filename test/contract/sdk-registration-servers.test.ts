@@ -1,8 +1,8 @@
-// Permissions registered while the service, a program of its own, comes and goes.
+// Permissions registered while the service comes and goes.
 import { type AuthEvent, createAuth, definePermissions } from '@gatehouse/sdk'
 import { afterEach, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { startServer } from '../support/server-process.ts'
+import { startInstance } from '../support/server-instance.ts'
 import { ACCESS_SECRET, ADMIN_EMAIL, PASSWORD, testDatabase } from '../support/service.ts'
 
 afterEach(() => {
@@ -17,7 +17,7 @@ test('a backend that boots before the service registers as soon as that is there
     AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
   }
-  const first = await startServer(settings)
+  const first = await startInstance(settings)
   const token = (await first.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const account = await first.call('POST', '/admin/service-accounts', { body: { name: 'boot', service: 'notes' }, token })
   await first.stop()
@@ -38,7 +38,7 @@ test('a backend that boots before the service registers as soon as that is there
   const { ready } = auth.registerPermissions()
   await vi.waitUntil(() => events.length > 0)
   expect(auth.health().registration).toBe('pending')
-  const second = await startServer({ ...settings, PORT: new URL(first.url).port })
+  const second = await startInstance({ ...settings, PORT: new URL(first.url).port })
   expect(await ready).toEqual({ created: 1, updated: 0, pruned: 0, unchanged: 0 })
   expect(events.map(({ type }) => type)).toEqual(['registration.delayed', 'registration.registered'])
   const again = (await second.login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -1,4 +1,4 @@
-// Third-party login over two servers, each a process of its own, on one Postgres: begun on one, answered on the other.
+// Third-party login over two servers, each with a pool of its own, on one Postgres: begun on one, answered on the other.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -17,11 +17,11 @@ import {
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  let servers: [ServerProcess, ServerProcess]
+  let servers: [ServerInstance, ServerInstance]
   /** Looks on, and stands in the way, without going through a server. */
   let db: ReturnType<typeof createKnex>
   let provider: TestProvider
@@ -42,8 +42,8 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
     }
     const [first, second, started] = await Promise.all([
-      startServer(settings, onFileEnd),
-      startServer(settings, onFileEnd),
+      startInstance(settings, onFileEnd),
+      startInstance(settings, onFileEnd),
       startProvider([callbackOf('acme'), callbackOf('twin')], onFileEnd),
     ])
     servers = [first, second]

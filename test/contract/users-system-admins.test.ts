@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { startServer } from '../support/server-process.ts'
+import { startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
 
 let service: TestService
@@ -108,7 +108,7 @@ test.runIf(testDatabase() === 'postgres')('over two servers too', async () => {
     AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
   }
-  const servers = await Promise.all([startServer(settings), startServer(settings)])
+  const servers = await Promise.all([startInstance(settings), startInstance(settings)])
   let keeper = { email: ADMIN_EMAIL, token: (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token, id: '' }
   keeper.id = (await servers[0].call('GET', '/auth/me', { token: keeper.token })).body.user.id
   for (let round = 0; round < 8; round += 1) {

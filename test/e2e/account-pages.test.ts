@@ -8,17 +8,17 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
-import { type Mail, type Mailbox, startMailbox } from '../support/mailbox.ts'
+import { type Mail, type Mailbox, startMailbox } from '../support/mail-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD } from '../support/service.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD } from '../support/client.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
 /** A folder to look at what the tests saw; nothing is kept without it. */
 const shots = process.env.SCREENSHOTS
 const browser = openBrowser()
 let mailbox: Mailbox
-let server: ServerProcess
+let server: ServerInstance
 let adminToken: string
 let callback: string
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
     AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
   }
-  server = await startServer(settings, onFileEnd)
+  server = await startInstance(settings, onFileEnd)
   adminToken = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const app = { code: 'shop', name: 'The Shop', auto_grant_on_signup: true, allowed_redirect_urls: [callback] }
   await admin('POST', '/admin/apps', app)

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
-import { startServer } from '../support/server-process.ts'
+import { startInstance } from '../support/server-instance.ts'
 
 const browser = openBrowser()
 let url: string
@@ -12,7 +12,7 @@ beforeAll(async () => {
   const ends: (() => Promise<unknown>)[] = []
   const database = await createDatabase('sqlite')
   ends.push(() => database.drop())
-  const server = await startServer({ DATABASE_URL: database.url }, (end) => void ends.push(end))
+  const server = await startInstance({ DATABASE_URL: database.url }, (end) => void ends.push(end))
   url = `${server.url}/docs`
   return async () => {
     for (const end of ends.reverse()) await end()

@@ -1,4 +1,4 @@
-// examples/browser-spa in a real Chromium, built as for production, against a server process and the backend of examples/koa-api.
+// examples/browser-spa in a real Chromium, built as for production, against a server and the backend of examples/koa-api.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,8 +10,8 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ACCESS_SECRET, ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { ACCESS_SECRET, ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/client.ts'
 import { serveSpa } from '../support/spa.ts'
 import { totpAt } from '../support/totp.ts'
 
@@ -21,7 +21,7 @@ const browser = openBrowser()
 const stops: (() => unknown)[] = []
 const pageErrors: Error[] = []
 const appCode = 'spa'
-let server: ServerProcess
+let server: ServerInstance
 let adminToken: string
 let apiUrl: string
 let url: string
@@ -51,7 +51,7 @@ async function start(): Promise<void> {
     AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
   }
-  server = await startServer(settings, (stop) => void stops.push(stop))
+  server = await startInstance(settings, (stop) => void stops.push(stop))
   adminToken = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const app = { code: appCode, name: 'Example', auto_grant_on_signup: true }
   expect(await server.call('POST', '/admin/apps', { body: app, token: adminToken })).toMatchObject({ status: 201 })

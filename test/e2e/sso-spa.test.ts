@@ -1,25 +1,25 @@
-// Third-party login of examples/browser-spa in a real Chromium: the page, a server process, and a provider with pages of its own.
+// Third-party login of examples/browser-spa in a real Chromium: the page, a server, and a provider with pages of its own.
 import { createHash, randomUUID } from 'node:crypto'
 import type { BrowserContext, Page, Response } from 'playwright-core'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
-import { type Mailbox, startMailbox } from '../support/mailbox.ts'
+import { type Mailbox, startMailbox } from '../support/mail-server.ts'
 import { CLIENT_ID, CLIENT_SECRET, type TestProvider } from '../support/oidc-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startProvider } from '../support/provider.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/client.ts'
 import { serveSpa } from '../support/spa.ts'
 import { totpAt } from '../support/totp.ts'
 
 const appCode = 'spa'
-const patienceMs = 10_000
+const patienceMs = 60_000
 const browser = openBrowser()
 const pageErrors: Error[] = []
 let mailbox: Mailbox
-let server: ServerProcess
+let server: ServerInstance
 let provider: TestProvider
 let url: string
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   // Where the provider sends a browser back to is said before the server listens.
   const port = await freePort()
   provider = await startProvider([`http://127.0.0.1:${port}/api/v1/auth/sso/acme/callback`], onFileEnd, { pages: true })
-  server = await startServer(
+  server = await startInstance(
     {
       DATABASE_URL: database.url,
       PORT: String(port),

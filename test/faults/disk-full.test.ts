@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const rounds = sized(2, 20)
 const triesWhileFull = sized(6, 30)

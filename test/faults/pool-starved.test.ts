@@ -5,7 +5,7 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const poolMax = 2
 const callers = sized(20, 60)

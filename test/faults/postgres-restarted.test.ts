@@ -6,7 +6,7 @@ import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 
 const rounds = sized(2, 20)
 const clients = 8

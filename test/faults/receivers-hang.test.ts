@@ -10,7 +10,7 @@ import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles } from '../support/process-figures.ts'
 import { hang, startReceiver } from '../support/receiver.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const batches = sized(8, 60)
 const batchSize = 10

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const ROUNDS = sized(3, 25)
 const CLIENTS = 8

@@ -6,7 +6,7 @@ import { startBalancer } from '../support/balancer.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 
 const rounds = sized(1, 15)
 const clients = 10

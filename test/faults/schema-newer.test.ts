@@ -4,7 +4,7 @@ import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured } from '../support/fault.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   test('a schema newer than the server: no start, one clear line, and a server that runs already goes on', async (context) => {

@@ -6,7 +6,7 @@ import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
 import { startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const clientsOfEachKind = sized(100, 1_000)
 const dripMs = 250

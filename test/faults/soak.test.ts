@@ -7,7 +7,7 @@ import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const soakSeconds = sized(8, 600)
 /** V8, Postgres's client and the C library take what they need within minutes, and then no more. */

@@ -7,7 +7,7 @@ import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { hang, type Received, startReceiver } from '../support/receiver.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const rounds = sized(2, 20)
 const clients = 6

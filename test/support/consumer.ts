@@ -3,7 +3,7 @@ import { createHash, hkdfSync } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { forgeToken } from './forge-token.ts'
-import { ACCESS_SECRET, type Json } from './service.ts'
+import { ACCESS_SECRET, type Json } from './client.ts'
 
 export interface AssertionOptions {
   /** What the consumer signs with. */
@@ -99,7 +99,7 @@ export async function openEventStream(
     close,
     pause: () => void response.pause(),
     resume: () => void response.resume(),
-    next(fits, timeoutMs = 10_000) {
+    next(fits, timeoutMs = 60_000) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(look)

@@ -1,6 +1,6 @@
 // Tokens that the service would not make, signed with whatever a forger may have; without the library that the service uses.
 import { createHmac } from 'node:crypto'
-import { ACCESS_SECRET } from './service.ts'
+import { ACCESS_SECRET } from './client.ts'
 
 const hashes = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
 

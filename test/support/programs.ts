@@ -1,7 +1,7 @@
 // `gatehouse` and `authctl` as the tests start them: each in one file with all that it stands on, which starts in half the time.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Options } from 'tsup'
 
@@ -12,6 +12,8 @@ const oldMs = 60 * 60_000
 export interface Programs {
   gatehouse: string
   authctl: string
+  /** What `server-instance.ts` starts servers from. */
+  serverParts: string
 }
 
 declare module 'vitest' {
@@ -20,13 +22,15 @@ declare module 'vitest' {
   }
 }
 
+const serverParts = fileURLToPath(new URL('server-parts.ts', import.meta.url))
+
 type Recipe = Options & { entry: Record<string, string> }
 
 /** What cannot be part of another file: a native module, one that starts files of its own, and what knex and pg ask for in vain. */
 const outside =
   /^(?:better-sqlite3|piscina|pg-native|pg-query-stream|pg-cloudflare|sqlite3|mysql2?|oracledb|tedious|mariadb)(?:$|\/)/
 const server: Recipe = {
-  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/lib/hash-worker.ts' },
+  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/lib/hash-worker.ts', 'server-parts': serverParts },
   external: [outside],
   noExternal: [new RegExp(`^(?!${outside.source.slice(1)})`)],
   esbuildPlugins: [
@@ -47,7 +51,11 @@ const cli: Recipe = { entry: { authctl: 'src/authctl.ts' }, skipNodeModulesBundl
 /** Makes them from their sources, which takes seconds, unless nothing has changed since the last time. */
 export async function buildPrograms(): Promise<Programs> {
   const [serverFolder, cliFolder] = await Promise.all([buildPackage('server', server), buildPackage('cli', cli)])
-  return { gatehouse: join(serverFolder, 'gatehouse.js'), authctl: join(cliFolder, 'authctl.js') }
+  return {
+    gatehouse: join(serverFolder, 'gatehouse.js'),
+    authctl: join(cliFolder, 'authctl.js'),
+    serverParts: join(serverFolder, 'server-parts.js'),
+  }
 }
 
 /** The folder of what was built. Its name says of which sources, so that two runs at once do not disturb one another. */
@@ -71,7 +79,7 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
       outDir: staging,
       banner: { js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);" },
       ...options,
-      entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, join(folder, path)])),
+      entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, resolve(folder, path)])),
     })
     // Another run may have been first.
     if (!existsSync(built)) renameSync(staging, built)
@@ -91,7 +99,7 @@ function sourceKey(folder: string): string {
   const lines = readdirSync(join(folder, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .concat(join(folder, 'package.json'), join(root, 'pnpm-lock.yaml'), fileURLToPath(import.meta.url))
+    .concat(join(folder, 'package.json'), join(root, 'pnpm-lock.yaml'), fileURLToPath(import.meta.url), serverParts)
     .sort()
     .map((path) => {
       const { mtimeMs, size } = statSync(path)

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
+import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './client.ts'
 import { compileCache } from './compile-cache.ts'
 import { secretIn } from './secrets-in-log.ts'
-import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './service.ts'
 
 const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
 /** A worker of the tests can end before its last hook has run. */

@@ -2,11 +2,10 @@
 // and every reply compared with its declaration; `server-process.ts` starts it as a program.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { Agent, createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { inject, onTestFinished } from 'vitest'
 import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
@@ -16,39 +15,11 @@ import type { ReplyObserver } from '../../packages/server/src/http/router.ts'
 import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
-import { createDatabase, type DatabaseKind } from './database.ts'
+import { ADMIN_EMAIL, type CallOptions, callHttp, type Json, PASSWORD, type Reply, testDatabase, testEnvironment } from './client.ts'
+import { createDatabase } from './database.ts'
 import { secretIn } from './secrets-in-log.ts'
 
-export const ADMIN_EMAIL = 'admin@example.com'
-export const PASSWORD = 'correct horse battery staple'
-export const ACCESS_SECRET = 'a secret of the tests, at least 32 characters long'
-
-/** The settings of every test service; bcrypt at its lowest cost, and no limit that a test did not ask for. */
-export const testEnvironment = {
-  NODE_ENV: 'test',
-  JWT_ACCESS_SECRET: ACCESS_SECRET,
-  AUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
-  AUTH_BCRYPT_COST: '4',
-  AUTH_HASH_THREADS: '1',
-  AUTH_RATE_LIMIT_IP: 'off',
-  LOG_LEVEL: 'silent',
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a reply is whatever came over the wire; the tests say what they expect of it.
-export type Json = any
-
-export interface Reply {
-  status: number
-  body: Json
-  headers: Headers
-}
-
-export interface CallOptions {
-  /** Sent as JSON; a string or bytes are sent as they are. */
-  body?: unknown
-  token?: string | undefined
-  headers?: Record<string, string>
-}
+export * from './client.ts'
 
 export interface TestService {
   url: string
@@ -60,11 +31,6 @@ export interface TestService {
   register(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
   /** Moves the clock of the service. */
   advance(seconds: number): void
-}
-
-/** The database that this vitest project runs on. */
-export function testDatabase(): DatabaseKind {
-  return process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite'
 }
 
 /** The threads of all services of this process that hash at one cost: to start one takes as long as a hundred requests. */
@@ -159,36 +125,6 @@ export async function buildService(
   }
 }
 
-// Half of what a request costs with fetch, client and server together.
-const agent = new Agent({ keepAlive: true })
-
-/** One HTTP request to any server. */
-export async function callHttp(url: string, method: string, { body, token, headers = {} }: CallOptions = {}): Promise<Reply> {
-  const raw = typeof body === 'string' || body instanceof Uint8Array
-  const bytes = body === undefined ? undefined : Buffer.from(raw ? (body as string) : JSON.stringify(body))
-  const sent = request(url, {
-    method,
-    agent,
-    headers: {
-      ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': bytes.length }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...headers,
-    },
-  })
-  return new Promise((resolve, reject) => {
-    sent.once('error', reject)
-    sent.once('response', (response) => {
-      const received = new Headers()
-      for (const [name, values] of Object.entries(response.headersDistinct))
-        for (const value of values ?? []) received.append(name, value)
-      const isJson = received.get('content-type')?.startsWith('application/json') ?? false
-      const body = text(response).then((content) => (isJson ? JSON.parse(content) : content))
-      body.then((body) => resolve({ status: response.statusCode!, headers: received, body }), reject)
-    })
-    sent.end(bytes)
-  })
-}
-
 /** An app with these settings; its record. */
 export async function buildApp(service: TestService, settings: Record<string, unknown> = {}): Promise<Json> {
   const code = `app-${randomBytes(4).toString('hex')}`
@@ -202,11 +138,6 @@ export async function buildUser(service: TestService, app: { code: string }, ext
   const reply = await service.register(`user-${randomUUID()}@example.com`, app.code, extra)
   if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply.body)}`)
   return reply.body
-}
-
-/** The claims of an access token, unverified. */
-export function claimsOf(token: string): Json {
-  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 }
 
 /** What this process has told the judge of the replies, who reads each line once. */

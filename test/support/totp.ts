@@ -1,6 +1,7 @@
 // An authenticator app: RFC 6238 by its text, without the library that the service uses.
 import { createHmac } from 'node:crypto'
-import { type Json, PASSWORD, type Reply, type TestService } from './service.ts'
+import { type Json, PASSWORD, type Reply } from './client.ts'
+import type { TestService } from './service.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 

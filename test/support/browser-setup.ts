@@ -1,0 +1,27 @@
+// One Chromium for a run of the tests: the files that use it connect to it. It ends with this process, since it listens on its pipe.
+import { chromium } from 'playwright-core'
+import type { TestProject } from 'vitest/node'
+import { provideChromium } from './chromium.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where it listens, or why there is none. */
+    browser: { endpoint: string } | { obstacle: string }
+  }
+}
+
+/** Vitest calls this only when a test that needs a browser is to run; the first run on a machine may fetch one. */
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const found = await provideChromium().catch((error: Error) => error)
+  if (found instanceof Error) {
+    process.stderr.write(`[gatehouse] tests in a browser are skipped: ${found.message}\n`)
+    project.provide('browser', { obstacle: found.message })
+    return undefined
+  }
+  const { executablePath, env } = found
+  // On a small machine tabs would share a process, and with it what it knows of their storage.
+  const args = ['--renderer-process-limit=100']
+  const server = await chromium.launchServer({ executablePath, args, env: { ...process.env, ...env }, host: '127.0.0.1' })
+  project.provide('browser', { endpoint: server.wsEndpoint() })
+  return () => server.close()
+}
