@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
+import { isFastLane } from './test/support/lane.ts'
+import LongestFirst from './test/support/longest-first.ts'
 
 const globalSetup = ['test/support/global-setup.ts']
 
@@ -16,6 +18,28 @@ const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbo
 const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unproven-accounts', 'users-erase'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
+
+/** What takes long and breaks seldom, and what repeats `npm run check`. */
+const fullLaneOnly = isFastLane
+  ? ['test/e2e/npm-start', 'test/workspace/check', 'test/faults/{soak,slow-clients,receivers-hang}'].map((name) => `${name}.test.ts`)
+  : []
+/** What would say the same on any database: in the fast lane it runs on SQLite alone. */
+const neutral = isFastLane
+  ? [
+      '1-conventions-replies',
+      '1-conventions-routes',
+      '6.1-webhook-targets',
+      '8.2-redirect-urls',
+      'account-pages',
+      'api-reference',
+      'cors',
+      'mail-delivery',
+      'openapi',
+      'password-blocklist',
+      'password-hashes',
+      'sso-hostile',
+    ].map((name) => `test/contract/${name}.test.ts`)
+  : []
 
 /** What looks through a Chromium. */
 const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'sso-spa'].map((name) => `test/e2e/${name}.test.ts`)
@@ -46,6 +70,7 @@ export default defineConfig({
     setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
     // One more than there are cores: tests of programs wait for them half of their time.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     // The server is imported once per worker instead of once per file; a test file leaves nothing behind in a module.
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],
@@ -53,14 +78,14 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
       onDatabase('sqlite', {}),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
-      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races], env: { TEST_POOL_MAX: '1' } }),
+      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races, ...neutral], env: { TEST_POOL_MAX: '1' } }),
       onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...races, ...concurrent] }),
       {
         extends: true,
         test: {
           name: 'programs',
           include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: inBrowser,
+          exclude: [...inBrowser, ...fullLaneOnly],
           globalSetup,
         },
       },
@@ -69,7 +94,7 @@ export default defineConfig({
         test: { name: 'browser', include: inBrowser, globalSetup: [...globalSetup, 'test/support/browser-setup.ts'] },
       },
       // What happens when a time limit of the service is reached is seen with the limits that operators have.
-      { extends: true, test: { name: 'faults', include: ['test/faults/**/*.test.ts'], globalSetup, env: { TEST_LIMITS: 'real' } } },
+      { extends: true, test: { name: 'faults', include: ['test/faults/**/*.test.ts'], exclude: fullLaneOnly, globalSetup, env: { TEST_LIMITS: 'real' } } },
     ],
   },
 })

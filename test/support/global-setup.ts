@@ -16,8 +16,7 @@ const shared = globalThis as { [key]?: Preparations }
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   shared[key] ??= { byKind: new Map(), programs: buildPrograms(), users: 0 }
   const preparations = shared[key]
-  const kinds: readonly DatabaseKind[] =
-    project.name === 'sqlite' ? ['sqlite'] : project.name.startsWith('postgres') ? ['postgres'] : ['sqlite', 'postgres']
+  const kinds = kindsOf(project.name)
   for (const kind of kinds) {
     if (!preparations.byKind.has(kind)) preparations.byKind.set(kind, prepareTemplates([kind]))
   }
@@ -32,4 +31,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     delete shared[key]
     await Promise.allSettled([...preparations.byKind.values()].map(async (each) => (await each).stop()))
   }
+}
+
+function kindsOf(project: string): readonly DatabaseKind[] {
+  if (project === 'faults') return ['sqlite', 'postgres']
+  return [project.startsWith('postgres') ? 'postgres' : 'sqlite']
 }

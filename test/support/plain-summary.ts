@@ -1,9 +1,12 @@
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
+import { describeLane, weighVariable } from './lane.ts'
+import { writeWeights } from './longest-first.ts'
+import { describeRun } from './run-figures.ts'
 
 /** Set once this reporter will have the last word; `scripts/test.ts` has it when vitest did not even come to load reporters. */
 export const summaryKey = Symbol.for('gatehouse.summary')
 
-/** Prints the closing line that scripts read, after vitest's own: `N passed, N failed`. */
+/** Prints what the run took, and the closing line that scripts read, after vitest's own: `N passed, N failed`. */
 export default class PlainSummary implements Reporter {
   #files = 0
   #passed = 0
@@ -16,6 +19,7 @@ export default class PlainSummary implements Reporter {
       // Files were chosen and none got to run: the databases, or vitest itself, did not start.
       if (this.#files > 0 && this.#passed + this.#failed + this.#skipped === 0) this.#failed = 1
       const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : ''
+      process.stdout.write(`${describeLane()}: ${describeRun()}\n`)
       process.stdout.write(`${this.#passed} passed, ${this.#failed} failed${skipped}\n`)
     })
   }
@@ -37,5 +41,6 @@ export default class PlainSummary implements Reporter {
         else this.#skipped += 1
       }
     }
+    if (process.env[weighVariable] && this.#failed === 0) writeWeights(modules)
   }
 }

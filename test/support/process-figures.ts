@@ -14,3 +14,41 @@ export function residentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1_024
 }
+
+/** The kernel counts processor time in these. */
+const ticksPerSecond = 100
+
+interface Times {
+  parent: number
+  /** Processor seconds of its own. */
+  own: number
+  /** Of the children that it has waited for, and of theirs. */
+  waited: number
+}
+
+function timesOf(pid: number | 'self'): Times | undefined {
+  try {
+    // The name, in brackets, may hold anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ').map(Number)
+    const [own, waited] = [fields[11]! + fields[12]!, fields[13]! + fields[14]!]
+    return { parent: fields[1]!, own: own / ticksPerSecond, waited: waited / ticksPerSecond }
+  } catch {
+    return undefined
+  }
+}
+
+/** Processor seconds of the children that this process has waited for; 0 where the system does not tell. */
+export function waitedSeconds(): number {
+  return timesOf('self')?.waited ?? 0
+}
+
+/** Processor seconds of a process with all that stand below it now, and all that they have waited for. */
+export function treeSeconds(root: number): number {
+  if (!tellsOfProcesses) return 0
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const all = new Map(pids.map((pid) => [Number(pid), timesOf(Number(pid))]))
+  const isBelow = (pid: number | undefined): boolean => pid !== undefined && (pid === root || isBelow(all.get(pid)?.parent))
+  let seconds = 0
+  for (const [pid, times] of all) if (times && isBelow(pid)) seconds += times.own + times.waited
+  return seconds
+}

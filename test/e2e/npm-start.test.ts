@@ -1,0 +1,211 @@
+// A newcomer's first minutes: `npm start`, then every command that README shows, typed as it stands there.
+import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+/** What README tells a newcomer to type. */
+const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
+
+interface Program {
+  output(): string
+  /** Resolves once the output holds the text. */
+  shows(text: string): Promise<void>
+  signal(signal: NodeJS.Signals): void
+  ended: Promise<number | null>
+}
+
+let folder: string
+let environment: Record<string, string>
+const running = new Set<ChildProcess>()
+
+function start(file: string, args: readonly string[], settings: Record<string, string> = {}): Program {
+  const env = { ...environment, ...settings }
+  return observe(spawn(process.execPath, [join(root, file), ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }))
+}
+
+function observe(child: ChildProcessByStdio<null, Readable, Readable>): Program {
+  running.add(child)
+  let text = ''
+  const listeners = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      for (const listener of listeners) listener()
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      running.delete(child)
+      resolve(code)
+    })
+  })
+  return {
+    output: () => text,
+    shows: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (text.includes(wanted)) resolve()
+        }
+        listeners.add(look)
+        look()
+        void ended.then((code) => reject(new Error(`ended with ${code} before it showed "${wanted}":\n${text}`)))
+      }),
+    signal: (signal) => child.kill(signal),
+    ended,
+  }
+}
+
+async function run(file: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const program = start(file, args)
+  const code = await program.ended
+  return { code, output: program.output() }
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-newcomer-'))
+  environment = {
+    PATH: process.env.PATH!,
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    PORT: String(await freePort()),
+    NO_COLOR: '1',
+  }
+})
+
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('npm start walks the main job on the first run, stays up, and every authctl command of README works beside it', async () => {
+  const service = start('scripts/start.ts', [])
+  await service.shows('Ctrl-C ends it.')
+  const walk = service.output()
+  expect(walk).toMatch(/The first admin: admin@example\.com, password \S{20}/)
+  const results = [
+    '= 201 created, access: pending',
+    /= 200 Bearer token of \d+ characters, valid for 900 s/,
+    /= 200 \{"hello":"ada-\w+@example\.com","app":"notes"\}/,
+    '= 401 token_invalid',
+    '= 403 app_access_denied',
+    '= 401 token_revoked',
+  ]
+  let position = 0
+  for (const result of results) {
+    const found = walk.slice(position).search(result)
+    expect(found, `${result} after position ${position} of\n${walk}`).toBeGreaterThanOrEqual(0)
+    position += found
+  }
+
+  const typed = commands.filter((command) => command.startsWith('npm run -s authctl -- '))
+  expect(typed.length).toBeGreaterThan(5)
+  for (const command of typed) {
+    const { code, output } = await run('packages/cli/dist/authctl.js', command.slice('npm run -s authctl -- '.length).split(' '))
+    expect({ command, code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) })
+  }
+
+  service.signal('SIGINT')
+  expect(await service.ended).toBe(130)
+  await expect(fetch(`http://127.0.0.1:${environment.PORT}/api/v1/health`)).rejects.toThrow()
+})
+
+test('a second run skips the walk, and npm start -- --tour walks again as the admin who is signed in', async () => {
+  const second = start('scripts/start.ts', [])
+  await second.shows('Ctrl-C ends it.')
+  expect(second.output()).not.toContain('A user registers')
+  second.signal('SIGTERM')
+  await second.ended
+
+  const tour = start('scripts/start.ts', ['--tour'])
+  await tour.shows('Ctrl-C ends it.')
+  expect(tour.output()).toContain('= 403 app_access_denied')
+  expect(tour.output()).not.toContain('The first admin')
+  tour.signal('SIGINT')
+  await tour.ended
+})
+
+test('a port that is taken is said in one line, and nothing is left running', async () => {
+  const blocker = createServer()
+  await new Promise<void>((resolve) => blocker.listen(Number(environment.PORT), '127.0.0.1', resolve))
+  const { code, output } = await run('scripts/start.ts', [])
+  blocker.close()
+  expect(code).toBe(1)
+  expect(output).toContain('EADDRINUSE')
+})
+
+test('the commands that run the service for real do what README says', async () => {
+  expect(await run('packages/server/dist/gatehouse.js', ['check'])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('database: ok'),
+  })
+  expect(await run('packages/server/dist/gatehouse.js', ['migrate'])).toEqual({ code: 0, output: 'up to date\n' })
+})
+
+test.each([
+  ['npm run -s gatehouse -- serve', 'packages/server/dist/gatehouse.js', ['serve']],
+  ['npm run dev', 'scripts/run.mjs', ['dev']],
+])('%s runs the service until it is told to end', async (_, file, args) => {
+  const settings = {
+    PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'dev.db')}`,
+    JWT_ACCESS_SECRET: 'a secret of the tests, at least 32 characters long',
+    AUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const service = start(file, args, settings)
+  await service.shows('"msg":"listening"')
+  const url = /"url":"([^"]+)"/.exec(service.output())![1]
+  expect((await fetch(`${url}/api/v1/health`)).status).toBe(200)
+  service.signal('SIGTERM')
+  await service.ended
+  await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow()
+})
+
+/** As for somebody who has just come: an empty home, the tools of the machine and none of this checkout. What was downloaded before is not again. */
+function newcomer(home: string, port: number): Record<string, string> {
+  const settings = join(homedir(), '.npmrc')
+  if (existsSync(settings)) copyFileSync(settings, join(home, '.npmrc'))
+  const path = process.env.PATH!.split(delimiter).filter((folder) => !folder.startsWith(root))
+  return {
+    PATH: path.join(delimiter),
+    HOME: home,
+    PORT: String(port),
+    npm_config_cache: process.env.npm_config_cache ?? join(homedir(), '.npm'),
+    XDG_DATA_HOME: process.env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share'),
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+  }
+}
+
+test('npm start in a fresh clone, where nothing is installed or built, gets to the end of the walk and stays up', {
+  timeout: 900_000,
+}, async () => {
+  const home = mkdtempSync(join(tmpdir(), 'gatehouse-clone-'))
+  const clone = join(home, 'gatehouse')
+  const port = await freePort()
+  execFileSync('git', ['clone', '--quiet', root, clone])
+  expect(existsSync(join(clone, 'node_modules')) || existsSync(join(clone, 'packages/server/dist'))).toBe(false)
+  const options = { cwd: clone, env: newcomer(home, port), stdio: ['ignore', 'pipe', 'pipe'], detached: true } as const
+  const npm = spawn('npm', ['start'], options)
+  const typed = observe(npm)
+  try {
+    await typed.shows('Ctrl-C ends it.')
+    expect(typed.output()).toContain('building sdk, server, cli')
+    expect(typed.output()).toContain('= 401 token_revoked')
+    await sleep(2_000)
+    expect((await fetch(`http://127.0.0.1:${port}/api/v1/health`)).status).toBe(200)
+  } finally {
+    // To all of them at once, as a terminal does it.
+    process.kill(-npm.pid!, 'SIGINT')
+    await typed.ended
+    rmSync(home, { recursive: true, force: true })
+  }
+  await expect(fetch(`http://127.0.0.1:${port}/api/v1/health`)).rejects.toThrow()
+})

@@ -1,0 +1,61 @@
+// In which order the files run: the longest first, by what they took when `npm test -- --full --weigh` last wrote it down. Else a long
+// one that begins last would keep one worker busy while the others have nothing left.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TestModule, TestSequencer, TestSpecification, Vitest } from 'vitest/node'
+
+const file = fileURLToPath(new URL('../weights.json', import.meta.url))
+
+/** Seconds by project and file. */
+type Weights = Record<string, Record<string, number>>
+
+const weights: Weights = JSON.parse(readFileSync(file, 'utf8'))
+
+export default class LongestFirst implements TestSequencer {
+  readonly #root: string
+
+  constructor({ config }: Vitest) {
+    this.#root = config.root
+  }
+
+  /** Workers are kept for files of one project, so these stay together; the project with the longest file begins. */
+  sort(specifications: TestSpecification[]): TestSpecification[] {
+    const longest = new Map<string, number>()
+    for (const each of specifications)
+      longest.set(each.project.name, Math.max(longest.get(each.project.name) ?? 0, this.#weigh(each)))
+    const byProject = (one: string, other: string) => longest.get(other)! - longest.get(one)! || (one < other ? -1 : 1)
+    return [...specifications].sort((one, other) =>
+      one.project.name === other.project.name
+        ? this.#weigh(other) - this.#weigh(one)
+        : byProject(one.project.name, other.project.name),
+    )
+  }
+
+  shard(specifications: TestSpecification[]): TestSpecification[] {
+    return specifications
+  }
+
+  /** A file that was never weighed may be long. */
+  #weigh({ project, moduleId }: TestSpecification): number {
+    return weights[project.name]?.[relative(this.#root, moduleId)] ?? 1_000
+  }
+}
+
+/** Keeps what a run took; for a whole one. */
+export function writeWeights(modules: readonly TestModule[]): void {
+  const found: Weights = {}
+  for (const module of modules) {
+    const { duration, collectDuration } = module.diagnostic()
+    const ofProject = (found[module.project.name] ??= {})
+    ofProject[module.relativeModuleId] = Math.round((duration + collectDuration) / 100) / 10
+  }
+  const sorted = (names: Record<string, unknown>) => Object.keys(names).sort()
+  const ordered = Object.fromEntries(
+    sorted(found).map((project) => [
+      project,
+      Object.fromEntries(sorted(found[project]!).map((name) => [name, found[project]![name]])),
+    ]),
+  )
+  writeFileSync(file, `${JSON.stringify(ordered, null, 2)}\n`)
+}
