@@ -9,9 +9,10 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
+import { callHttp, PASSWORD, testDatabase } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
+import { startInstance } from '../support/server-instance.ts'
 import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
-import { callHttp, PASSWORD, testDatabase } from '../support/service.ts'
 
 const onPostgres = testDatabase() === 'postgres'
 /** Programs take a second to start: what has nothing to do with the database is tested on one. */
@@ -68,13 +69,13 @@ const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve
 describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
   test('makes the first system_admin, once, who can log in and administer', async () => {
     const settings = await someDatabase()
-    const first = await startServer({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: ' Root@EXAMPLE.com ' })
+    const first = await startInstance({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: ' Root@EXAMPLE.com ' })
     const login = await first.login(email, 'authctl')
     expect(login.body.user).toMatchObject({ email, namespace: 'default', status: 'active' })
     expect((await first.call('GET', '/admin/apps', { token: login.body.access_token })).status).toBe(200)
     await first.stop()
     // Another address at the next start makes nobody: there is an admin now.
-    const second = await startServer({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: 'second@example.com' })
+    const second = await startInstance({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: 'second@example.com' })
     await second.stop()
     expect(await admins(settings)).toEqual([email])
   })
@@ -110,7 +111,7 @@ describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
 
   test.runIf(onPostgres)('makes one admin also when three servers start at once on an empty database', async () => {
     const settings = await emptyDatabase()
-    const servers = await Promise.all([1, 2, 3].map(() => startServer({ ...settings, ...bootstrap })))
+    const servers = await Promise.all([1, 2, 3].map(() => startInstance({ ...settings, ...bootstrap })))
     expect(await admins(settings)).toEqual([email])
     for (const server of servers) expect((await server.login(email, 'authctl')).status).toBe(200)
     await Promise.all(servers.map((server) => server.stop()))
@@ -126,7 +127,7 @@ describe('create-admin', () => {
     const { code, stdout, stderr } = await createAdmin(settings, ['--email', ' Root@Example.com', '--password-stdin'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain('created')
-    const server = await startServer(settings)
+    const server = await startInstance(settings)
     expect((await server.login(email, 'authctl')).status).toBe(200)
     await server.stop()
   })
@@ -144,7 +145,7 @@ describe('create-admin', () => {
     expect([promoted.code, promoted.stdout.includes('promoted')]).toEqual([0, true])
     expect((await createAdmin(settings, ['--email', email, '--promote', '--password-stdin'], 'another password')).code).toBe(0)
     expect(await admins(settings)).toEqual([email])
-    const server = await startServer(settings)
+    const server = await startInstance(settings)
     expect((await server.login(email, 'authctl')).status).toBe(200)
     expect((await server.login(email, 'authctl', 'another password')).status).toBe(401)
     await server.stop()
@@ -202,7 +203,7 @@ describe('create-admin', () => {
 
   test('beside a running server takes effect at once', async () => {
     const settings = await someDatabase()
-    const server = await startServer(settings)
+    const server = await startInstance(settings)
     expect((await server.login(email, 'authctl')).body.code).toBe('invalid_credentials')
     expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
     expect((await server.login(email, 'authctl')).status).toBe(200)
@@ -285,13 +286,13 @@ describe('migrate and check', () => {
       expect(stderr).toMatch(/^gatehouse: [^\n]*gatehouse migrate\n$/)
       expect(await runGatehouse(['check'], settings)).toMatchObject({ code: 1, stderr })
       expect((await runGatehouse(['migrate'], settings)).code).toBe(0)
-      const server = await startServer(settings)
-      expect((await server.stop()).code).toBe(0)
+      const server = await startInstance(settings)
+      expect((await server.call('GET', '/ready')).status).toBe(200)
     },
   )
 
   test.runIf(!onPostgres)('AUTH_AUTO_MIGRATE=false does not keep serve from migrating an SQLite database', async () => {
-    const server = await startServer({ ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' })
+    const server = await startInstance({ ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' })
     expect((await server.call('GET', '/ready')).status).toBe(200)
     await server.stop()
   })
@@ -359,7 +360,7 @@ describe('a server', () => {
     const first = await startServer({ ...settings, ...bootstrap })
     const login = (await first.login(email, 'authctl')).body
     expect(await first.stop()).toEqual({ code: 0, signal: null })
-    const second = await startServer(settings)
+    const second = await startInstance(settings)
     expect((await second.call('GET', '/auth/me', { token: login.access_token })).status).toBe(200)
     const refreshed = await second.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
     expect(refreshed.status).toBe(200)
@@ -454,7 +455,7 @@ describe('a server', () => {
   })
 
   test.runIf(anyDatabase)('that finds its port taken ends with 1', async () => {
-    const server = await freshServer()
+    const server = await startInstance(await someDatabase())
     const { code, stderr } = await serveToItsEnd({ ...(await someDatabase()), PORT: new URL(server.url).port })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^gatehouse: [^\n]*EADDRINUSE[^\n]*\n$/)

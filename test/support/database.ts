@@ -28,18 +28,38 @@ declare module 'vitest' {
 
 // The server's own driver; the workspace root need not list it a second time.
 const pg = createRequire(new URL('../../packages/server/package.json', import.meta.url))('pg') as {
-  Client: new (options: {
-    connectionString: string
-  }) => { connect(): Promise<void>; query(sql: string): Promise<unknown>; end(): Promise<void> }
+  Client: new (options: { connectionString: string }) => Client
 }
 
-async function asAdmin(adminUrl: string, ...statements: string[]): Promise<void> {
+interface Client {
+  connect(): Promise<void>
+  query(sql: string): Promise<unknown>
+  on(event: 'error' | 'end', fn: () => void): void
+  ref(): void
+  unref(): void
+}
+
+/** A connection costs more than the statement that it is for, so each server's is kept. None of them keeps its process alive. */
+const admins = new Map<string, Promise<Client>>()
+
+function connectAdmin(adminUrl: string): Promise<Client> {
   const client = new pg.Client({ connectionString: adminUrl })
-  await client.connect()
+  const forget = () => void admins.delete(adminUrl)
+  client.on('error', forget)
+  client.on('end', forget)
+  const connected = client.connect().then(() => client)
+  connected.catch(forget)
+  admins.set(adminUrl, connected)
+  return connected
+}
+
+async function asAdmin(adminUrl: string, statement: string): Promise<void> {
+  const client = await (admins.get(adminUrl) ?? connectAdmin(adminUrl))
+  client.ref()
   try {
-    for (const statement of statements) await client.query(statement)
+    await client.query(statement)
   } finally {
-    await client.end()
+    client.unref()
   }
 }
 
@@ -141,7 +161,8 @@ export async function createDatabase(kind: DatabaseKind, templates?: Templates):
   if (!postgres) throw new Error('No PostgreSQL template: run this test in the vitest project `postgres` or `programs`')
   const { adminUrl } = postgres
   const database = uniqueName('gatehouse')
-  await asAdmin(adminUrl, `CREATE DATABASE ${database} TEMPLATE ${postgres.database}`)
+  // Where nothing is written through, files are copied sooner than pages are logged.
+  await asAdmin(adminUrl, `CREATE DATABASE ${database} TEMPLATE ${postgres.database} STRATEGY FILE_COPY`)
   return {
     url: urlOfDatabase(adminUrl, database),
     drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`),
