@@ -21,7 +21,9 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unp
 
 /** What takes long and breaks seldom, and what repeats `npm run check`. */
 const fullLaneOnly = isFastLane
-  ? ['test/e2e/npm-start', 'test/workspace/check', 'test/faults/{soak,slow-clients,receivers-hang}'].map((name) => `${name}.test.ts`)
+  ? ['test/e2e/npm-start', 'test/workspace/check', 'test/faults/{soak,slow-clients,receivers-hang}'].map(
+      (name) => `${name}.test.ts`,
+    )
   : []
 /** What would say the same on any database: in the fast lane it runs on SQLite alone. */
 const neutral = isFastLane
@@ -94,7 +96,16 @@ export default defineConfig({
         test: { name: 'browser', include: inBrowser, globalSetup: [...globalSetup, 'test/support/browser-setup.ts'] },
       },
       // What happens when a time limit of the service is reached is seen with the limits that operators have.
-      { extends: true, test: { name: 'faults', include: ['test/faults/**/*.test.ts'], exclude: fullLaneOnly, globalSetup, env: { TEST_LIMITS: 'real' } } },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          exclude: fullLaneOnly,
+          globalSetup,
+          env: { TEST_LIMITS: 'real' },
+        },
+      },
     ],
   },
 })

@@ -296,7 +296,7 @@ describe('the session renews itself', () => {
     writeFileSync(join(dirname(contextsPath), 'contexts.lock'), '999999999 gone')
     const started = Date.now()
     expect((await authctl('whoami')).exit).toBe(0)
-    expect(Date.now() - started).toBeLessThan(5_000)
+    expect(Date.now() - started).toBeLessThan(20_000)
   })
 
   test('a session that has ended is exit 4 with the way back in', async () => {

@@ -25,7 +25,7 @@ async function signedIn(code: string, webhooks: object[]): Promise<Machine> {
 
 async function deliveries({ authctl }: Machine, code: string, count: number) {
   const list = async () => parsed(await authctl(`webhook deliveries --app ${code} --json`))
-  await expect.poll(list, { interval: 50, timeout: 20_000 }).toSatisfy(isFinished(count))
+  await expect.poll(list, { interval: 50 }).toSatisfy(isFinished(count))
   return list()
 }
 

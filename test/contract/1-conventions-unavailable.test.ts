@@ -14,6 +14,7 @@ import {
   buildUser,
   PASSWORD,
   type Reply,
+  realLimits,
   type TestService,
   testDatabase,
 } from '../support/service.ts'
@@ -93,7 +94,7 @@ async function adminTokenOf(service: TestService): Promise<string> {
 }
 
 test('every route that needs the database is 503 without it; the others answer', async () => {
-  const service = await buildService()
+  const service = await buildService(realLimits)
   const token = await adminTokenOf(service)
   await service.deps.db.destroy()
   await expectUnavailable(service, token)
@@ -140,7 +141,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
   })
 
   test('a database that was dropped is 503, in time', async () => {
-    const service = await buildService()
+    const service = await buildService(realLimits)
     const token = await adminTokenOf(service)
     await asOperator(service, `drop database ${databaseName(service)} with (force)`)
     await expectUnavailable(service, token)
@@ -149,7 +150,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
   })
 
   test('a server that takes no connections is 503, in time, and the service recovers with it', async () => {
-    const service = await buildService()
+    const service = await buildService(realLimits)
     const token = await adminTokenOf(service)
     const name = databaseName(service)
     const terminate = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
@@ -161,7 +162,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
   })
 
   test('connections that are cut under load never make a good token bad, and the next request is served', async () => {
-    const service = await buildService()
+    const service = await buildService(realLimits)
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token: token } = await buildUser(service, app)
     const seen = new Set<number>()
@@ -182,7 +183,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
 
   test('a server that freezes is 503, in time, and the service recovers with it', async () => {
     const proxy = await startPostgresProxy((await createDatabase('postgres')).url)
-    const service = await buildService({ DATABASE_URL: proxy.url })
+    const service = await buildService({ ...realLimits, DATABASE_URL: proxy.url })
     const token = await adminTokenOf(service)
     proxy.freeze(true)
     await expectUnavailable(service, token)
@@ -208,7 +209,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
   })
 
   test('connections that are all taken are 503, in time', async () => {
-    const service = await buildService({ DB_POOL_MAX: '1' })
+    const service = await buildService({ ...realLimits, DB_POOL_MAX: '1' })
     const token = await adminTokenOf(service)
     const held = await service.deps.db.transaction()
     await expectUnavailable(service, token)

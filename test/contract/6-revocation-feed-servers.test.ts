@@ -58,9 +58,10 @@ describe('a server that ends', () => {
     const started = performance.now()
     const ended = server.stop()
     expect(await Promise.all(streams.slice(1).map((stream) => stream.ended))).toEqual(Array(19).fill('end'))
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // A server waits 25 seconds for what is under way.
+    expect(performance.now() - started).toBeLessThan(10_000)
     expect(await ended).toEqual({ code: 0, signal: null })
-    expect(performance.now() - started).toBeLessThan(5_000)
+    expect(performance.now() - started).toBeLessThan(20_000)
   })
 
   test('is followed by another, where each consumer goes on from where it was', async () => {

@@ -286,7 +286,7 @@ describe('the stream', () => {
     const started = performance.now()
     await revoke(user)
     const event = await open.next(({ data }) => data.user_id === user.id)
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(performance.now() - started).toBeLessThan(5_000)
     const [item] = (await poll(cursor)).body.items
     expect(event).toEqual({ id: String(item.cursor), event: 'message', data: item })
     expect(open.comments).toContain(': open')
@@ -412,7 +412,7 @@ describe('the stream', () => {
     await resumed.next(({ data }) => data.cursor === last)
     const whole = [...slow.events, ...resumed.events].map(({ data }) => data.cursor)
     expect(whole).toEqual(awake.events.map(({ data }) => data.cursor))
-  }, 60_000)
+  })
 
   test('answers HEAD like GET, without a body and without an open stream', async () => {
     const asked = await buildService()

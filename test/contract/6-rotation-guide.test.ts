@@ -215,5 +215,5 @@ describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the gu
     expect((await fleet.call('GET', '/revocations', { token: oldConsumer.assertion() })).body.code).toBe('token_invalid')
     expect((await fleet.call('GET', '/auth/me', { token: lastToken })).status).toBe(200)
     await consumers[0]!.verify(lastToken).catch(() => consumers[2]!.verify(lastToken))
-  }, 120_000)
+  }, 300_000)
 })

@@ -149,7 +149,7 @@ test('no more is under way than may be, and everything has its turn', async () =
   const worker = startOutbox(service.deps, { webhook: idle, mail: channel })
   await expect.poll(() => held.length, { interval: 5 }).toBe(5)
   keepReleasing(release)
-  await expect.poll(() => seen.ids.length, { interval: 10, timeout: 10_000 }).toBe(60)
+  await expect.poll(() => seen.ids.length, { interval: 10 }).toBe(60)
   await worker.stop()
   expect(seen.most).toBe(5)
   expect(seen.ids.toSorted()).toEqual(ids.toSorted())
@@ -171,7 +171,7 @@ test('dead destinations, however many, leave room for one that lives', async () 
   }
   expect(seen.most).toBeLessThanOrEqual(40)
   keepReleasing(release)
-  await expect.poll(() => countRows(service, 'outbox', { status: 'pending' }), { interval: 20, timeout: 10_000 }).toBe(0)
+  await expect.poll(() => countRows(service, 'outbox', { status: 'pending' }), { interval: 20 }).toBe(0)
   await worker.stop()
 })
 

@@ -31,7 +31,7 @@ async function appWithWebhook(settings: Record<string, unknown> = {}, webhook: R
   const app = await buildApp(service, { webhooks: [{ name: 'crm', url: receiver.url + path, ...webhook }], ...settings })
   const received = async (count = 1): Promise<Received[]> => {
     const arrived = () => receiver.requests.filter((request) => request.path === path)
-    await expect.poll(arrived, { interval: 10, timeout: 5_000 }).toHaveLength(count)
+    await expect.poll(arrived, { interval: 10 }).toHaveLength(count)
     return arrived()
   }
   return { app, received }

@@ -105,7 +105,7 @@ describe('what a login would answer', () => {
   }
 
   test('is what it then answers, claims and length of the token included, in 150 situations; and nothing is written', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const cases = []
     for (const situation of situations(150)) cases.push({ situation, query: await arrange(situation) })

@@ -9,7 +9,16 @@ import { expectError } from '../support/expect-reply.ts'
 import { allSent, buildMailingService, startMailbox, startSending, until } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { buildApp, buildService, buildUser, callHttp, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import {
+  buildApp,
+  buildService,
+  buildUser,
+  callHttp,
+  type Json,
+  PASSWORD,
+  realLimits,
+  type TestService,
+} from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 interface Sample {
@@ -246,7 +255,7 @@ describe('the database', () => {
   })
 
   test('all of whose connections are taken holds no scrape up', async () => {
-    const service = await buildService({ DB_POOL_MAX: '1' })
+    const service = await buildService({ ...realLimits, DB_POOL_MAX: '1' })
     const held = await service.deps.db.transaction()
     try {
       const stuck = service.call('GET', '/ready').then(() => undefined)

@@ -261,7 +261,7 @@ describe('migrate and check', () => {
         expect(stderr).toMatch(/^gatehouse: [^\n]+\n$/)
       }),
     )
-    expect(Date.now() - started).toBeLessThan(15_000)
+    expect(Date.now() - started).toBeLessThan(60_000)
   })
 
   test('a schema that a newer server made is refused by every command, and left alone', async () => {
@@ -409,7 +409,7 @@ describe('a server', () => {
     const ended = server.stop()
     // The rest comes when the server is on its way out: it answers no new connection any more.
     await expect
-      .poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused'), { timeout: 10_000 })
+      .poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused'))
       .toBe('refused')
     socket.write(body.slice(10))
     await closed
@@ -434,7 +434,8 @@ describe('a server', () => {
     )
     const started = Date.now()
     expect((await server.stop()).code).toBe(0)
-    expect(Date.now() - started).toBeLessThan(5_000)
+    // Without cutting them it would be 25 seconds.
+    expect(Date.now() - started).toBeLessThan(20_000)
     for (const socket of sockets) socket.destroy()
   })
 
@@ -475,6 +476,6 @@ test.runIf(anyDatabase)('a silent connection does not hold up the end, and what 
 
   const started = performance.now()
   expect(await server.stop()).toMatchObject({ code: 0 })
-  expect(performance.now() - started).toBeLessThan(10_000)
+  expect(performance.now() - started).toBeLessThan(20_000)
   silent.destroy()
 })

@@ -40,7 +40,7 @@ interface Consumer {
 /** Of the feed, between two tries to reach a service that is down. */
 const LONGEST_BACKOFF_MS = 30_000
 
-async function until(holds: () => unknown, timeoutMs = 15_000): Promise<void> {
+async function until(holds: () => unknown, timeoutMs = 60_000): Promise<void> {
   for (const end = performance.now() + timeoutMs; !holds(); await sleep(1)) {
     if (performance.now() > end) throw new Error(`never: ${holds}`)
   }

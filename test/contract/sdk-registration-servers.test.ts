@@ -36,7 +36,7 @@ test('a backend that boots before the service registers as soon as that is there
   })
   onTestFinished(() => auth.close())
   const { ready } = auth.registerPermissions()
-  await vi.waitUntil(() => events.length > 0)
+  await vi.waitUntil(() => events.length > 0, { timeout: 60_000 })
   expect(auth.health().registration).toBe('pending')
   const second = await startInstance({ ...settings, PORT: new URL(first.url).port })
   expect(await ready).toEqual({ created: 1, updated: 0, pruned: 0, unchanged: 0 })

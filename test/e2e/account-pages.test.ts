@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { type Mail, type Mailbox, startMailbox } from '../support/mail-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD } from '../support/client.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
 /** A folder to look at what the tests saw; nothing is kept without it. */

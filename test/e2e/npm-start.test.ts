@@ -192,8 +192,12 @@ test('npm start in a fresh clone, where nothing is installed or built, gets to t
   const port = await freePort()
   execFileSync('git', ['clone', '--quiet', root, clone])
   expect(existsSync(join(clone, 'node_modules')) || existsSync(join(clone, 'packages/server/dist'))).toBe(false)
-  const options = { cwd: clone, env: newcomer(home, port), stdio: ['ignore', 'pipe', 'pipe'], detached: true } as const
-  const npm = spawn('npm', ['start'], options)
+  const npm = spawn('npm', ['start'], {
+    cwd: clone,
+    env: newcomer(home, port),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
   const typed = observe(npm)
   try {
     await typed.shows('Ctrl-C ends it.')

@@ -40,7 +40,7 @@ async function refreshed(service: TestService, pair: Json): Promise<Json> {
 /** Waits until the webhooks stand so, oldest first. */
 async function expectOutbox(service: TestService, expected: Json[]): Promise<void> {
   await expect
-    .poll(() => service.deps.db('outbox').where({ kind: 'webhook' }).orderBy('id'), { interval: 15, timeout: 10_000 })
+    .poll(() => service.deps.db('outbox').where({ kind: 'webhook' }).orderBy('id'), { interval: 15 })
     .toMatchObject(expected)
 }
 

@@ -1,9 +1,9 @@
 // decisions 6: a client whose refresh was cut off by the death of the server comes back with the same token and goes on.
 import { afterEach, describe, expect, test } from 'vitest'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const ROUNDS = sized(3, 25)
 const CLIENTS = 8

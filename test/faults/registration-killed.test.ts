@@ -2,10 +2,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chance } from '../support/chance.ts'
+import { ADMIN_EMAIL, PASSWORD, type Reply } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD, type Reply } from '../support/client.ts'
 
 const rounds = sized(1, 25)
 const clients = 12

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'
+import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 
 const rounds = sized(1, 15)
 const clients = 10

@@ -1,10 +1,10 @@
 // decisions 2: an older server refuses a newer schema.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured } from '../support/fault.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   test('a schema newer than the server: no start, one clear line, and a server that runs already goes on', async (context) => {

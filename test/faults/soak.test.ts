@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { chance } from '../support/chance.ts'
+import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 
 const soakSeconds = sized(8, 600)
 /** V8, Postgres's client and the C library take what they need within minutes, and then no more. */

@@ -67,7 +67,7 @@ function signToken(): string {
 
 function run(file: string, source: string, node = process.execPath): string {
   writeFileSync(join(folder, file), source)
-  return execFileSync(node, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 20_000 }).trim()
+  return execFileSync(node, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 120_000 }).trim()
 }
 
 /** By default nobody listens at the service's address. */
@@ -227,7 +227,7 @@ test.each(['stream', 'poll', 'first poll'])(
     const child = spawn(process.execPath, [join(folder, 'ends.mjs')], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 8_000,
+      timeout: 60_000,
     })
     let printed = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -351,7 +351,7 @@ test('verification, feed and registration load nothing that the core does not ho
   const child = spawn(process.execPath, [join(lean, 'program.mjs')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 8_000,
+    timeout: 60_000,
   })
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

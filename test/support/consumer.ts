@@ -2,8 +2,8 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { onTestFinished } from 'vitest'
-import { forgeToken } from './forge-token.ts'
 import { ACCESS_SECRET, type Json } from './client.ts'
+import { forgeToken } from './forge-token.ts'
 
 export interface AssertionOptions {
   /** What the consumer signs with. */

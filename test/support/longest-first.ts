@@ -47,8 +47,8 @@ export function writeWeights(modules: readonly TestModule[]): void {
   const found: Weights = {}
   for (const module of modules) {
     const { duration, collectDuration } = module.diagnostic()
-    const ofProject = (found[module.project.name] ??= {})
-    ofProject[module.relativeModuleId] = Math.round((duration + collectDuration) / 100) / 10
+    found[module.project.name] ??= {}
+    found[module.project.name]![module.relativeModuleId] = Math.round((duration + collectDuration) / 100) / 10
   }
   const sorted = (names: Record<string, unknown>) => Object.keys(names).sort()
   const ordered = Object.fromEntries(

@@ -43,7 +43,7 @@ export async function deliveriesOf(service: TestService, app: { id: string }, ex
         items = body.items.reverse()
         return items
       },
-      { interval: 15, timeout: 10_000 },
+      { interval: 15, timeout: 60_000 },
     )
     .toMatchObject(expected)
   return items

@@ -10,7 +10,7 @@ import { freePort } from './free-port.ts'
 
 /** Like Postgres, it refuses to run as root, and the number of `nobody` is enough. */
 const NOBODY = 65534
-const startTimeoutMs = 10_000
+const startTimeoutMs = 60_000
 
 interface Program {
   path: string

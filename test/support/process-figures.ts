@@ -29,7 +29,10 @@ interface Times {
 function timesOf(pid: number | 'self'): Times | undefined {
   try {
     // The name, in brackets, may hold anything.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ').map(Number)
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .map(Number)
     const [own, waited] = [fields[11]! + fields[12]!, fields[13]! + fields[14]!]
     return { parent: fields[1]!, own: own / ticksPerSecond, waited: waited / ticksPerSecond }
   } catch {

@@ -13,7 +13,7 @@ const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', i
 /** A worker of the tests can end before its last hook has run. */
 const endWithParent =
   'data:text/javascript,const parent = process.ppid; setInterval(() => process.ppid === parent || process.exit(1), 500).unref()'
-const startTimeoutMs = 20_000
+const startTimeoutMs = 60_000
 
 export interface Exit {
   code: number | null

@@ -15,7 +15,16 @@ import type { ReplyObserver } from '../../packages/server/src/http/router.ts'
 import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
-import { ADMIN_EMAIL, type CallOptions, callHttp, type Json, PASSWORD, type Reply, testDatabase, testEnvironment } from './client.ts'
+import {
+  ADMIN_EMAIL,
+  type CallOptions,
+  callHttp,
+  type Json,
+  PASSWORD,
+  type Reply,
+  testDatabase,
+  testEnvironment,
+} from './client.ts'
 import { createDatabase } from './database.ts'
 import { secretIn } from './secrets-in-log.ts'
 

@@ -158,7 +158,7 @@ test('an error code outside the closed table does not compile, neither thrown no
   expect(output).toContain('FAILED  types')
   expect(output).toMatch(/resources\/apps\/planted\.ts.*no_such_code/)
   expect(output).toMatch(/http\/planted\.ts.*no_such_code/)
-}, 120_000)
+}, 300_000)
 
 test('a generated file that was edited by hand is stale, and the message names it and the command that mends it', async () => {
   const files = ['docs/openapi.json', 'docs/errors.md', 'docs/configuration.md', 'packages/cli/src/api-types.ts']

@@ -105,7 +105,7 @@ describe('normalizeEmail', () => {
   })
 
   test('a text of megabytes is refused at once', () => {
-    const started = performance.now()
+    const before = process.cpuUsage()
     for (const text of [
       'a'.repeat(5_000_000),
       '\u0390'.repeat(3_000_000),
@@ -113,7 +113,8 @@ describe('normalizeEmail', () => {
       `a@${'a.'.repeat(500)}`,
     ])
       expect(normalizeEmail(text)).toBeUndefined()
-    expect(performance.now() - started).toBeLessThan(200)
+    const { user, system } = process.cpuUsage(before)
+    expect(user + system).toBeLessThan(400_000)
   })
 
   test('what is normalized stays as it is', () => {
