@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defaultServerConditions } from 'vite'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { isFastLane } from './test/support/lane.ts'
 import LongestFirst from './test/support/longest-first.ts'
 
@@ -87,7 +87,7 @@ export default defineConfig({
         test: {
           name: 'programs',
           include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...inBrowser, ...fullLaneOnly],
+          exclude: [...configDefaults.exclude, ...inBrowser, ...fullLaneOnly],
           globalSetup,
         },
       },

@@ -182,7 +182,7 @@ describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the gu
         await load.expectReply('feed', fleet.call('GET', '/revocations', { token: consumer.assertion() }))
       })
 
-    await sleep(500)
+    await expect.poll(() => lastToken).not.toBe('')
     const oldToken = lastToken
     let consumersUpdated = 0
     for (const [index, { whom, secrets }] of stepsOfTheGuide().entries()) {

@@ -11,12 +11,15 @@ import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { callHttp, PASSWORD, testDatabase } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
+import { isFastLane } from '../support/lane.ts'
 import { startInstance } from '../support/server-instance.ts'
 import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
 
 const onPostgres = testDatabase() === 'postgres'
 /** Programs take a second to start: what has nothing to do with the database is tested on one. */
 const anyDatabase = !onPostgres
+/** What has little to do with it is tested on each in the full lane. */
+const eachDatabase = anyDatabase || !isFastLane
 const email = 'root@example.com'
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: email, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 
@@ -132,24 +135,27 @@ describe('create-admin', () => {
     await server.stop()
   })
 
-  test('of an address that exists is 1 and changes nothing; --promote makes that user an admin, who keeps the password', async () => {
-    const settings = await someDatabase()
-    expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
-    const again = await createAdmin(settings, ['--email', email, '--password-stdin'], 'another password')
-    expect(again.code).toBe(1)
-    expect(again.stdout).toBe('')
-    expect(again.stderr).toMatch(/^gatehouse: [^\n]*root@example\.com[^\n]*--promote[^\n]*\n$/)
+  test.runIf(eachDatabase)(
+    'of an address that exists is 1 and changes nothing; --promote makes that user an admin, who keeps the password',
+    async () => {
+      const settings = await someDatabase()
+      expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
+      const again = await createAdmin(settings, ['--email', email, '--password-stdin'], 'another password')
+      expect(again.code).toBe(1)
+      expect(again.stdout).toBe('')
+      expect(again.stderr).toMatch(/^gatehouse: [^\n]*root@example\.com[^\n]*--promote[^\n]*\n$/)
 
-    await withDatabase(settings, (db) => db('user_roles').where({ role_code: 'system_admin' }).delete())
-    const promoted = await createAdmin(settings, ['--email', email, '--promote'], '')
-    expect([promoted.code, promoted.stdout.includes('promoted')]).toEqual([0, true])
-    expect((await createAdmin(settings, ['--email', email, '--promote', '--password-stdin'], 'another password')).code).toBe(0)
-    expect(await admins(settings)).toEqual([email])
-    const server = await startInstance(settings)
-    expect((await server.login(email, 'authctl')).status).toBe(200)
-    expect((await server.login(email, 'authctl', 'another password')).status).toBe(401)
-    await server.stop()
-  })
+      await withDatabase(settings, (db) => db('user_roles').where({ role_code: 'system_admin' }).delete())
+      const promoted = await createAdmin(settings, ['--email', email, '--promote'], '')
+      expect([promoted.code, promoted.stdout.includes('promoted')]).toEqual([0, true])
+      expect((await createAdmin(settings, ['--email', email, '--promote', '--password-stdin'], 'another password')).code).toBe(0)
+      expect(await admins(settings)).toEqual([email])
+      const server = await startInstance(settings)
+      expect((await server.login(email, 'authctl')).status).toBe(200)
+      expect((await server.login(email, 'authctl', 'another password')).status).toBe(401)
+      await server.stop()
+    },
+  )
 
   test('--promote refuses an account that nobody has proven, and --claim-unverified takes it from whoever registered it', async () => {
     const settings = await someDatabase()
@@ -201,7 +207,7 @@ describe('create-admin', () => {
     expect(await admins(settings)).toEqual([])
   })
 
-  test('beside a running server takes effect at once', async () => {
+  test.runIf(eachDatabase)('beside a running server takes effect at once', async () => {
     const settings = await someDatabase()
     const server = await startInstance(settings)
     expect((await server.login(email, 'authctl')).body.code).toBe('invalid_credentials')
@@ -231,26 +237,29 @@ describe('migrate and check', () => {
     expect(faulty.stderr).toMatch(/^gatehouse: PORT [^\n]+\n$/)
   })
 
-  test('check is 1 when second factors, webhook or provider secrets are sealed under a key that is no longer configured', async () => {
-    const settings = await someDatabase()
-    const lostBox = new SecretBox([Buffer.alloc(32, 1)]).seal('a secret', 'anywhere')
-    await withDatabase(settings, async (db) => {
-      const id = '0190a0a0-0000-7000-8000-000000000000'
-      const made = { created_at: 1, updated_at: 1 }
-      const names = { code: 'acme', issuer: 'https://id.example.com', client_id: 'x', scopes: '[]', enabled: 1 }
-      await db('sso_providers').insert({ id, ...names, client_secret_box: lostBox, ...made })
-      const webhook = { name: 'crm', url: 'https://a.b', events: [], enabled: true, secret_box: lostBox }
-      await db('apps')
-        .where({ code: 'authctl' })
-        .update({ webhooks: JSON.stringify([webhook]) })
-    })
-    const { code, stderr } = await runGatehouse(['check'], settings)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: 1 webhook secrets, 1 provider secrets [^\n]*AUTH_ENCRYPTION_KEY_PREVIOUS\n$/)
-    const keys = { AUTH_ENCRYPTION_KEY_PREVIOUS: Buffer.alloc(32, 1).toString('base64') }
-    const mended = await runGatehouse(['check'], { ...settings, ...keys })
-    expect([mended.code, mended.stdout]).toEqual([0, 'settings: ok\ndatabase: ok\nencryption key: ok\n'])
-  })
+  test.runIf(eachDatabase)(
+    'check is 1 when second factors, webhook or provider secrets are sealed under a key that is no longer configured',
+    async () => {
+      const settings = await someDatabase()
+      const lostBox = new SecretBox([Buffer.alloc(32, 1)]).seal('a secret', 'anywhere')
+      await withDatabase(settings, async (db) => {
+        const id = '0190a0a0-0000-7000-8000-000000000000'
+        const made = { created_at: 1, updated_at: 1 }
+        const names = { code: 'acme', issuer: 'https://id.example.com', client_id: 'x', scopes: '[]', enabled: 1 }
+        await db('sso_providers').insert({ id, ...names, client_secret_box: lostBox, ...made })
+        const webhook = { name: 'crm', url: 'https://a.b', events: [], enabled: true, secret_box: lostBox }
+        await db('apps')
+          .where({ code: 'authctl' })
+          .update({ webhooks: JSON.stringify([webhook]) })
+      })
+      const { code, stderr } = await runGatehouse(['check'], settings)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^gatehouse: 1 webhook secrets, 1 provider secrets [^\n]*AUTH_ENCRYPTION_KEY_PREVIOUS\n$/)
+      const keys = { AUTH_ENCRYPTION_KEY_PREVIOUS: Buffer.alloc(32, 1).toString('base64') }
+      const mended = await runGatehouse(['check'], { ...settings, ...keys })
+      expect([mended.code, mended.stdout]).toEqual([0, 'settings: ok\ndatabase: ok\nencryption key: ok\n'])
+    },
+  )
 
   test.runIf(onPostgres)('a database that cannot be reached ends every command with 1, in a line and in seconds', async () => {
     const started = Date.now()
@@ -264,7 +273,7 @@ describe('migrate and check', () => {
     expect(Date.now() - started).toBeLessThan(60_000)
   })
 
-  test('a schema that a newer server made is refused by every command, and left alone', async () => {
+  test.runIf(eachDatabase)('a schema that a newer server made is refused by every command, and left alone', async () => {
     const settings = await someDatabase()
     await withDatabase(settings, (db) => db('schema_migrations').insert({ name: '9999-tomorrow', applied_at: 1 }))
     await Promise.all(
@@ -408,9 +417,7 @@ describe('a server', () => {
     await server.call('GET', '/health')
     const ended = server.stop()
     // The rest comes when the server is on its way out: it answers no new connection any more.
-    await expect
-      .poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused'))
-      .toBe('refused')
+    await expect.poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused')).toBe('refused')
     socket.write(body.slice(10))
     await closed
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)

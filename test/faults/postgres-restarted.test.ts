@@ -98,9 +98,7 @@ test.runIf(process.env.TEST_DATABASE_URL === undefined)(
       expect((await server.call('GET', '/ready')).status).toBe(503)
       await postgres.resume()
       const until = performance.now()
-      await expect
-        .poll(async () => (await callHttp(`${server.url}/api/v1/ready`, 'GET')).status, { interval: 10 })
-        .toBe(200)
+      await expect.poll(async () => (await callHttp(`${server.url}/api/v1/ready`, 'GET')).status, { interval: 10 }).toBe(200)
       await expect
         .poll(() => users.answers.filter(({ status, sentAt }) => status === 200 && sentAt > until).length)
         .toBeGreaterThan(50)
