@@ -9,7 +9,7 @@ export interface PlantedFault {
   replace: string
   tests: readonly string[]
   /** Where the fault shows; SQLite when nothing is said. */
-  database?: 'postgres' | 'postgres, many connections'
+  database?: 'sqlite' | 'postgres' | 'postgres, many connections'
 }
 
 const server = (path: string) => `packages/server/src/${path}`
