@@ -2,7 +2,7 @@
 import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 import { provideChromium } from './chromium.ts'
-import { endCounted } from './run-figures.ts'
+import { countBelow } from './run-figures.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,5 +24,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const args = ['--renderer-process-limit=100']
   const server = await chromium.launchServer({ executablePath, args, env: { ...process.env, ...env }, host: '127.0.0.1' })
   project.provide('browser', { endpoint: server.wsEndpoint() })
-  return () => endCounted(server.process().pid!, () => server.close())
+  const endCount = countBelow(server.process().pid!)
+  return () => {
+    endCount()
+    return server.close()
+  }
 }

@@ -45,13 +45,11 @@ export function waitedSeconds(): number {
   return timesOf('self')?.waited ?? 0
 }
 
-/** Processor seconds of a process with all that stand below it now, and all that they have waited for. */
-export function treeSeconds(root: number): number {
-  if (!tellsOfProcesses) return 0
+/** Processor seconds of a process and of each that stands below it now, by their ids. */
+export function treeSeconds(root: number): Map<number, number> {
+  if (!tellsOfProcesses) return new Map()
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const all = new Map(pids.map((pid) => [Number(pid), timesOf(Number(pid))]))
   const isBelow = (pid: number | undefined): boolean => pid !== undefined && (pid === root || isBelow(all.get(pid)?.parent))
-  let seconds = 0
-  for (const [pid, times] of all) if (times && isBelow(pid)) seconds += times.own + times.waited
-  return seconds
+  return new Map([...all].flatMap(([pid, times]) => (times && isBelow(pid) ? [[pid, times.own]] : [])))
 }

@@ -5,11 +5,20 @@ import { tellsOfProcesses, treeSeconds, waitedSeconds } from './process-figures.
 const key = Symbol.for('gatehouse.unseen-seconds')
 const shared = globalThis as { [key]?: number }
 
-/** Ends a program whose children nobody waits for, and keeps what they took. */
-export async function endCounted(pid: number, end: () => Promise<void>): Promise<void> {
-  const [taken, before] = [treeSeconds(pid), waitedSeconds()]
-  await end()
-  shared[key] = (shared[key] ?? 0) + Math.max(0, taken - (waitedSeconds() - before))
+const lookMs = 500
+
+/** Counts the processes below a program that does not wait for them, until what this returns is called. The program itself we wait for. */
+export function countBelow(pid: number): () => void {
+  const seen = new Map<number, number>()
+  const look = () => {
+    for (const [each, seconds] of treeSeconds(pid)) if (each !== pid) seen.set(each, seconds)
+  }
+  const timer = setInterval(look, lookMs).unref()
+  return () => {
+    clearInterval(timer)
+    look()
+    for (const seconds of seen.values()) shared[key] = (shared[key] ?? 0) + seconds
+  }
 }
 
 /** One line, at the very end of the process. */
