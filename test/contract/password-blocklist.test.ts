@@ -8,7 +8,7 @@ import { productionSettings } from '../support/app-fixtures.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { countRows } from '../support/rows.ts'
+import { countRows, markVerified } from '../support/rows.ts'
 import { runGatehouse } from '../support/server-process.ts'
 import { ADMIN_EMAIL, buildApp, buildService, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 
@@ -64,6 +64,7 @@ describe('on', () => {
 
   test('an admin is made with none of them; one who exists is promoted without', async () => {
     const { user } = (await service.register(someEmail(), app.code)).body
+    await markVerified(service, user.id)
     const make = (email: string, password: string | undefined, promote = false) =>
       createSystemAdmin(service.deps, { email, password, promote, unlessOneExists: false }, systemActor)
     await expect(make(someEmail(), 'Password1')).rejects.toMatchObject({

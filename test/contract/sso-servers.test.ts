@@ -150,6 +150,9 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const email = `user-${randomUUID()}@example.com`
     const registration = { body: { email, password: PASSWORD, app_code: app.code } }
     const { user: holder } = (await servers[0].call('POST', '/auth/register', registration)).body
+    const now = Date.now()
+    // Nobody is made an admin on an account that nobody has proven.
+    await db('users').where({ id: holder.id }).update({ email_verified_at: now, first_verified_at: now })
     const roles = `/admin/users/${holder.id}/roles`
     const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }))
     // Both wait for the user's row, the role first: at the exchange's first look the user holds base_user alone.

@@ -15,7 +15,7 @@ import {
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
-import { auditEvents, countRows, countWrites, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows, countWrites, insertRole, markVerified } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -38,7 +38,7 @@ const changeProvider = (code: string, body: Json) => service.admin('PATCH', `/ad
 /** A user of the app whose address is verified. */
 async function buildVerifiedUser(app: Json, email = someEmail()): Promise<Json> {
   const { user } = await buildUser(service, app, { email })
-  await service.deps.db('users').where({ id: user.id }).update({ email_verified_at: service.deps.clock() })
+  await markVerified(service, user.id)
   return user
 }
 
