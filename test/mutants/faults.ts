@@ -681,6 +681,72 @@ const authority: PlantedFault[] = [
   },
 ]
 
+const accounts: PlantedFault[] = [
+  {
+    title: 'an account that an operator made counts as unproven',
+    file: server('lib/account-record.ts'),
+    search: "first_verified_at === null && (made_by === 'self' || made_by === 'provider')",
+    replace: 'first_verified_at === null && made_by.length > 0',
+    tests: contract('unproven-accounts'),
+  },
+  {
+    title: 'an account that was verified once counts as unproven when its address changes',
+    file: server('resources/users/find-claimable.ts'),
+    search: 'const account = asClaimable(user)',
+    replace: 'const account = asClaimable({ ...user, first_verified_at: user.email_verified_at })',
+    tests: contract('unproven-accounts'),
+  },
+  {
+    title: 'a holder of a further role loses everything by a magic link',
+    file: server('resources/users/find-claimable.ts'),
+    search: 'roles.every((role) => role === BASE_ROLE) ? account : undefined',
+    replace: 'roles.length >= 0 ? account : undefined',
+    tests: contract('unproven-accounts'),
+  },
+  {
+    title: 'a claimed account keeps the password of who registered it',
+    file: server('resources/users/claim-account.ts'),
+    search: 'password_hash: null, first_name',
+    replace: 'first_name',
+    tests: contract('unproven-accounts', 'magic-link'),
+  },
+  {
+    title: 'a claimed account keeps its memberships',
+    file: server('resources/users/claim-account.ts'),
+    search: 'await removeMemberships(deps, id, actor)',
+    replace: '0',
+    tests: contract('unproven-accounts'),
+  },
+  {
+    title: 'a claim ends no session',
+    file: server('resources/users/claim-account.ts'),
+    search: 'const floor = await setFloor(deps, { userId: id, appId: null, reason })',
+    replace: 'const floor = account.min_token_version',
+    tests: contract('unproven-accounts', 'magic-link'),
+  },
+  {
+    title: 'somebody who registered an address first is made an admin',
+    file: server('resources/users/assert-proven.ts'),
+    search: 'if (!isUnproven(user)) return',
+    replace: 'if (user) return',
+    tests: contract('unproven-accounts', 'roles'),
+  },
+  {
+    title: 'an import gives roles to somebody who registered the address first',
+    file: server('resources/users/import-plan.ts'),
+    search: 'if (known?.unproven && !this.#claimsUnproven)',
+    replace: 'if (known?.unproven && known.id === undefined)',
+    tests: contract('unproven-accounts', 'users-import'),
+  },
+  {
+    title: 'an account that nobody has proven stands before the one of the address',
+    file: server('lib/pool-set.ts'),
+    search: 'firstOf(proven, pools) ?? firstOf(users, pools)',
+    replace: 'firstOf(users, pools)',
+    tests: unit('server/src/lib/pool-set'),
+  },
+]
+
 const limits: PlantedFault[] = [
   {
     title: 'a limit lets one more through',
@@ -837,6 +903,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...pools,
   ...outbox,
   ...authority,
+  ...accounts,
   ...limits,
   ...sdkChecks,
 ]
