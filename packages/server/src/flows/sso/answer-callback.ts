@@ -27,8 +27,9 @@ type Outcome = keyof typeof outcomes
  * Takes the answer that a provider sent the browser back with; answers where the browser goes: to the client, with a code for whoever
  * holds the verifier, or with an error (RFC 6749, section 4.1.2.1). Of any number of answers to one login the first is taken, also on
  * several servers; it is spent before anything goes over the network. No user is looked for or made here.
- * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, `auth_method_not_allowed` when the
- * provider is not for this app, and `validation_failed` when the app allows the redirect URL no more: before all that is checked, nobody is sent anywhere.
+ * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, `auth_method_not_allowed` when the provider is not
+ * for this app, and `validation_failed` when the app no longer allows the redirect URL: before all that is checked, nobody is sent
+ * anywhere.
  */
 export async function answerCallback(deps: Deps, code: string, input: CallbackInput, actor: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)

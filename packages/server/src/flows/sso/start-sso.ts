@@ -21,7 +21,8 @@ const answerMembers = ['code', 'state', 'error', 'error_description']
 /**
  * Begins a third-party login (decisions 8); answers where the browser goes. All faults are told here: nobody is sent to a URL that was
  * not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`, `app_inactive`,
- * `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL, `rate_limited`, and `unavailable` while the provider cannot be reached.
+ * `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL, `rate_limited`, and
+ * `unavailable` while the provider cannot be reached.
  */
 export async function startSso(deps: Deps, code: string, input: StartInput, { origin }: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
