@@ -14,32 +14,42 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
 const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** What puts many callers against one another, among other things. */
+/** What puts many callers against one another, among other things. The fast lane leaves it to many connections. */
 const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unproven-accounts', 'users-erase'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
 
 /** What takes long and breaks seldom, and what repeats `npm run check`. */
 const fullLaneOnly = isFastLane
-  ? ['test/e2e/npm-start', 'test/workspace/check', 'test/faults/{soak,slow-clients,receivers-hang}'].map(
-      (name) => `${name}.test.ts`,
-    )
+  ? [
+      'test/cli/long-lists',
+      'test/e2e/npm-start',
+      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,server-frozen,slow-clients,soak,webhooks-killed}',
+      'test/packaging/sdk',
+      'test/workspace/check',
+    ].map((name) => `${name}.test.ts`)
   : []
+/** What starts the server as a program on SQLite says little that it does not say on PostgreSQL. */
+const programsOnPostgres = isFastLane ? ['test/contract/programs.test.ts'] : []
 /** What would say the same on any database: in the fast lane it runs on SQLite alone. */
 const neutral = isFastLane
   ? [
       '1-conventions-replies',
       '1-conventions-routes',
+      '6.1-webhook-delivery',
       '6.1-webhook-targets',
       '8.2-redirect-urls',
       'account-pages',
       'api-reference',
       'cors',
+      'explain',
       'mail-delivery',
+      'metrics',
       'openapi',
       'password-blocklist',
       'password-hashes',
       'sso-hostile',
+      'sso-login',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
@@ -78,9 +88,9 @@ export default defineConfig({
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
-      onDatabase('sqlite', {}),
+      onDatabase('sqlite', { exclude: programsOnPostgres }),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
-      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races, ...neutral], env: { TEST_POOL_MAX: '1' } }),
+      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral], env: { TEST_POOL_MAX: '1' } }),
       onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...races, ...concurrent] }),
       {
         extends: true,

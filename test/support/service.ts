@@ -91,6 +91,8 @@ export async function buildService(
   if (settings.AUTH_HASH_THREADS === undefined) deps.passwords = sharedHasher(config.bcryptCost)
   const server = createServer(createApp(deps, { onReply: compareWithDeclaration(faults) }).callback())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A connection that is closed for having been idle could be in use by then, from a client that had to wait for the processor.
+  server.keepAliveTimeout = 0
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   onEnd(async () => {
     server.closeAllConnections()
