@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/lib/hash-worker.ts' },
+  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/adapters/hash-worker.ts' },
   format: ['esm'],
   target: 'node24',
   // What the program stands on is loaded by its bin, after the bin has spoken to V8.

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { createMailer } from '../../packages/server/src/lib/mailer.ts'
+import { createMailer } from '../../packages/server/src/adapters/mailer.ts'
 import {
   allSent,
   buildMailingService,

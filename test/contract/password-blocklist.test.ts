@@ -1,9 +1,9 @@
 // decisions 2 and 4: AUTH_PASSWORD_BLOCKLIST.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { commonPasswords } from '../../packages/server/src/lib/password-blocklist.ts'
+import { commonPasswords } from '../../packages/server/src/adapters/password-blocklist.ts'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'

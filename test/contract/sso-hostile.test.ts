@@ -1,7 +1,7 @@
 // Providers that lie, fail or hang, and browsers that bring what they should not.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { OpenIdClients } from '../../packages/server/src/lib/open-id-clients.ts'
+import { OpenIdClients } from '../../packages/server/src/adapters/open-id-clients.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { CLIENT_SECRET, newKey, type SigningKey, signToken, type TestProvider } from '../support/oidc-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'

@@ -1,9 +1,9 @@
 // Somebody registers the address of somebody else and waits: what such an account can be given, and what its owner finds of it.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
+import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
 import { buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'

@@ -1,7 +1,7 @@
 // `POST /admin/users/import` (decisions 3).
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
+import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, countRows, insertRole, markVerified } from '../support/rows.ts'

@@ -1,4 +1,4 @@
-import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
+import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import type { TestService } from './service.ts'
 
 /** The real hasher, with a count of the bcrypts that it does. */

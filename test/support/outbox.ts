@@ -1,7 +1,7 @@
 // The outbox's worker beside a service in this process, so that its clock and its network can be handed in.
 import { expect, onTestFinished } from 'vitest'
+import { resolveOnce } from '../../packages/server/src/adapters/post-webhook.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
-import { resolveOnce } from '../../packages/server/src/workers/post-webhook.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import type { Json, TestService } from './service.ts'
 

@@ -30,7 +30,7 @@ type Recipe = Options & { entry: Record<string, string> }
 const outside =
   /^(?:better-sqlite3|piscina|pg-native|pg-query-stream|pg-cloudflare|sqlite3|mysql2?|oracledb|tedious|mariadb)(?:$|\/)/
 const server: Recipe = {
-  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/lib/hash-worker.ts', 'server-parts': serverParts },
+  entry: { gatehouse: 'src/gatehouse.ts', 'hash-worker': 'src/adapters/hash-worker.ts', 'server-parts': serverParts },
   external: [outside],
   noExternal: [new RegExp(`^(?!${outside.source.slice(1)})`)],
   esbuildPlugins: [

@@ -7,14 +7,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
+import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
 import { closeDeps, createDeps, createLogger, type Deps } from '../../packages/server/src/deps.ts'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import type { ReplyObserver } from '../../packages/server/src/http/router.ts'
-import { PasswordHasher } from '../../packages/server/src/lib/password-hasher.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { createSystemAdmin } from '../../packages/server/src/resources/users/create-system-admin.ts'
 import {
   ADMIN_EMAIL,
   type CallOptions,

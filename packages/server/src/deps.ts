@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import pino, { type Logger } from 'pino'
+import { Bell } from './adapters/bell.ts'
+import { GenerationCache } from './adapters/generation-cache.ts'
+import { createMailer, type Mailer } from './adapters/mailer.ts'
+import { Metrics } from './adapters/metrics.ts'
+import type { OpenIdClients } from './adapters/open-id-clients.ts'
+import { commonPasswords } from './adapters/password-blocklist.ts'
+import { PasswordHasher } from './adapters/password-hasher.ts'
+import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
 import { createKnex, isPostgres } from './db/knex.ts'
 import { type Ears, type Listener, listen } from './db/listen.ts'
 import { migrate, pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
 import { Statement } from './db/statement.ts'
 import { AccessTokens } from './lib/access-token.ts'
-import { Bell } from './lib/bell.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
-import { GenerationCache } from './lib/generation-cache.ts'
 import { inFlight } from './lib/in-flight.ts'
-import { createMailer, type Mailer } from './lib/mailer.ts'
-import { Metrics } from './lib/metrics.ts'
-import type { OpenIdClients } from './lib/open-id-clients.ts'
-import { commonPasswords } from './lib/password-blocklist.ts'
-import { PasswordHasher } from './lib/password-hasher.ts'
-import { RevocationHub } from './lib/revocation-hub.ts'
 import { SecretBox } from './lib/secret-box.ts'
 
 export { SchemaTooNewError, Statement }
@@ -136,7 +136,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
 }
 
 async function loadOpenIdClients(options: ConstructorParameters<typeof OpenIdClients>[0]): Promise<OpenIdClients> {
-  const { OpenIdClients } = await import('./lib/open-id-clients.ts')
+  const { OpenIdClients } = await import('./adapters/open-id-clients.ts')
   return new OpenIdClients(options)
 }
 

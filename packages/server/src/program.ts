@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
+import { keptSecret } from './adapters/kept-secret.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
 import { closeDeps, createDeps, type Deps, migrateDatabase } from './deps.ts'
 import { ApiError } from './errors.ts'
-import { DatabaseUnavailableError } from './lib/database-unavailable.ts'
-import { keptSecret } from './lib/kept-secret.ts'
+import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
+import { DatabaseUnavailableError } from './lib/unavailable.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
-import { createSystemAdmin } from './resources/users/create-system-admin.ts'
 import { assertMigratable, StartError, serve } from './serve.ts'
 
 const usage = `Usage: gatehouse <command> [--env-file FILE]

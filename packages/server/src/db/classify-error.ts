@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { DatabaseUnavailableError } from '../lib/database-unavailable.ts'
+import { DatabaseUnavailableError } from '../lib/unavailable.ts'
 
 /** Connection exceptions, shut down or starting, and a session that was ended: idle in its transaction, or in it for too long. */
 const endedClasses = /^(08|57P|25P03|25P04)/

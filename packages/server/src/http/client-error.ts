@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, errorCodes } from '../errors.ts'
-import { STATUS_CODES } from '../lib/node-http.ts'
+import { STATUS_CODES } from './node-http.ts'
 
 const codes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',

@@ -1,6 +1,6 @@
 import type { Context, Middleware, Next } from 'koa'
+import type { Metrics } from '../adapters/metrics.ts'
 import type { Deps } from '../deps.ts'
-import type { Metrics } from '../lib/metrics.ts'
 
 /** What `router.ts` leaves behind of the route that answered: its own method and pattern. */
 export interface AnsweringRoute {

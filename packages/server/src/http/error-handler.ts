@@ -1,9 +1,9 @@
 import type { Context, Middleware, Next } from 'koa'
+import { HashQueueFullError } from '../adapters/password-hasher.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
-import { DatabaseUnavailableError } from '../lib/database-unavailable.ts'
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
-import { HashQueueFullError } from '../lib/password-hasher.ts'
+import { DatabaseUnavailableError } from '../lib/unavailable.ts'
 
 const retryAfterSeconds = 2
 

@@ -16,7 +16,7 @@ import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route } from './route.ts'
 import { validate } from './validate.ts'
 
-// Its CommonJS form, since the other imports `node:http`: `lib/node-http.ts` says what that costs.
+// Its CommonJS form, since the other imports `node:http`: `http/node-http.ts` says what that costs.
 const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'
-import { onDemand } from '../lib/on-demand.ts'
 import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
-import type { OutboxEntry, OutboxKind } from '../resources/outbox/entry.ts'
+import type { OutboxEntry, OutboxKind } from '../resources/outbox/outbox-entry.ts'
 import { type Outcome, type Settlement, settleEntry } from '../resources/outbox/settle-entry.ts'
+import { onDemand } from './on-demand.ts'
 
 /** How one kind of entry is sent. */
 export interface Channel {

@@ -1,8 +1,8 @@
 import { type Deps, listenFor } from '../deps.ts'
-import { onDemand } from '../lib/on-demand.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
 import { newestCursor, readAllRevocations } from '../resources/revocations/read-revocations.ts'
+import { onDemand } from './on-demand.ts'
 
 const batchSize = 500
 /** While nothing is heard from other processes: on SQLite always, since short commands write too. */

@@ -1,13 +1,13 @@
+import type { PostAnswer, Resolve } from '../adapters/post-webhook.ts'
 import type { Deps } from '../deps.ts'
 import { parseRetryAfter } from '../lib/retry-after.ts'
 import { version } from '../lib/version.ts'
 import { signWebhook } from '../lib/webhook-signature.ts'
-import type { OutboxEntry } from '../resources/outbox/entry.ts'
+import type { OutboxEntry } from '../resources/outbox/outbox-entry.ts'
 import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
 import type { Channel } from './outbox.ts'
-import type { PostAnswer, Resolve } from './post-webhook.ts'
 
 /** How webhooks are sent (contract 6.1, decisions 7): 3 attempts, 5 seconds each. */
 export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: number } = { timeoutMs: 5_000 }): Channel {
@@ -27,7 +27,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
       const headers = headersOf(deps, entry, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
       // Loaded by those who have webhooks: the client that it brings takes 3 MB.
-      const { postWebhook, resolveOnce } = await import('./post-webhook.ts')
+      const { postWebhook, resolveOnce } = await import('../adapters/post-webhook.ts')
       return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, resolve: resolveOnce, ...network }))
     },
   }

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
-import type { TokenPurpose } from '../../resources/mail/mail.ts'
 import { getMailToken } from '../../resources/mail/spend-mail-token.ts'
+import type { TokenPurpose } from '../../resources/mail/token-purpose.ts'
 
 const minuteMs = 60_000
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { password } from '../../lib/entry-fields.ts'
-import { mailToken } from '../../lib/mail-fields.ts'
+import { mailToken } from '../../mail/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 

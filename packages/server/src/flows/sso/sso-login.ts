@@ -1,5 +1,5 @@
+import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
 import type { Deps } from '../../deps.ts'
-import type { OpenIdChallenge } from '../../lib/open-id-clients.ts'
 import type { App } from '../../models/app.ts'
 import type { CredentialsTry } from '../../resources/lockouts/settle-try.ts'
 

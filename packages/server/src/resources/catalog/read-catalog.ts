@@ -1,6 +1,6 @@
 import { type Deps, Statement } from '../../deps.ts'
 import { App } from '../../models/app.ts'
-import { listTokenPermissions } from '../permissions/list-token-permissions.ts'
+import { listTokenPermissions } from './list-token-permissions.ts'
 
 /** Settings of apps and permissions of roles, from memory where they were read before. What it gives is frozen. */
 export interface Catalog {

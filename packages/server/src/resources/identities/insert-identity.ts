@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import type { Subject } from './find-identity.ts'
+import type { Subject } from './find-linked-user.ts'
 
 /** Links a user with a subject. The caller holds the lock on the subject and has seen that nobody of the pools is linked with it. */
 export async function insertIdentity(

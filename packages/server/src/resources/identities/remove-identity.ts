@@ -4,7 +4,7 @@ import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-mail.ts'
-import type { NoticePurpose } from '../mail/mail.ts'
+import type { NoticePurpose } from '../mail/token-purpose.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 

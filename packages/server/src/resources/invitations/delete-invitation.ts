@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { type Governed, lockGovernedOrganization } from '../organizations/govern-organization.ts'
+import { type Governed, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { presentInvitation } from './present.ts'
 
 /**

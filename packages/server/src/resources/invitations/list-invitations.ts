@@ -4,7 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { withPage } from '../../models/list-query.ts'
-import { type Governed, getGovernedOrganization } from '../organizations/govern-organization.ts'
+import { type Governed, getGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { presentInvitation } from './present.ts'
 import type { invitationRecord } from './schema.ts'
 

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewEntry } from '../outbox/add-to-outbox.ts'
-import type { InvitationPayload, NoticePayload, NoticePurpose, TokenMailPayload, TokenPurpose } from './mail.ts'
+import type { InvitationPayload, NoticePayload, NoticePurpose, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
 // All of these need the transaction of what the mail tells about.
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { linkPaths } from './mail.ts'
+import { linkPaths } from './token-purpose.ts'
 
 /**
  * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL (contract 2.1). Never built from

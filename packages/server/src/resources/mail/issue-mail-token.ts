@@ -2,7 +2,7 @@ import { type Deps, transaction } from '../../deps.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import { type TokenPurpose, tokenLifeMs } from './mail.ts'
+import { type TokenPurpose, tokenLifeMs } from './token-purpose.ts'
 
 const TOKEN_PREFIX = 'gmt_'
 

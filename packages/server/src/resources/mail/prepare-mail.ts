@@ -1,4 +1,6 @@
 import type { Deps } from '../../deps.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { MailText } from '../../mail/render-mail.ts'
 import {
   invitationMail,
   magicLinkMail,
@@ -6,19 +8,23 @@ import {
   noticeMail,
   resetMail,
   verificationMail,
-} from '../../lib/mail-templates.ts'
-import type { MailText } from '../../lib/mail-text.ts'
-import { poolSet } from '../../lib/pool-set.ts'
+} from '../../mail/templates.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
-import type { OutboxEntry } from '../outbox/entry.ts'
+import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { entryContext } from './add-mail.ts'
 import { buildLink } from './build-link.ts'
 import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
-import { type InvitationPayload, isTokenPurpose, type NoticePayload, type TokenMailPayload, type TokenPurpose } from './mail.ts'
+import {
+  type InvitationPayload,
+  isTokenPurpose,
+  type NoticePayload,
+  type TokenMailPayload,
+  type TokenPurpose,
+} from './token-purpose.ts'
 
 const templates = { verify_email: verificationMail, reset_password: resetMail, magic_link: magicLinkMail }
 

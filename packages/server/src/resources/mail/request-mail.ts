@@ -4,9 +4,9 @@ import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { getActiveApp } from '../apps/get-app.ts'
 import { addTokenMail } from './add-mail.ts'
 import { assertMagicLinkAllowed } from './assert-magic-link-allowed.ts'
-import type { TokenPurpose } from './mail.ts'
 import type { MailRequest } from './schema.ts'
 import { takeMailSlot } from './take-mail-slot.ts'
+import type { TokenPurpose } from './token-purpose.ts'
 
 /**
  * Asks for a mail to an address, whoever asks (decisions 5). Here nobody looks whether a user has it: a known and an unknown address

@@ -1,7 +1,7 @@
 import { accepted, type Route, route } from '../../http/route.ts'
-import type { TokenPurpose } from './mail.ts'
 import { requestMail } from './request-mail.ts'
 import { mailRequestBody, queued } from './schema.ts'
+import type { TokenPurpose } from './token-purpose.ts'
 
 export const mailRoutes: Route[] = [
   mailRoute('verify_email', '/auth/email/resend', 'Ask for another mail that verifies the address'),

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import type { TokenPurpose } from './mail.ts'
+import type { TokenPurpose } from './token-purpose.ts'
 
 export interface MailToken {
   token_hash: string

@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { withPage } from '../../models/list-query.ts'
 import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { pooled } from '../users/present.ts'
-import { type Governed, getGovernedOrganization } from './govern-organization.ts'
+import { type Governed, getGovernedOrganization } from './get-governed-organization.ts'
 import type { Member } from './present.ts'
 
 /** The members of an organization, newest first, without deleted users. Throws what `getGovernedOrganization` throws. */

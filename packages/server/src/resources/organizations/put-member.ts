@@ -14,7 +14,7 @@ import {
   getGovernedOrganization,
   limitMemberWrites,
   lockGovernedOrganization,
-} from './govern-organization.ts'
+} from './get-governed-organization.ts'
 import type { Member } from './present.ts'
 import { settleMemberRoles } from './settle-member-roles.ts'
 

@@ -4,7 +4,6 @@ import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { findMembership, type StoredMembership } from './find-membership.ts'
-import { lockOrganization } from './get-organization.ts'
 import {
   ADMIN_ROLE,
   assertMember,
@@ -14,7 +13,8 @@ import {
   isSoleMember,
   limitMemberWrites,
   lockGovernedOrganization,
-} from './govern-organization.ts'
+} from './get-governed-organization.ts'
+import { lockOrganization } from './get-organization.ts'
 
 /**
  * Ends a membership. Access tokens with this organization go on until they expire; a refresh with it is refused from now on. Any

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvents } from '../audit/record-event.ts'
+import { listMemberships } from '../users/list-memberships.ts'
 import { lockOrganization } from './get-organization.ts'
-import { listMemberships } from './list-memberships.ts'
 
 /** Makes whoever governs the organizations of these users wait until the transaction ends. Needs the locks of the users' rows. */
 export async function lockOrganizationsOf(deps: Deps, userIds: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
-import type { OutboxEntry } from './entry.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
 
 export type NewEntry = Pick<OutboxEntry, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
   Partial<Pick<OutboxEntry, 'id'>>

@@ -1,5 +1,5 @@
 import { type Deps, forUpdateOfUnlocked } from '../../deps.ts'
-import type { OutboxEntry, OutboxKind } from './entry.ts'
+import type { OutboxEntry, OutboxKind } from './outbox-entry.ts'
 
 /** Longer than any attempt takes, so a server that lives never finds its claim taken over. */
 const leaseMs = 60_000

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { type OutboxKind, outboxKinds } from './entry.ts'
+import { type OutboxKind, outboxKinds } from './outbox-entry.ts'
 
 /** Counting further would cost more than the number is worth. */
 const countLimit = 10_000

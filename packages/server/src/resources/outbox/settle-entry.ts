@@ -1,5 +1,5 @@
 import { type Deps, transaction } from '../../deps.ts'
-import type { OutboxEntry } from './entry.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
 
 /** How an attempt ended. `status` is what the other side answered, where it did. */
 export type Outcome =

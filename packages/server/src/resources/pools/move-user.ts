@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/end-sessions.ts'
+import { raiseFloor } from '../revocations/raise-token-version.ts'
 import { assertEmailFree } from '../users/assert-email-free.ts'
 import { changeUser } from '../users/change-user.ts'
 import { getUser } from '../users/get-user.ts'

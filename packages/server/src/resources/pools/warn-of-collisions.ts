@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { findCollisions, poolsOf } from './find-collisions.ts'
+import { findCollisions, poolsOf } from '../users/find-collisions.ts'
 
 export interface CollisionWarning {
   code: 'email_collisions'

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
+import type { ConsumerStream } from '../../adapters/revocation-hub.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConsumerCaller } from '../../lib/caller.ts'
-import type { ConsumerStream } from '../../lib/revocation-hub.ts'
 import { frameRevocation } from './present.ts'
 import { type FeedPage, readRevocations } from './read-revocations.ts'
 

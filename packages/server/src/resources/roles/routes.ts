@@ -1,6 +1,5 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { assignRole } from './assign-role.ts'
-import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './change-role-permissions.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
 import { getRole } from './get-role.ts'
@@ -8,6 +7,7 @@ import { listRolePermissions } from './list-role-permissions.ts'
 import { listRoles } from './list-roles.ts'
 import { listUserRoles } from './list-user-roles.ts'
 import { presentRole, presentUserRole } from './present.ts'
+import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './replace-role-permissions.ts'
 import {
   assignRoleBody,
   createRoleBody,

@@ -1,7 +1,7 @@
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/end-sessions.ts'
+import { raiseFloor } from '../revocations/raise-token-version.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /** Ends every session of a user and kills every access token, in all apps (contract 5.4). Throws `not_found`. */

@@ -6,7 +6,7 @@ import { newId } from '../../lib/uuid.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { presentProvider } from './present.ts'
-import { presetIssuers } from './presets.ts'
+import { presetIssuers } from './preset-issuers.ts'
 import type { CreateProviderInput } from './schema.ts'
 import { settleProvider } from './settle-provider.ts'
 

@@ -1,6 +1,6 @@
+import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
 import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { OpenIdClient } from '../../lib/open-id-clients.ts'
 import type { App } from '../../models/app.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 

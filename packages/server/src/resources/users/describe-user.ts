@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { isoOrNull } from '../../lib/timestamps.ts'
-import { listMemberships } from '../organizations/list-memberships.ts'
 import { listGlobalRoles } from '../roles/list-user-roles.ts'
 import { getUser } from './get-user.ts'
+import { listMemberships } from './list-memberships.ts'
 import { presentUser } from './present.ts'
 import type { userDetail } from './schema.ts'
 

@@ -1,8 +1,9 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { unlockUser } from '../lockouts/unlock-user.ts'
+import { deleteUser } from '../user-deletions/delete-user.ts'
+import { importUsers } from '../user-imports/import-users.ts'
 import { createUser } from './create-user.ts'
-import { deleteUser } from './delete-user.ts'
 import { describeUser } from './describe-user.ts'
-import { importUsers } from './import-users.ts'
 import { listUsers } from './list-users.ts'
 import { presentUser } from './present.ts'
 import {
@@ -17,7 +18,6 @@ import {
   userPage,
   userParams,
 } from './schema.ts'
-import { unlockUser } from './unlock-user.ts'
 import { updateUser } from './update-user.ts'
 
 const tag = 'Users'

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
 import { webhookSecretContext } from '../apps/settle-app.ts'
-import type { OutboxEntry } from '../outbox/entry.ts'
+import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 
 export interface Webhook {
   url: string

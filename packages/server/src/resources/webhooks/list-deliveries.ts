@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { getApp } from '../apps/get-app.ts'
-import type { OutboxEntry } from '../outbox/entry.ts'
+import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 import type { Delivery } from './present.ts'
 
 const columns = [

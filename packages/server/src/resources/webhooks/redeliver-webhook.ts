@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import type { OutboxEntry } from '../outbox/entry.ts'
+import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 import { requeueEntry } from '../outbox/requeue-entry.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { User } from '../../models/user.ts'
-import { type PooledUser, pooled } from '../users/present.ts'
+import { type PooledUser, pooled } from './present.ts'
 
 /** An e-mail that more than one user of a set of pools has; those users, who would meet if one app read all of the pools. */
 export interface Collision {

@@ -1,8 +1,8 @@
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
-import { lockUser } from './get-user.ts'
+import { lockUser } from '../users/get-user.ts'
+import { clearFailures, lockoutKey } from './count-failure.ts'
 
 /** Forgets the failed logins of a user, and the lock that they led to; without any, nothing happens. Throws `not_found`. */
 export async function unlockUser(deps: Deps, userId: string, actor: Actor): Promise<void> {

@@ -1,5 +1,5 @@
-import { escapeHtml } from './html.ts'
-import { shownAsciiName, shownName } from './shown-name.ts'
+import { escapeHtml } from '../lib/html.ts'
+import { shownAsciiName, shownName } from '../lib/shown-name.ts'
 
 /** What a mail says, in the three forms it is sent in; all of it printable ASCII. */
 export interface MailText {

@@ -1,7 +1,7 @@
 import { Piscina } from 'piscina'
+import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
-import { bcryptCost, bcryptInput, hashOfNobody } from './password-hash.ts'
 
 /** Thrown when a hash would wait longer than 3 seconds for a thread; callers answer 503. */
 export class HashQueueFullError extends Error {

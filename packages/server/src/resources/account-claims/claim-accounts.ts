@@ -7,9 +7,9 @@ import { removeSentInvitations } from '../invitations/remove-sent-invitations.ts
 import { addNotice } from '../mail/add-mail.ts'
 import { dropMailTokens } from '../mail/drop-login-tokens.ts'
 import { lockOrganizationsOf, removeMemberships } from '../organizations/remove-memberships.ts'
-import { announceFloor, setFloor } from '../revocations/end-sessions.ts'
+import { announceFloor, setFloor } from '../revocations/raise-token-version.ts'
 import { proofByRemoval, type SecondFactorProof } from '../second-factors/pass-second-factor.ts'
-import type { ClaimableAccount, PooledUser } from './present.ts'
+import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 
 /** An account to claim, and what it gets in place of what it loses. */
 export interface Claim {

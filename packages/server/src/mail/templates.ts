@@ -1,5 +1,5 @@
-import { type MailDraft, type MailText, renderMail } from './mail-text.ts'
-import { iso } from './timestamps.ts'
+import { iso } from '../lib/timestamps.ts'
+import { type MailDraft, type MailText, renderMail } from './render-mail.ts'
 
 /** An app or an organization: a name that others chose, and the code or slug that stands for it where the name cannot be told in ASCII. */
 export interface Named {

@@ -1,7 +1,7 @@
 import { type Deps, forUpdate, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { getUser } from './get-user.ts'
+import { getUser } from '../users/get-user.ts'
 
 /** So many rows are read and written at a time: others get the connection in between. */
 const portion = 100

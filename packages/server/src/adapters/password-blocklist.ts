@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { MIN_PASSWORD_CHARACTERS } from './password-policy.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../lib/password-policy.ts'
 
 const size = 10_000
 let blocklist: ReadonlySet<string> | undefined

@@ -4,11 +4,11 @@ import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
-import { raiseFloor } from '../revocations/end-sessions.ts'
-import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
-import { describeUser } from './describe-user.ts'
+import { raiseFloor } from '../revocations/raise-token-version.ts'
+import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
+import { describeUser } from '../users/describe-user.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
 import { eraseUser } from './erase-user.ts'
-import { getUser, lockUserRow } from './get-user.ts'
 
 /**
  * Deletes a user: the row stays as `deleted`, the e-mail is free again, every token and session is dead. With `erase`, which also takes

@@ -1,5 +1,5 @@
 import * as openid from 'openid-client'
-import { OpenIdFault } from './open-id-fault.ts'
+import { OpenIdFault } from '../lib/open-id-fault.ts'
 
 const requestTimeoutMs = 5_000
 const maxAnswerBytes = 512 * 1024

@@ -1,4 +1,4 @@
-import type { NoticePurpose } from '../../lib/mail-templates.ts'
+import type { NoticePurpose } from '../../mail/templates.ts'
 
 /** What the token of a mail is good for. */
 export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link'
