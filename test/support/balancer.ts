@@ -1,32 +1,52 @@
-// The plainest balancer there is: turn by turn to each server, over connections that are kept, and no look at /ready. It passes a
-// request on to the next server only when a connection is refused; whatever else goes wrong is told as 502.
+// A balancer that passes requests on in turn, over connections that are kept. It sends nothing to a server whose /ready is not 200,
+// where it asks for it, and repeats only what no server has begun to answer over a connection made for it: refused, or reset. Whatever
+// else goes wrong is told as 502.
+import { randomUUID } from 'node:crypto'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import { callHttp } from './client.ts'
+
+/** Shorter than any server of ours keeps a connection that nothing comes over. */
+const keepMs = 250
+const askMs = 50
 
 export interface Balancer {
   url: string
   /** What was told as 502, and why. */
   faults: string[]
+  /** What was sent to another server after a connection was refused or reset, and why. */
+  repeated: string[]
+  /** Whether a server gets no requests. */
+  isOut(server: string): boolean
 }
 
-export async function startBalancer(servers: readonly string[]): Promise<Balancer> {
-  const agent = new Agent({ keepAlive: true })
+export async function startBalancer(servers: readonly string[], { asksReady = false } = {}): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true, timeout: keepMs })
   const faults: string[] = []
+  const repeated: string[] = []
+  const isOut: Balancer['isOut'] = asksReady ? watch(servers) : () => false
   let turn = 0
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     const body = Buffer.concat(chunks)
+    const id = randomUUID()
     turn += 1
-    const inTurn = [...servers.slice(turn % servers.length), ...servers.slice(0, turn % servers.length)]
+    const inTurn = servers.map((_, index) => servers[(turn + index) % servers.length]!).filter((server) => !isOut(server))
     for (const server of inTurn) {
-      const fault = await pass(server, agent, incoming, body, outgoing)
+      const fault = await pass(server, agent, id, incoming, body, outgoing)
       if (fault === undefined) return
-      if (fault.code === 'ECONNREFUSED' && server !== inTurn.at(-1)) continue
-      faults.push(`${incoming.method} ${incoming.url}: ${fault.code ?? fault.message} on a ${fault.connection} connection`)
-      break
+      const told = `${incoming.method} ${incoming.url}: ${fault.code ?? fault.message} on a ${fault.connection} connection`
+      const isRepeatable = fault.connection === 'new' && ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(fault.code ?? '')
+      if (!isRepeatable || outgoing.headersSent || server === inTurn.at(-1)) {
+        faults.push(told)
+        break
+      }
+      repeated.push(told)
     }
+    if (inTurn.length === 0) faults.push(`${incoming.method} ${incoming.url}: no server is ready`)
     if (outgoing.headersSent) outgoing.destroy()
     else outgoing.writeHead(502).end()
   })
@@ -36,7 +56,30 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
     server.close()
     agent.destroy()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults, repeated, isOut }
+}
+
+/** Asks each server for /ready until the test ends; whether it was not 200 at last. */
+function watch(servers: readonly string[]): Balancer['isOut'] {
+  const out = new Set<string>()
+  let isOver = false
+  const ask = async (server: string) => {
+    while (!isOver) {
+      const status = await callHttp(`${server}/api/v1/ready`, 'GET').then(
+        (reply) => reply.status,
+        () => 0,
+      )
+      if (status === 200) out.delete(server)
+      else out.add(server)
+      await sleep(askMs)
+    }
+  }
+  const asking = servers.map(ask)
+  onTestFinished(async () => {
+    isOver = true
+    await Promise.all(asking)
+  })
+  return (server) => out.has(server)
 }
 
 interface Fault extends NodeJS.ErrnoException {
@@ -47,6 +90,7 @@ interface Fault extends NodeJS.ErrnoException {
 function pass(
   origin: string,
   agent: Agent,
+  id: string,
   incoming: IncomingMessage,
   body: Buffer,
   outgoing: ServerResponse,
@@ -61,7 +105,7 @@ function pass(
       port,
       method: incoming.method,
       path: incoming.url,
-      headers: { ...headers, 'content-length': String(body.length) },
+      headers: { ...headers, 'content-length': String(body.length), 'x-request-id': id },
     })
     asked.on('error', fail)
     asked.on('response', (answer) => {

@@ -67,6 +67,7 @@ describe('defaults', () => {
       chatWebhookHosts: [],
       retentionDays: 90,
       auditRetentionDays: undefined,
+      shutdownDelaySeconds: 0,
       logLevel: 'info',
     })
     expect(load({}).hashThreads).toBe(Math.min(4, availableParallelism()))

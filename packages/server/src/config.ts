@@ -165,6 +165,11 @@ export const settings = z.object({
     default: '90',
   }),
   AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that audit events are kept', { default: 'for ever' }),
+  AUTH_SHUTDOWN_DELAY_SECONDS: setting(
+    whole(0, 300),
+    'After SIGTERM, how long requests are still taken while `/ready` is 503: longer than a balancer needs to learn of it',
+    { default: '0' },
+  ),
   LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', {
     default: 'info',
   }),
@@ -213,6 +218,7 @@ export interface Config {
   chatWebhookHosts: string[]
   retentionDays: number
   auditRetentionDays: number | undefined
+  shutdownDelaySeconds: number
   logLevel: string
 }
 
@@ -294,6 +300,7 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
     chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
     retentionDays: env.AUTH_RETENTION_DAYS ?? 90,
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
+    shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS ?? 0,
     logLevel: env.LOG_LEVEL ?? 'info',
   }
 }

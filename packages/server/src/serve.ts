@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { isPostgres } from './db/knex.ts'
 import { closeDeps, type Deps, migrateDatabase } from './deps.ts'
@@ -22,7 +23,7 @@ export class StartError extends Error {}
 
 export interface RunningServer {
   url: string
-  /** Not ready, no new connections, requests in flight finished (25 s at most), everything closed. */
+  /** Not ready; after AUTH_SHUTDOWN_DELAY_SECONDS no new connections, requests in flight finished (25 s at most), everything closed. */
   stop(): Promise<void>
 }
 
@@ -57,6 +58,8 @@ export async function serve(deps: Deps): Promise<RunningServer> {
       deps.lifecycle.isStopping = true
       // Streams have no end of their own; their consumers go on from another server.
       deps.revocationHub.close()
+      // A balancer learns from /ready to send nothing more. A connection that it opens in the moment of the end could be reset.
+      await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
       await cleanup.stop()
       await outbox.stop()
