@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser, processOf } from '../support/browser.ts'
 import { ACCESS_SECRET, ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
@@ -135,15 +135,14 @@ async function openSignedInTabs(
   context?: BrowserContext,
 ): Promise<{ context: BrowserContext; tabs: Page[] }> {
   const shared = context ?? (await browser.newContext())
-  const before = await browser.listRenderers()
   const first = await openTab(shared)
   await signIn(first, account)
   await isSignedIn(first, account)
   const others = await Promise.all(Array.from({ length: count - 1 }, () => openTab(shared)))
   for (const tab of others) await isSignedIn(tab, account)
-  const renderers = await browser.listRenderers()
-  expect(renderers.filter((id) => !before.includes(id)).length).toBeGreaterThanOrEqual(count)
-  return { context: shared, tabs: [first, ...others] }
+  const tabs = [first, ...others]
+  expect(new Set(await Promise.all(tabs.map(processOf))).size).toBe(count)
+  return { context: shared, tabs }
 }
 
 /** Lets the access token expire, as far as these tabs can tell. */

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { BrowserContext, Page, Response } from 'playwright-core'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser, processOf } from '../support/browser.ts'
 import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
@@ -119,10 +119,8 @@ async function openTab(context: BrowserContext): Promise<Page> {
 
 /** Each in a process of its own. */
 async function openTwoTabs(context: BrowserContext): Promise<Page[]> {
-  const before = await browser.listRenderers()
   const tabs = await Promise.all([openTab(context), openTab(context)])
-  const renderers = await browser.listRenderers()
-  expect(renderers.filter((id) => !before.includes(id)).length).toBeGreaterThanOrEqual(2)
+  expect(new Set(await Promise.all(tabs.map(processOf))).size).toBe(2)
   return tabs
 }
 

@@ -10,8 +10,14 @@ export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   /** A tab in a profile of its own. */
   newPage(options?: BrowserContextOptions): Promise<Page>
-  /** The ids of the processes that pages run in. */
-  listRenderers(): Promise<number[]>
+}
+
+/** What tells the process of a page from those of others: V8 gives each an id by chance, and pages of one process share it. */
+export async function processOf(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page)
+  const { id } = await session.send('Runtime.getIsolateId')
+  await session.detach()
+  return id
 }
 
 /**
@@ -38,11 +44,5 @@ export function openBrowser(): TestBrowser {
     onTestFinished(() => context.close())
     return context
   }
-  const listRenderers = async () => {
-    const session = await browser.newBrowserCDPSession()
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-    await session.detach()
-    return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
-  }
-  return { newContext, newPage: async (options) => (await newContext(options)).newPage(), listRenderers }
+  return { newContext, newPage: async (options) => (await newContext(options)).newPage() }
 }
