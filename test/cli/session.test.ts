@@ -2,6 +2,7 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } f
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { startPatientClock } from '../support/patient-clock.ts'
 import { admin, apiError, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
 
 let service: Gatehouse
@@ -294,9 +295,9 @@ describe('the session renews itself', () => {
     await login(service.url)
     changeTokens('default', { renew_at: 0 })
     writeFileSync(join(dirname(contextsPath), 'contexts.lock'), '999999999 gone')
-    const started = Date.now()
+    const clock = startPatientClock()
     expect((await authctl('whoami')).exit).toBe(0)
-    expect(Date.now() - started).toBeLessThan(20_000)
+    expect(clock()).toBeLessThan(20_000)
   })
 
   test('a session that has ended is exit 4 with the way back in', async () => {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
+import { startPatientClock } from '../support/patient-clock.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
@@ -26,11 +27,12 @@ interface Answer {
 /** Users who go on whatever they are told: a look at themselves, a refresh, a login; each repeats what was answered with 503. */
 function startUsers(server: ServerProcess) {
   const answers: Answer[] = []
+  const clock = startPatientClock()
   let isOver = false
   const call = async (method: string, path: string, options: { body?: unknown; token?: string } = {}) => {
-    const sentAt = performance.now()
+    const sentAt = clock()
     const reply = await server.call(method, path, options)
-    answers.push({ what: `${method} ${path}`, status: reply.status, code: reply.body?.code, sentAt, at: performance.now() })
+    answers.push({ what: `${method} ${path}`, status: reply.status, code: reply.body?.code, sentAt, at: clock() })
     if (![200, 201, 503].includes(reply.status)) isOver = true
     return reply
   }
@@ -55,6 +57,7 @@ function startUsers(server: ServerProcess) {
   const running = Promise.all(Array.from({ length: clients }, user))
   return {
     answers,
+    clock,
     async stop() {
       isOver = true
       await running
@@ -93,11 +96,11 @@ test.runIf(process.env.TEST_DATABASE_URL === undefined)(
     for (let round = 0; round < rounds; round += 1) {
       const before = users.answers.length
       await expect.poll(() => users.answers.length, { interval: 10 }).toBeGreaterThan(before + 100)
-      const from = performance.now()
+      const from = users.clock()
       await postgres.halt(round % 2 === 0 ? 'fast' : 'immediate')
       expect((await server.call('GET', '/ready')).status).toBe(503)
       await postgres.resume()
-      const until = performance.now()
+      const until = users.clock()
       await expect.poll(async () => (await callHttp(`${server.url}/api/v1/ready`, 'GET')).status, { interval: 10 }).toBe(200)
       await expect
         .poll(() => users.answers.filter(({ status, sentAt }) => status === 200 && sentAt > until).length)

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
+import { startPatientClock } from '../support/patient-clock.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
 import { startServer } from '../support/server-process.ts'
 
@@ -31,7 +32,7 @@ const heads = {
 const endMs = { nothing: headersEndMs, headers: headersEndMs, body: requestEndMs }
 
 function startDripper(url: string, kind: Dripper['kind']): Dripper {
-  const started = performance.now()
+  const clock = startPatientClock()
   const socket: Socket = connect(Number(new URL(url).port), '127.0.0.1')
   const dripper: Dripper = { kind, answer: '', endedAfterMs: undefined }
   socket.write(heads[kind])
@@ -42,7 +43,7 @@ function startDripper(url: string, kind: Dripper['kind']): Dripper {
   socket.on('error', () => {})
   socket.on('close', () => {
     clearInterval(drip)
-    dripper.endedAfterMs = performance.now() - started
+    dripper.endedAfterMs = clock()
   })
   onTestFinished(() => void socket.destroy())
   return dripper
