@@ -2,7 +2,8 @@
 //
 // It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies.
 // It makes sure of a Node and a pnpm that fit (fetched into the git-ignored `.runtime/` when the host's do not),
-// installs the workspace when the lockfile changed, builds what the task needs and is stale, and runs the task.
+// installs the workspace when the lockfile changed, derives the types of the HTTP API when its document changed, builds what the task
+// needs and is stale, and runs the task.
 // All that it says goes to stderr: stdout belongs to the task.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -265,6 +266,22 @@ function install(env) {
   })
 }
 
+/** The cli is type-checked, and edited, against these types. They are generated, not committed: editors and checks find them in any clone. */
+function deriveApiTypes(env, nodeDir) {
+  const document = read(join(root, 'docs', 'openapi.json')) ?? ''
+  const digest = createHash('sha256').update(document).digest('hex')
+  const isDone = () => read(join(root, 'packages', 'cli', 'src', 'api-types.ts'))?.includes(digest) ?? false
+  exclusively('deriving the types of the HTTP API', isDone, () => {
+    const result = spawnSync(nodeProgram(nodeDir), [join(root, 'scripts', 'api-types.ts')], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 2, 'inherit'],
+    })
+    // No reason to stop: what runs does not need them, and a task of these may mend the document.
+    if (result.status !== 0) say('docs/openapi.json is no sound document, so the cli has no types of it: npm run generate')
+  })
+}
+
 function describeFiles(path, lines) {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return
@@ -338,7 +355,10 @@ function parentOf(pid) {
 
 const nodeDir = nodeFolder()
 const env = childEnvironment([join(root, 'node_modules', '.bin'), nodeDir, pnpmFolder()])
-if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) install(env)
+if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
+  install(env)
+  deriveApiTypes(env, nodeDir)
+}
 if (task.build) build(env, nodeDir, task.build, task.always)
 if (task.manyNodes) Object.assign(env, fetchManyNodes())
 
