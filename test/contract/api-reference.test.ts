@@ -1,110 +1,80 @@
-// decisions 1: `GET /docs`, a readable reference that loads nothing from another host.
-import { createHash } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
-import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
-import { errorCodes } from '../../packages/server/src/errors.ts'
-import { errorsOf } from '../../packages/server/src/http/openapi.ts'
+// `GET /docs`, a readable reference that loads nothing from another host; test/e2e/api-reference.test.ts looks at it in a browser.
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { buildService, callHttp, type Json, type Reply, type TestService } from '../support/service.ts'
+import { rawCall } from '../support/raw-http.ts'
+import { buildService, callHttp, type Reply, type TestService } from '../support/service.ts'
 
-const publicUrl = 'https://auth.acme.test'
+const assets = { 'init.js': 'text/javascript', 'swagger-ui-bundle.js': 'text/javascript', 'swagger-ui.css': 'text/css' }
 let service: TestService
 let reply: Reply
 let page: string
 beforeAll(async () => {
-  service = await buildService({ PUBLIC_URL: publicUrl }, onFileEnd)
-  reply = await callHttp(`${service.url}/docs`, 'GET')
+  service = await buildService({ PUBLIC_URL: 'https://auth.acme.test' }, onFileEnd)
+  reply = await get('/docs')
   page = reply.body
 })
 
-const needs = {
-  public: 'Needs no token',
-  user: 'Needs an access token',
-  system_admin: 'Needs an access token of a system_admin',
-  service: 'Needs the token of a service account',
-  consumer: 'Needs the assertion of a consumer',
-  consumer_or_service_account: 'Needs the assertion of a consumer, or the token of a service account',
-}
+const get = (path: string, headers: Record<string, string> = {}) => callHttp(service.url + path, 'GET', { headers })
 
-const plain = (markup: string) =>
-  markup.replace(/<[^>]+>/g, '').replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
+describe('the page', () => {
+  test('names no other host, holds no script and no style of its own, and is made of the files below it', () => {
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(page).not.toMatch(/<style|<img|<iframe|<form|@import|url\(|\son\w+=|\sstyle=|javascript:|\w:\/\//i)
+    for (const [, inside] of page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)) expect(inside).toBe('')
+    const links = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link!)
+    const files = Object.keys(assets).map((file) => `/docs/${file}`)
+    expect(links.sort()).toEqual(['/api/v1/openapi.json', ...files])
+  })
 
-/** The part of the page about one route, as text and as markup. */
-async function partsOf(document: Json): Promise<Map<string, { markup: string; text: string }>> {
-  const parts = new Map<string, { markup: string; text: string }>()
-  for (const [path, operations] of Object.entries(document.paths as Json)) {
-    for (const [method, { operationId }] of Object.entries(operations as Json) as [string, Json][]) {
-      const from = page.indexOf(`<article id="${operationId}">`)
-      expect(from, operationId).toBeGreaterThan(0)
-      const markup = page.slice(from, page.indexOf('</article>', from))
-      parts.set(`${method.toUpperCase()} ${path}`, { markup, text: plain(markup) })
+  test('has a policy that allows what this server sends and nothing inline', () => {
+    expect(reply.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    )
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(reply.headers.get('x-frame-options')).toBe('DENY')
+    expect(reply.headers.get('referrer-policy')).toBe('no-referrer')
+  })
+
+  test('is the same for anyone, is no part of the API, and takes GET alone', async () => {
+    expect((await callHttp(`${service.url}/docs`, 'GET', { token: 'garbage', headers: { host: 'evil.test' } })).body).toBe(page)
+    expectError(await callHttp(`${service.url}/docs`, 'POST', { body: {} }), 'method_not_allowed')
+    expectError(await get('/docs/'), 'not_found')
+    expectError(await service.call('GET', '/docs'), 'not_found')
+  })
+})
+
+describe('its files', () => {
+  test.each(Object.entries(assets))('%s is whole, has its type, and is sent again only when it changed', async (file, type) => {
+    const whole = await get(`/docs/${file}`)
+    expect(whole.status).toBe(200)
+    expect(whole.headers.get('content-type')).toBe(`${type}; charset=utf-8`)
+    expect(whole.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(whole.headers.get('cache-control')).toBe('public, max-age=300')
+    expect(whole.body.length).toBeGreaterThan(file === 'init.js' ? 100 : 100_000)
+
+    const etag = whole.headers.get('etag')!
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      const again = await get(`/docs/${file}`, { 'if-none-match': known })
+      expect([again.status, again.body, again.headers.get('etag')]).toEqual([304, '', etag])
+      expect(again.headers.get('cache-control')).toBe('public, max-age=300')
     }
-  }
-  return parts
-}
+    expect((await get(`/docs/${file}`, { 'if-none-match': '"other"' })).body).toBe(whole.body)
+    const head = await rawCall(service.url, 'HEAD', `/docs/${file}`)
+    expect([head.status, head.body, head.headers.get('etag')]).toEqual([200, '', etag])
+  })
 
-test('every route is on the page with its path, its statuses and a link to each of its error codes', async () => {
-  const { body: document } = await service.call('GET', '/openapi.json')
-  const parts = await partsOf(document)
-  for (const route of listRoutes()) {
-    const { markup, text } = parts.get(`${route.method} ${BASE_PATH}${route.path}`)!
-    expect(text).toContain(route.method + BASE_PATH + route.path)
-    expect(text).toContain(needs[route.auth])
-    for (const status of Object.keys(route.responses)) expect(markup).toContain(`<td>${status}</td>`)
-    for (const codes of errorsOf(route).values()) for (const code of codes) expect(markup).toContain(`href="#error-${code}"`)
-  }
-  for (const code of Object.keys(errorCodes)) expect(page).toContain(`id="error-${code}"`)
-})
+  test('are these alone, and take GET alone', async () => {
+    for (const file of ['package.json', 'swagger-ui.js', 'toString', '..%2Fpackage.json', '%2e%2e%2f%2e%2e%2fpackage.json'])
+      expectError(await get(`/docs/${file}`), 'not_found')
+    expectError(await callHttp(`${service.url}/docs/init.js`, 'POST', { body: {} }), 'method_not_allowed')
+  })
 
-test('every field of a body is told, those of objects inside it too', async () => {
-  const { body: document } = await service.call('GET', '/openapi.json')
-  const { text } = (await partsOf(document)).get('POST /api/v1/admin/apps')!
-  for (const field of Object.keys(document.components.schemas.CreateApp.properties)) expect(text).toContain(field)
-  expect(text).toContain('webhooks[].url')
-  expect(text).toContain('No other members')
-})
-
-test('the body of every example is one that its route takes', async () => {
-  const { body: document } = await service.call('GET', '/openapi.json')
-  const parts = await partsOf(document)
-  const withBody = listRoutes().filter((route) => route.body)
-  expect(withBody.length).toBeGreaterThan(30)
-  for (const route of withBody) {
-    const name = `${route.method} ${BASE_PATH}${route.path}`
-    const sample = / -d '(.*)'/.exec(parts.get(name)!.text)?.[1]
-    const { success, error } = route.body!.safeParse(JSON.parse(sample!.replaceAll("'\\''", "'")))
-    expect(success, `${name} ${sample} ${error?.message}`).toBe(true)
-  }
-})
-
-test('every link on it leads somewhere on it, but the one to the document that it is made of', () => {
-  const links = new Set([...page.matchAll(/href="([^"]*)"/g)].map(([, link]) => link!))
-  for (const link of links) {
-    if (link === '/api/v1/openapi.json') continue
-    expect(link).toMatch(/^#/)
-    expect(page.split(`id="${link.slice(1)}"`).length, link).toBe(2)
-  }
-})
-
-test('it names no other host, holds no script, and its policy allows nothing but its own style', () => {
-  expect(reply.status).toBe(200)
-  expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  expect(page).not.toMatch(/<script|<link|<img|<iframe|<form|@import|url\(|\son\w+=|javascript:/i)
-  const hosts = [...plain(page).matchAll(/https?:\/\/([\w.-]+)/g)].map(([, host]) => host!)
-  expect(new Set(hosts.filter((host) => !/(^|\.)example\.com$/.test(host)))).toEqual(new Set(['auth.acme.test']))
-  const style = /<style>([\s\S]*)<\/style>/.exec(page)![1]!
-  const digest = createHash('sha256').update(style).digest('base64')
-  expect(reply.headers.get('content-security-policy')).toBe(
-    `default-src 'none'; style-src 'sha256-${digest}'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
-  )
-  expect(page).not.toMatch(/\sstyle="/)
-  expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
-})
-
-test('it is the same for anyone, is no part of the API, and takes GET alone', async () => {
-  expect((await callHttp(`${service.url}/docs`, 'GET', { token: 'garbage', headers: { host: 'evil.test' } })).body).toBe(page)
-  expectError(await callHttp(`${service.url}/docs`, 'POST', { body: {} }), 'method_not_allowed')
-  expectError(await callHttp(`${service.url}/docs/`, 'GET'), 'not_found')
-  expectError(await service.call('GET', '/docs'), 'not_found')
+  test('none asks another host to judge the document', async () => {
+    const { body } = await get('/docs/init.js')
+    expect(body).toContain('validatorUrl: null')
+    expect(body).toContain("url: '/api/v1/openapi.json'")
+    expect(body).not.toMatch(/\w:\/\//)
+  })
 })

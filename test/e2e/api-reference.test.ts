@@ -1,19 +1,21 @@
 // `/docs` as people see it: in a real Chromium, on a desk and on a phone, in the light and in the dark.
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
+import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
+import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
 import { startInstance } from '../support/server-instance.ts'
 
 const browser = openBrowser()
-let url: string
+let origin: string
 
 beforeAll(async () => {
   const ends: (() => Promise<unknown>)[] = []
   const database = await createDatabase('sqlite')
   ends.push(() => database.drop())
   const server = await startInstance({ DATABASE_URL: database.url }, (end) => void ends.push(end))
-  url = `${server.url}/docs`
+  origin = server.url
   return async () => {
     for (const end of ends.reverse()) await end()
   }
@@ -25,33 +27,55 @@ interface Look {
   colorScheme?: 'light' | 'dark'
 }
 
-async function open({ width, height, colorScheme = 'light' }: Look): Promise<{ page: Page; faults: string[]; asked: string[] }> {
+/** The page with all routes on it. A violation of its policy is an error on the console, and so a fault. */
+async function open(look: Look, hash = ''): Promise<{ page: Page; faults: string[]; asked: string[] }> {
+  const { width, height, colorScheme = 'light' } = look
   const page = await browser.newPage({ viewport: { width, height }, colorScheme })
   const faults: string[] = []
   const asked: string[] = []
   page.on('console', (message) => void faults.push(message.text()))
   page.on('pageerror', (error) => void faults.push(error.message))
   page.on('request', (request) => void asked.push(request.url()))
-  await page.goto(url)
+  await page.goto(`${origin}/docs${hash}`)
+  await page.locator('.opblock').nth(listRoutes().length - 1).waitFor()
   return { page, faults, asked }
 }
 
-const groundOf = (page: Page) => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+const groundOf = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
 const overflowOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+const desk = { width: 1280, height: 900 }
 
-test('on a desk it is read beside its contents, which lead into it; it asks for nothing but itself', async () => {
-  const { page, faults, asked } = await open({ width: 1280, height: 900 })
-  const [nav, main] = await Promise.all(['nav', 'main'].map((part) => page.locator(part).boundingBox()))
-  expect(nav!.x + nav!.width).toBeLessThanOrEqual(main!.x + 1)
-  expect(await groundOf(page)).toBe('rgb(255, 255, 255)')
-  await page.getByRole('link', { name: 'Log in through an app' }).first().click()
-  expect(await page.getByRole('heading', { name: 'Log in through an app' }).boundingBox()).toMatchObject({
-    y: expect.closeTo(20, -2),
-  })
-  expect(await page.locator('#postAuthLogin pre').textContent()).toContain('/api/v1/auth/login')
-  await page.locator('#postAuthLogin').getByRole('link', { name: 'account_locked' }).click()
-  expect(new URL(page.url()).hash).toBe('#error-account_locked')
-  expect(asked.filter((each) => !each.startsWith(url))).toEqual([])
+test('on a desk it lists every route, and asks for nothing but its files and the document', async () => {
+  const { page, faults, asked } = await open(desk)
+  const routes = await page.locator('.opblock-summary').evaluateAll((summaries) =>
+    summaries.map((summary) => summary.querySelector('.opblock-summary-method')!.textContent + summary.querySelector('[data-path]')!.getAttribute('data-path')),
+  )
+  expect(routes.sort()).toEqual(listRoutes().map(({ method, path }) => `${method}${BASE_PATH}${path}`).sort())
+  const files = ['', '/init.js', '/swagger-ui-bundle.js', '/swagger-ui.css'].map((file) => `${origin}/docs${file}`)
+  expect(asked.filter((each) => !each.startsWith('data:')).sort()).toEqual([`${origin}/api/v1/openapi.json`, ...files])
+  expect(faults).toEqual([])
+})
+
+test('a route that a link leads to is open, with its fields, its caller and the codes of its errors', async () => {
+  const { page, faults } = await open(desk, '#/Apps/postAdminApps')
+  const block = page.locator('#operations-Apps-postAdminApps')
+  await block.locator('.responses-table').waitFor()
+  const text = await block.innerText()
+  const route = listRoutes().find(({ method, path }) => `${method} ${path}` === 'POST /admin/apps')!
+  for (const codes of errorsOf(route).values()) for (const code of codes) expect(text).toContain(code)
+  expect(text).toContain('system_admin')
+  for (const field of ['code', 'name', 'redirect_urls', 'webhooks']) expect(text).toContain(field)
+  expect(faults).toEqual([])
+})
+
+test('a call can be tried, and is shown as a line for the shell', async () => {
+  const { page, faults } = await open(desk, '#/System/getHealth')
+  const block = page.locator('#operations-System-getHealth')
+  await block.getByRole('button', { name: 'Try it out' }).click()
+  await block.getByRole('button', { name: 'Execute' }).click()
+  await block.locator('.live-responses-table').waitFor()
+  expect(await block.locator('.curl-command').innerText()).toContain(`${origin}/api/v1/health`)
+  expect(await block.locator('.live-responses-table').innerText()).toMatch(/"status":\s*"ok"/)
   expect(faults).toEqual([])
 })
 
@@ -59,12 +83,11 @@ test('on a phone and on a narrow one nothing is wider than the screen', async ()
   for (const width of [390, 320]) {
     const { page, faults } = await open({ width, height: 800 })
     expect(await overflowOf(page)).toBeLessThanOrEqual(0)
-    expect(await page.locator('nav ul ul').first().isVisible()).toBe(false)
     expect(faults).toEqual([])
   }
 })
 
 test('in the dark it is dark', async () => {
-  const { page } = await open({ width: 1280, height: 900, colorScheme: 'dark' })
-  expect(await groundOf(page)).toBe('rgb(15, 19, 24)')
+  expect(await groundOf((await open(desk)).page)).not.toBe('rgb(28, 32, 34)')
+  expect(await groundOf((await open({ ...desk, colorScheme: 'dark' })).page)).toBe('rgb(28, 32, 34)')
 })

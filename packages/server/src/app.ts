@@ -12,7 +12,7 @@ import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
 import { ssoRoutes } from './flows/sso/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
-import { apiReferenceRoute } from './http/api-reference.ts'
+import { apiReferenceRoutes } from './http/api-reference.ts'
 import { cors } from './http/cors.ts'
 import { countReplies } from './http/count-replies.ts'
 import { errorHandler } from './http/error-handler.ts'
@@ -90,7 +90,7 @@ export function listRoutes(): Route[] {
 
 /** The routes at the root of the service, which are no part of the API. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, apiReferenceRoute(openApiDocument)]
+  return [metricsRoute, ...apiReferenceRoutes]
 }
 
 /** The OpenAPI document of the service; docs/openapi.json is this. */

@@ -1,11 +1,79 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { type ApiDocument, referenceHeaders, renderApiReference } from './api-reference-page.ts'
 import { ok, type Route, route } from './route.ts'
 
-/** `/docs`: the OpenAPI document as a page to read; rendered when first asked for, and kept. */
-export function apiReferenceRoute(build: () => unknown): Route {
-  let page: string | undefined
-  return route({
+const require = createRequire(import.meta.url)
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Gatehouse API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<script src="/docs/swagger-ui-bundle.js" defer></script>
+<script src="/docs/init.js" defer></script>
+</head>
+<body>
+<main id="reference"><noscript>This page needs JavaScript. The document that it shows: <a href="/api/v1/openapi.json">openapi.json</a></noscript></main>
+</body>
+</html>
+`
+
+// `showExtensions` shows whose token a route takes. The validator would send the address of the document to another host.
+const init = `if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark-mode')
+SwaggerUIBundle({
+  url: '/api/v1/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  filter: true,
+  showExtensions: true,
+  showCommonExtensions: true,
+  validatorUrl: null,
+})
+`
+const initTag = createHash('sha256').update(init).digest('base64url')
+
+const cached = { 'Cache-Control': 'public, max-age=300' }
+
+/** The page runs what this server sends and calls this server; its pictures stand in its style sheet. */
+const pageHeaders = {
+  ...cached,
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+}
+
+interface Asset {
+  type: string
+  /** Changes with its content. */
+  tag(): string
+  open(): string | Readable
+}
+
+const assets: Record<string, Asset> = {
+  'init.js': { type: 'text/javascript', tag: () => initTag, open: () => init },
+  'swagger-ui-bundle.js': packaged('swagger-ui-bundle.js', 'text/javascript'),
+  'swagger-ui.css': packaged('swagger-ui.css', 'text/css'),
+}
+
+/** A file of swagger-ui-dist, streamed: it has up to 1.7 MB, which no slow reader shall hold in memory. */
+function packaged(file: string, type: string): Asset {
+  return {
+    type,
+    tag: () => require('swagger-ui-dist/package.json').version,
+    open: () => createReadStream(require.resolve(`swagger-ui-dist/${file}`)),
+  }
+}
+
+/** `/docs`: the OpenAPI document as a page to read, by Swagger UI, which comes from this server too. */
+export const apiReferenceRoutes: Route[] = [
+  route({
     method: 'GET',
     path: '/docs',
     tag: 'System',
@@ -14,9 +82,25 @@ export function apiReferenceRoute(build: () => unknown): Route {
     offline: true,
     responses: { 200: z.string() },
     errors: [],
-    async handle(deps) {
-      page ??= renderApiReference(build() as ApiDocument, deps.config.publicUrl)
-      return { ...ok(page), headers: referenceHeaders }
+    handle: async () => ({ ...ok(page), headers: pageHeaders }),
+  }),
+  route({
+    method: 'GET',
+    path: '/docs/{file}',
+    tag: 'System',
+    summary: 'What that page is made of',
+    auth: 'public',
+    offline: true,
+    params: z.object({ file: z.enum(Object.keys(assets)) }),
+    headers: z.object({ 'if-none-match': z.string().optional() }),
+    responses: { 200: z.union([z.string(), z.instanceof(Readable)]), 304: null },
+    errors: [],
+    async handle(_, { params, headers }) {
+      const { type, tag, open } = assets[params.file]!
+      const etag = `"${tag()}"`
+      const common = { ...cached, ETag: etag }
+      if (headers['if-none-match']?.includes(etag)) return { status: 304, headers: common }
+      return { ...ok(open()), headers: { ...common, 'Content-Type': `${type}; charset=utf-8` } }
     },
-  })
-}
+  }),
+]
