@@ -28,8 +28,19 @@ test('operation ids are one each, and every reference leads somewhere', () => {
   const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
   const ids = operations.map((operation) => operation.operationId)
   expect(new Set(ids).size).toBe(ids.length)
-  for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-    expect(document.components.schemas).toHaveProperty(name!)
+  for (const [, kind, name] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]+)"/g)) {
+    expect(document.components[kind!]).toHaveProperty([name!])
+  }
+})
+
+test('every route names the codes of its errors, by status', () => {
+  for (const route of listRoutes()) {
+    const { responses } = document.paths[BASE_PATH + route.path][route.method.toLowerCase()]
+    for (const [status, codes] of errorsOf(route)) {
+      expect(responses[status]).toEqual({ $ref: `#/components/responses/${codes.join('.')}` })
+      const { description } = document.components.responses[codes.join('.')]
+      expect(description).toBe(codes.map((code) => `\`${code}\``).join(', '))
+    }
   }
 })
 

@@ -3,6 +3,7 @@ import {
   createDocument,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
@@ -157,12 +158,21 @@ export function errorsOf(route: Route): Map<number, ErrorCode[]> {
 }
 
 function errorResponses(route: Route): ZodOpenApiResponsesObject {
-  return Object.fromEntries(
-    [...errorsOf(route)].map(([status, codes]) => [
-      String(status),
-      { description: codes.map((code) => `\`${code}\``).join(', '), content: { 'application/json': { schema: bodyOf(codes) } } },
-    ]),
-  )
+  return Object.fromEntries([...errorsOf(route)].map(([status, codes]) => [String(status), errorResponse(codes)]))
+}
+
+const responses = new Map<string, ZodOpenApiResponseObject>()
+
+/** The component that every route with these codes refers to. Its name lists them, so that a route shows its codes without a look-up. */
+function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+  const id = codes.join('.')
+  const response = responses.get(id) ?? {
+    id,
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    content: { 'application/json': { schema: bodyOf(codes) } },
+  }
+  responses.set(id, response)
+  return response
 }
 
 /** The common record, or the body that a code has of its own; `two_factor_required` is the component `TwoFactorRequired`. */
