@@ -1,5 +1,5 @@
-// Writes packages/cli/src/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file: `run.mjs` has it
-// written before any task when it was made of another document, `generate.ts` and `check.ts` write it too.
+// Writes packages/cli/src/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file: `run.mjs`
+// has it written before any task when it was made of another document; `generate.ts` and `check.ts` have it written too.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'

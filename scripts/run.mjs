@@ -2,8 +2,8 @@
 //
 // It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies.
 // It makes sure of a Node and a pnpm that fit (fetched into the git-ignored `.runtime/` when the host's do not),
-// installs the workspace when the lockfile changed, derives the types of the HTTP API when its document changed, builds what the task
-// needs and is stale, and runs the task.
+// installs the workspace when the lockfile changed, derives the types of the HTTP API when its document changed, builds what the
+// task needs and is stale, and runs the task.
 // All that it says goes to stderr: stdout belongs to the task.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -266,7 +266,7 @@ function install(env) {
   })
 }
 
-/** The cli is type-checked, and edited, against these types. They are generated, not committed: editors and checks find them in any clone. */
+/** What the cli is type-checked and edited against. Not committed, but there in any clone that a task was run in. */
 function deriveApiTypes(env, nodeDir) {
   const document = read(join(root, 'docs', 'openapi.json')) ?? ''
   const digest = createHash('sha256').update(document).digest('hex')

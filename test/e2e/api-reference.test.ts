@@ -37,7 +37,10 @@ async function open(look: Look, hash = ''): Promise<{ page: Page; faults: string
   page.on('pageerror', (error) => void faults.push(error.message))
   page.on('request', (request) => void asked.push(request.url()))
   await page.goto(`${origin}/docs${hash}`)
-  await page.locator('.opblock').nth(listRoutes().length - 1).waitFor()
+  await page
+    .locator('.opblock')
+    .nth(listRoutes().length - 1)
+    .waitFor()
   return { page, faults, asked }
 }
 
@@ -47,10 +50,20 @@ const desk = { width: 1280, height: 900 }
 
 test('on a desk it lists every route, and asks for nothing but its files and the document', async () => {
   const { page, faults, asked } = await open(desk)
-  const routes = await page.locator('.opblock-summary').evaluateAll((summaries) =>
-    summaries.map((summary) => summary.querySelector('.opblock-summary-method')!.textContent + summary.querySelector('[data-path]')!.getAttribute('data-path')),
+  const routes = await page
+    .locator('.opblock-summary')
+    .evaluateAll((summaries) =>
+      summaries.map(
+        (summary) =>
+          summary.querySelector('.opblock-summary-method')!.textContent +
+          summary.querySelector('[data-path]')!.getAttribute('data-path'),
+      ),
+    )
+  expect(routes.sort()).toEqual(
+    listRoutes()
+      .map(({ method, path }) => `${method}${BASE_PATH}${path}`)
+      .sort(),
   )
-  expect(routes.sort()).toEqual(listRoutes().map(({ method, path }) => `${method}${BASE_PATH}${path}`).sort())
   const files = ['', '/init.js', '/swagger-ui-bundle.js', '/swagger-ui.css'].map((file) => `${origin}/docs${file}`)
   expect(asked.filter((each) => !each.startsWith('data:')).sort()).toEqual([`${origin}/api/v1/openapi.json`, ...files])
   expect(faults).toEqual([])
@@ -60,11 +73,15 @@ test('a route that a link leads to is open, with its fields, its caller and the 
   const { page, faults } = await open(desk, '#/Apps/postAdminApps')
   const block = page.locator('#operations-Apps-postAdminApps')
   await block.locator('.responses-table').waitFor()
-  const text = await block.innerText()
+  const text = await block.textContent()
   const route = listRoutes().find(({ method, path }) => `${method} ${path}` === 'POST /admin/apps')!
   for (const codes of errorsOf(route).values()) for (const code of codes) expect(text).toContain(code)
   expect(text).toContain('system_admin')
-  for (const field of ['code', 'name', 'redirect_urls', 'webhooks']) expect(text).toContain(field)
+  const body = block.locator('.opblock-section-request-body')
+  const fields = await body.locator('.json-schema-2020-12__title').allTextContents()
+  expect(fields).toEqual(expect.arrayContaining(['code', 'name', 'redirect_urls', 'webhooks', 'url']))
+  // No other members.
+  expect(await body.textContent()).toMatch(/Additional properties\s*forbidden/i)
   expect(faults).toEqual([])
 })
 
@@ -74,8 +91,8 @@ test('a call can be tried, and is shown as a line for the shell', async () => {
   await block.getByRole('button', { name: 'Try it out' }).click()
   await block.getByRole('button', { name: 'Execute' }).click()
   await block.locator('.live-responses-table').waitFor()
-  expect(await block.locator('.curl-command').innerText()).toContain(`${origin}/api/v1/health`)
-  expect(await block.locator('.live-responses-table').innerText()).toMatch(/"status":\s*"ok"/)
+  expect(await block.locator('.curl-command').textContent()).toContain(`${origin}/api/v1/health`)
+  expect(await block.locator('.live-responses-table').textContent()).toMatch(/"status":\s*"ok"/)
   expect(faults).toEqual([])
 })
 

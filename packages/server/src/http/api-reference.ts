@@ -23,7 +23,8 @@ const page = `<!doctype html>
 </html>
 `
 
-// `showExtensions` shows whose token a route takes. The validator would send the address of the document to another host.
+// `showExtensions` shows whose token a route takes; the schemas come before the examples, which are made up. The validator would send
+// the address of the document to another host.
 const init = `if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark-mode')
 SwaggerUIBundle({
   url: '/api/v1/openapi.json',
@@ -32,6 +33,8 @@ SwaggerUIBundle({
   filter: true,
   showExtensions: true,
   showCommonExtensions: true,
+  defaultModelRendering: 'model',
+  defaultModelExpandDepth: 3,
   validatorUrl: null,
 })
 `
@@ -39,7 +42,7 @@ const initTag = createHash('sha256').update(init).digest('base64url')
 
 const cached = { 'Cache-Control': 'public, max-age=300' }
 
-/** The page runs what this server sends and calls this server; its pictures stand in its style sheet. */
+/** The page runs what this server sends and calls this server; its pictures are part of its style sheet. */
 const pageHeaders = {
   ...cached,
   'Content-Type': 'text/html; charset=utf-8',
