@@ -1,0 +1,67 @@
+// Starts each example of a backend as a program beside a service of the tests, and shows it tokens.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { createTestAuth } from '@gatehouse/sdk/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+describe.each([
+  { name: 'express-api', hasNotes: true },
+  { name: 'fastify-api', hasNotes: true },
+  { name: 'hono-api', hasNotes: true },
+  { name: 'koa-api', hasNotes: false },
+])('$name', ({ name, hasNotes }) => {
+  const { env, userId, token, bearer, badTokens, revoke, close } = createTestAuth({ appCode: 'notes' })
+  const stop = new AbortController()
+  let url: string
+
+  beforeAll(async () => {
+    const program = fileURLToPath(new URL(`../../examples/${name}/server.ts`, import.meta.url))
+    const example = spawn(process.execPath, [program], {
+      env: { PATH: process.env.PATH, PORT: '0', ...env },
+      signal: stop.signal,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    example.on('error', () => {})
+    url = await new Promise((resolve, reject) => {
+      example.on('exit', (code) => reject(new Error(`the example ended with ${code}`)))
+      example.stdout.setEncoding('utf8').on('data', (text: string) => {
+        const found = /listening on (\S+)/.exec(text)
+        if (found) resolve(found[1]!)
+      })
+    })
+  })
+
+  afterAll(() => {
+    stop.abort()
+    return close()
+  })
+
+  test('a token of this app gets in', async () => {
+    const reply = await fetch(url, { headers: bearer() })
+    expect(reply.status).toBe(200)
+    expect(await reply.json()).toEqual({ hello: 'test.user@example.com', app: 'notes' })
+  })
+
+  test.each([{ name: 'no token', token: undefined }, ...badTokens()])(
+    '$name is refused with 401 and a challenge',
+    async ({ token }) => {
+      const reply = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } })
+      expect(reply.status).toBe(401)
+      expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/)
+      expect(await reply.json()).toMatchObject({ status: 401 })
+    },
+  )
+
+  if (hasNotes)
+    test('what takes a permission is refused without it', async () => {
+      expect((await fetch(`${url}/notes`, { method: 'DELETE', headers: bearer('notes:delete') })).status).toBe(204)
+      expect((await fetch(`${url}/notes`, { method: 'DELETE', headers: bearer('notes:read') })).status).toBe(403)
+    })
+
+  test('a token that was revoked gets in no longer', async () => {
+    const headers = { authorization: `Bearer ${token()}` }
+    expect((await fetch(url, { headers })).status).toBe(200)
+    await revoke(userId)
+    await expect.poll(async () => (await fetch(url, { headers })).status, { interval: 10, timeout: 60_000 }).toBe(401)
+  })
+})
