@@ -1,21 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admin, type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { admin, gatehouseFixture, machine, nobody, parsed, register } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const { service, signedIn } = gatehouseFixture()
 
 describe('app', () => {
   test('create sends every flag, and show reads it back', async () => {
@@ -244,7 +232,6 @@ describe('grant and user', () => {
 
   test('what is not there is exit 3, what names nobody is exit 6', async () => {
     const { authctl } = await signedIn()
-    const nobody = '01997c2f-0000-7000-8000-000000000000'
     for (const command of [
       'grant add --app nowhere --user ada@example.com',
       'grant add --app authctl --user nobody@example.com',

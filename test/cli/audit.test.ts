@@ -1,17 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin, type Gatehouse, type Machine, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { admin, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
+const { service, signedIn } = gatehouseFixture()
 
 const eventsOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout).map(({ event }: { event: string }) => event)
 

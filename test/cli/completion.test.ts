@@ -3,14 +3,10 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { spawn } from '@lydell/node-pty'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cliProgram, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { cliProgram, gatehouseFixture, type Machine, machine } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture()
 
 /** A machine where `authctl` is a program on the path, and how its shells are started. */
 async function withAuthctl(): Promise<{ here: Machine; env: Record<string, string> }> {

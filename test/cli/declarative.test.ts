@@ -1,31 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { parseDeclaration } from '../../packages/cli/src/declaration/parse-declaration.ts'
-import { addUser, apiError, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { addUser, apiError, errorOf, gatehouseFixture, type Machine, machine, parsed, reply, standIn } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-let contexts: string | undefined
-
-/** A machine with a session; one login is enough for all. */
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  if (contexts === undefined) {
-    await here.login(service.url)
-    contexts = readFileSync(here.contextsPath, 'utf8')
-  }
-  mkdirSync(dirname(here.contextsPath), { recursive: true })
-  writeFileSync(here.contextsPath, contexts)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
+const { service, signedInOnce: signedIn } = gatehouseFixture()
 
 /** A declaration in a file; returns its name. */
 function fileOf({ folder }: Machine, content: string | object, name = 'declared.yaml'): string {

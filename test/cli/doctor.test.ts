@@ -1,25 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { assertionOf, kidOf } from '../support/consumer.ts'
 import { startServer } from '../support/server-process.ts'
-import { addUser, admin, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { addUser, admin, gatehouseFixture, machine, reply, standIn } from './sandbox.ts'
 
 const current = 'the secret that signs here, at least 32 characters long'
 const previous = 'the secret before that one, at least 32 characters long'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse({ JWT_ACCESS_SECRET: current })
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
+const { service, signedIn } = gatehouseFixture({ JWT_ACCESS_SECRET: current })
 
 interface Finding {
   level: 'ok' | 'warn' | 'fail'

@@ -1,34 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import ts from 'typescript'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { frameworks, snippetFor } from '../../packages/cli/src/commands/app/backend-files.ts'
-import { admin, type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { admin, errorOf, gatehouseFixture, parsed } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-let contexts: string | undefined
-
-/** A machine with a session; one login is enough for all. */
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  if (contexts === undefined) {
-    await here.login(service.url)
-    contexts = readFileSync(here.contextsPath, 'utf8')
-  }
-  mkdirSync(dirname(here.contextsPath), { recursive: true })
-  writeFileSync(here.contextsPath, contexts)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
+const { service, signedInOnce: signedIn } = gatehouseFixture()
 
 test('on a terminal it asks for all, does it, and shows the commands that would have done the same', async () => {
   const { terminal, authctl, folder } = await signedIn()

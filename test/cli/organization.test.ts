@@ -1,20 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { gatehouseFixture, type Machine, nobody, parsed, register } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const nobody = '01997c2f-0000-7000-8000-000000000000'
+const { service, signedIn } = gatehouseFixture()
 
 /** Somebody who is there to become a member. */
 async function person({ authctl }: Machine, email: string): Promise<string> {

@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiError, cliProgram, type Gatehouse, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { apiError, cliProgram, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture()
 
 const token = { AUTHCTL_TOKEN: 'a-token' }
 

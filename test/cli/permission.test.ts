@@ -2,23 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { errorOf, gatehouseFixture, type Machine, machine, parsed } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
+const { service, signedIn } = gatehouseFixture()
 
 /** A permission file; returns its name. */
 function fileOf({ folder }: Machine, codes: Record<string, string>, name = 'permissions.json'): string {

@@ -1,22 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addUser, apiError, type Gatehouse, type Machine, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { addUser, apiError, gatehouseFixture, type Machine, machine, nobody, parsed, reply, standIn } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const nobody = '01997c2f-0000-7000-8000-000000000000'
+const { signedIn } = gatehouseFixture()
 
 const create = async (here: Machine, email: string, namespace: string): Promise<string> =>
   (await addUser(here, { email, password: 'a fine password', namespace })).id

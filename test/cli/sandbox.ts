@@ -3,16 +3,17 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spawn as spawnOnTerminal } from '@lydell/node-pty'
-import { inject, onTestFinished } from 'vitest'
+import { afterAll, inject, onTestFinished } from 'vitest'
 import { commands } from '../../packages/cli/src/commands/index.ts'
 import { main } from '../../packages/cli/src/main.ts'
 import { compileCache } from '../support/compile-cache.ts'
 import { createDatabase } from '../support/database.ts'
+import { fixture } from '../support/fixture.ts'
 import { startInstance } from '../support/server-instance.ts'
 
 export const cliProgram = inject('programs').authctl
@@ -24,6 +25,13 @@ export interface Ended {
   stderr: string
   exit: number | null
 }
+
+/** An id that nothing has. */
+export const nobody = '01997c2f-0000-7000-8000-000000000000'
+
+/** What a command with `--json` wrote. */
+export const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+export const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
 
 function temporaryFolder(): string {
   return mkdtempSync(join(realpathSync(tmpdir()), 'authctl-'))
@@ -66,6 +74,32 @@ export async function startGatehouse(settings: Record<string, string> = {}): Pro
     url,
     async stop() {
       for (const end of ends.reverse()) await end()
+    },
+  }
+}
+
+/** A service for the tests of a file, and machines that its admin is signed in on. */
+export function gatehouseFixture(settings: Record<string, string> = {}) {
+  const service = fixture(() => startGatehouse(settings))
+  afterAll(() => service.stop())
+  let contexts: string | undefined
+  return {
+    service,
+    async signedIn(): Promise<Machine> {
+      const here = machine()
+      await here.login(service.url)
+      return here
+    },
+    /** The same with one session for all, which no test may end. */
+    async signedInOnce(): Promise<Machine> {
+      const here = machine()
+      if (contexts === undefined) {
+        await here.login(service.url)
+        contexts = readFileSync(here.contextsPath, 'utf8')
+      }
+      mkdirSync(dirname(here.contextsPath), { recursive: true })
+      writeFileSync(here.contextsPath, contexts)
+      return here
     },
   }
 }

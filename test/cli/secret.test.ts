@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { assertionOf, kidOf } from '../support/consumer.ts'
-import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { gatehouseFixture, machine, parsed } from './sandbox.ts'
 
 const current = 'the secret that signs here, at least 32 characters long'
 const previous = 'the secret before that one, at least 32 characters long'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse({ JWT_ACCESS_SECRET: current, JWT_ACCESS_SECRET_PREVIOUS: previous })
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const { service, signedIn } = gatehouseFixture({ JWT_ACCESS_SECRET: current, JWT_ACCESS_SECRET_PREVIOUS: previous })
 
 describe('secret new', () => {
   test('prints 48 fresh bytes bare, the order of a rotation beside it, and needs no service', async () => {

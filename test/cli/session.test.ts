@@ -1,15 +1,11 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
-import { admin, apiError, type Gatehouse, machine, reply, standIn, startGatehouse } from './sandbox.ts'
+import { admin, apiError, gatehouseFixture, machine, reply, standIn, startGatehouse } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture()
 
 describe('signing in', () => {
   test('keeps the session in the context "default", readable by its owner alone', async () => {

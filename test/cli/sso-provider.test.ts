@@ -1,19 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { gatehouseFixture, parsed } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const { signedIn } = gatehouseFixture()
 
 test('create, show, list, update and delete; the secret comes by standard input and is never shown', async () => {
   const { authctl } = await signedIn()

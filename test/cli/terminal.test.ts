@@ -1,13 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin, type Gatehouse, machine, standIn, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { admin, gatehouseFixture, machine, standIn } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture()
 
 test('login asks for e-mail and password; the password is not shown', async () => {
   const { terminal, authctl } = machine()

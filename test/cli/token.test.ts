@@ -1,16 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Gatehouse, type Machine, machine, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { gatehouseFixture, type Machine, machine } from './sandbox.ts'
 
 const secret = 'a secret of this test alone, and long enough'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse({ JWT_ACCESS_SECRET: secret })
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture({ JWT_ACCESS_SECRET: secret })
 
 async function withToken(): Promise<{ here: Machine; token: string }> {
   const here = machine()

@@ -1,14 +1,10 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { totpAt } from '../support/totp.ts'
-import { type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+import { gatehouseFixture, type Machine, machine, register } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
+const { service } = gatehouseFixture()
 
 const password = 'a fine password'
 const step = 30_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { apiError, machine, reply, standIn } from './sandbox.ts'
+import { apiError, errorOf, machine, reply, standIn } from './sandbox.ts'
 
 const profile = {
   user: { id: 'u', email: 'ada@example.com', namespace: 'default' },
@@ -10,7 +10,6 @@ const profile = {
   two_factor: false,
 }
 const at = (url: string) => ({ env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url } })
-const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
 
 test('nobody listens: exit 7 with a hint', async () => {
   const refused = await machine().authctl('whoami --json', at('http://127.0.0.1:9'))

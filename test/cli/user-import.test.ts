@@ -4,35 +4,24 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   apiError,
   cliProgram,
-  type Gatehouse,
+  errorOf,
+  gatehouseFixture,
   type Machine,
   machine,
+  parsed,
   register,
   reply,
   standIn,
-  startGatehouse,
 } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse()
-})
-afterAll(() => service.stop())
-
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
+const { service, signedIn } = gatehouseFixture()
 
 // The hash of "a fine password".
 const hash = '$2b$04$vSeLMG7RUYP4afbIpK4jCOCjCGOSAn5mPWi/y.B56KwicpIsy9QYO'
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
 const ndjson = (...rows: unknown[]) => rows.map((row) => `${typeof row === 'string' ? row : JSON.stringify(row)}\n`).join('')
 const write = ({ folder }: Machine, name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content)
 const linesOf = ({ stdout }: { stdout: string }) =>

@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addUser, admin, type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+import { expect, test } from 'vitest'
+import { addUser, admin, gatehouseFixture, type Machine, machine, nobody, parsed, register } from './sandbox.ts'
 
-let service: Gatehouse
-beforeAll(async () => {
-  service = await startGatehouse({ AUTH_LOCKOUT_THRESHOLD: '2' })
-})
-afterAll(() => service.stop())
+const { service, signedIn } = gatehouseFixture({ AUTH_LOCKOUT_THRESHOLD: '2' })
 
-async function signedIn(): Promise<Machine> {
-  const here = machine()
-  await here.login(service.url)
-  return here
-}
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const nobody = '01997c2f-0000-7000-8000-000000000000'
 const password = 'a fine password'
 
 const create = async (here: Machine, email: string, namespace = 'default'): Promise<string> =>

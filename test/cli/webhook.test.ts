@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { fixture } from '../support/fixture.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Gatehouse, type Machine, machine, register, startGatehouse } from './sandbox.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { gatehouseFixture, type Machine, machine, parsed, register } from './sandbox.ts'
 
-let service: Gatehouse
-let receiver: Receiver
-beforeAll(async () => {
-  service = await startGatehouse()
-  receiver = await startReceiver((response, { path }) => void response.writeHead(path === '/gone' ? 410 : 204).end(), onFileEnd)
-})
-afterAll(() => service.stop())
-
-const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
+const { service } = gatehouseFixture()
+const receiver = fixture(() =>
+  startReceiver((response, { path }) => void response.writeHead(path === '/gone' ? 410 : 204).end(), onFileEnd),
+)
 
 /** A signed-in machine, and an app with these webhooks. */
 async function signedIn(code: string, webhooks: object[]): Promise<Machine> {
