@@ -1,16 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { rawCall } from '../support/raw-http.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
 
 describe('request ids', () => {
   test.each(['a', 'Aa0._-', 'x'.repeat(128), '550e8400-e29b-41d4-a716-446655440000', '...', '-'])('%s is kept', async (id) => {

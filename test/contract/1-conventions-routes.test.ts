@@ -6,20 +6,10 @@ import type { ErrorCode } from '../../packages/server/src/errors.ts'
 import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { rawCall } from '../support/raw-http.ts'
-import {
-  ADMIN_EMAIL,
-  buildApp,
-  buildService,
-  buildUser,
-  claimsOf,
-  type Json,
-  type Reply,
-  type TestService,
-  testDatabase,
-} from '../support/service.ts'
+import { ADMIN_EMAIL, buildService, buildUser, claimsOf, type Json, type Reply, testDatabase } from '../support/service.ts'
 
 // What decisions 1 promises of every route, asked of each one that app.ts lists: a new route is covered by being listed.
 
@@ -27,17 +17,15 @@ const usualLimitBytes = 64 * 1024
 const routes = listRoutes().map((route) => ({ name: `${route.method} ${route.path}`, route }))
 const implying = (code: ErrorCode) => routes.filter(({ route }) => impliedErrors(route).includes(code))
 
-let service: TestService
-let app: Json
 let user: Json
 /** The user is an org_admin of it. */
 let organization: Json
 /** Tokens by what they are good for. */
 let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked', string>
 
+const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
+const app = appFixture(service)
 beforeAll(async () => {
-  service = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
   const registered = await buildUser(service, app)
   user = registered.user
   organization = (await service.admin('POST', '/admin/organizations', { body: { name: 'Acme' } })).body

@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 /** Every item of a list, page by page. */
 async function readPages(path: string, between: (page: number) => Promise<unknown> = async () => {}): Promise<Json[]> {

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { whsec } from '../support/app-fixtures.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildApp, type Json, type Reply } from '../support/service.ts'
 
 const url = 'https://crm.example.com/hook?key=1'
 const other = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 function patch(app: Json, webhooks: unknown): Promise<Reply> {
   return service.admin('PATCH', `/admin/apps/${app.code}`, { body: { webhooks } })

@@ -3,15 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, type Json } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true, read_namespaces: ['partners', 'alumni'] })
-})
+const service = serviceFixture()
+const app = appFixture(service, { auto_grant_on_signup: true, read_namespaces: ['partners', 'alumni'] })
 
 async function find(query: string): Promise<string[]> {
   const { status, body } = await service.admin('GET', `/admin/users?limit=200&${query}`)

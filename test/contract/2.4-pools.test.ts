@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isUniqueViolation } from '../../packages/server/src/lib/unique-violation.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, PASSWORD, someEmail, somePool } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
-
-const somePool = () => `pool-${randomUUID().slice(0, 8)}`
-const someEmail = () => `user-${randomUUID()}@example.com`
+const service = serviceFixture()
 
 /** An auto-granting app over these pools, home pool first. */
 const appOver = (registration_namespace: string, ...read_namespaces: string[]) =>

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import {
   assignRole,
   changeCatalog,
@@ -9,11 +9,10 @@ import {
   insertPermissions,
   insertRole,
 } from '../support/rows.ts'
-import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
-let service: TestService
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
   await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
   await insertPermissions(service, 'stock', ['items:read', 'items:count'])
   await insertPermissions(service, 'other', ['secrets:read'])

@@ -1,15 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildOrganization, buildRole, productionSettings } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
 
-let service: TestService
-let organization: { id: string }
+const organization = fixture(() => buildOrganization(service))
 
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  organization = await buildOrganization(service)
   await buildRole(service, 'billing', 'org')
   await buildRole(service, 'auditor', 'global')
 })

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import {
   assignRole,
   auditEvents,
@@ -9,14 +9,10 @@ import {
   insertOrganization,
   insertRole,
 } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
-let service: TestService
-let declared: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  declared = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared' }, onFileEnd)
-})
+const declared = serviceFixture({ AUTH_CLIENT_OVERRIDES: 'declared' })
+const service = serviceFixture()
 
 /** What a user holds: app codes with their status, and organizations with roles by slug. */
 async function holdings(

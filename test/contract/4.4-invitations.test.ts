@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import {
   countRows,
   countWrites,
@@ -10,14 +9,9 @@ import {
   insertRole,
   isInvitationSpent,
 } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, type Json, someEmail } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
-
-const someEmail = () => `user-${randomUUID()}@example.com`
+const service = serviceFixture()
 
 test.for(['invite_token', 'invite_code'])(
   '%s joins the inviting organization with the roles of the invitation',

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import { closeAccount, countRows, countWrites, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
-const someEmail = () => `user-${randomUUID()}@example.com`
 const tokenMembers = ['token_type', 'access_token', 'expires_in', 'refresh_token', 'refresh_expires_in']
 
 /** Asserts a refusal, and that it left nothing behind. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import {
   assignRole,
   closeAccount,
@@ -10,14 +10,19 @@ import {
   insertPermissions,
   insertRole,
 } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import {
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  PASSWORD,
+  someEmail,
+  type TestService,
+} from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
-const someEmail = () => `user-${randomUUID()}@example.com`
 const wrong = { password: 'not this password' }
 
 test('a login answers with tokens, the user, the app and no organization', async () => {

@@ -5,7 +5,7 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
@@ -80,7 +80,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   test('of system admins who step down at once on two servers one stays', async () => {
     const app = (await admin(0, 'POST', '/admin/apps', { code: `a-${randomUUID()}`, name: 'a', auto_grant_on_signup: true })).body
     for (let round = 0; round < 5; round += 1) {
-      const email = `user-${randomUUID()}@example.com`
+      const email = someEmail()
       const { id } = (await admin(0, 'POST', '/admin/users', { email, password: PASSWORD })).body
       const login = await servers[0].call('POST', '/auth/login', { body: { email, password: PASSWORD, app_code: app.code } })
       const rolesOf = `/admin/users/${id}/roles`

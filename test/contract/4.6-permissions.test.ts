@@ -1,16 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { assignRole, auditEvents, closeAccount, countRows, insertMembership, insertOrganization } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json, unique } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
-const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
 const core = ['users:read_self', 'users:update_self']
 
 /** Permissions as a body lists them; a name may follow the code. */

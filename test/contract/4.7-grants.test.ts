@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, closeAccount } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 const grantPath = (user: { id: string }, app: { id: string }) => `/admin/users/${user.id}/apps/${app.id}`
 const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })

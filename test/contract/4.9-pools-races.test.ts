@@ -5,16 +5,23 @@ import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
+import {
+  ADMIN_EMAIL,
+  buildService,
+  type Json,
+  PASSWORD,
+  type Reply,
+  someEmail,
+  somePool,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
 
 interface World {
   /** Any of the servers, as a system_admin. */
   admin(index: number, method: string, path: string, body?: Json): Promise<Reply>
   register(index: number, email: string, app: string): Promise<Reply>
 }
-
-const somePool = () => `pool-${randomUUID().slice(0, 8)}`
-const someEmail = () => `user-${randomUUID()}@example.com`
 
 /** In each pool, as home or by tag, at most one live user of one e-mail. */
 async function expectOneUserPerPool(world: World, pools: readonly string[], emails: readonly string[]): Promise<void> {

@@ -1,18 +1,13 @@
 // Pool administration: contract 4.9, decisions 3.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
-const somePool = (prefix = 'pool') => `${prefix}-${randomUUID().slice(0, 8)}`
-const someEmail = () => `user-${randomUUID()}@example.com`
 const appOver = (registration_namespace: string, ...read_namespaces: string[]) =>
   buildApp(service, { auto_grant_on_signup: true, registration_namespace, read_namespaces })
 const create = async (namespace: string, tags: string[] = [], email = someEmail()): Promise<Json> => {

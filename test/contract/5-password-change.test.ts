@@ -1,16 +1,12 @@
 // decisions 5: changing the own password.
-import { beforeAll, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { expect, test } from 'vitest'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
-let service: TestService
-let app: Json
 
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
 
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })

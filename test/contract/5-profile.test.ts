@@ -1,16 +1,12 @@
 // PATCH /auth/me: what users change of their own account.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { auditEvents } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildUser } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
 
 const me = (token: string) => service.call('GET', '/auth/me', { token })
 const patch = (token: string | undefined, body?: unknown) => service.call('PATCH', '/auth/me', { token, body })

@@ -1,18 +1,12 @@
 // contract 5.4, decisions 5: a user's own sessions, ended one by one or all at once.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { expect, test } from 'vitest'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { buildUser, claimsOf, type Json } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-let other: Json
-
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-  other = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
+const other = appFixture(service)
 
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const refresh = async (refresh_token: string) => (await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status

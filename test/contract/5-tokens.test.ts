@@ -1,14 +1,13 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
-let service: TestService
 let user: Json
 let token: string
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
   const registered = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   user = registered.user
   token = registered.access_token

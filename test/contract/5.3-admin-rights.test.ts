@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type TestService } from '../support/service.ts'
 
 // decisions 3: rights are read from the database at each admin call; every consumer holds the secret that signs tokens.
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
 
 const ask = (token: string) => service.call('GET', '/admin/apps', { token })
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import {
   assignRole,
   auditEvents,
@@ -13,10 +13,7 @@ import {
 } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 const refresh = (refresh_token: string, extra: object = {}, on: TestService = service) =>
   on.call('POST', '/auth/refresh', { body: { refresh_token, ...extra } })

@@ -1,11 +1,11 @@
 // Introspection (decisions 6, RFC 7662) for backends without the SDK.
 import { randomUUID } from 'node:crypto'
 import * as oidc from 'openid-client'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { closeAccount } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
@@ -16,17 +16,11 @@ import {
   claimsOf,
   type Json,
   type Reply,
-  type TestService,
 } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-let other: Json
-beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_IP: '5/60' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-  other = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture({ AUTH_RATE_LIMIT_IP: '5/60' })
+const app = appFixture(service)
+const other = appFixture(service)
 
 const assertion = (of: Json = app) => assertionOf(of, { now: service.deps.clock() })
 const introspect = (token: unknown, options: CallOptions = {}): Promise<Reply> =>

@@ -1,7 +1,7 @@
 // How revocations reach backends that validate tokens by themselves (decisions 6): the assertion, the poll, the stream.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/deps.ts'
 import { raiseFloor } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
@@ -9,6 +9,7 @@ import { startRevocationFeed, tendStreams } from '../../packages/server/src/work
 import { atOnce, chance } from '../support/chance.ts'
 import { type AssertionOptions, assertionOf, type EventStream, kidOf, openEventStream } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, fixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import {
   ACCESS_SECRET,
@@ -30,12 +31,8 @@ async function buildFedService(settings: Record<string, string> = {}, onEnd: (fn
   return service
 }
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildFedService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = fixture(() => buildFedService({}, onFileEnd))
+const app = appFixture(service)
 
 const assertion = (of: Json = app, options: AssertionOptions = {}) => assertionOf(of, { now: service.deps.clock(), ...options })
 const poll = (since?: number | string, of: Json = app): Promise<Reply> =>

@@ -1,5 +1,5 @@
 // docs/rotating-the-secret.md, step by step as its table says, on two servers under load: no request fails.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { createAuth } from '../../packages/sdk/src/index.ts'
 import { assertionOf, kidOf } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 const tokenLifeSeconds = 3
 
@@ -153,7 +153,7 @@ describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the gu
       await fleet.call('POST', '/admin/apps', { token, body: { code, name: code, auto_grant_on_signup: true } })
     const consumers = ['shop', 'shop', 'desk'].map((code) => new Consumer(code, [named.old!]))
     const of = (code: string) => consumers.filter(({ app }) => app.code === code)
-    const emails = Array.from({ length: 4 }, () => `user-${randomUUID()}@example.com`)
+    const emails = Array.from({ length: 4 }, () => someEmail())
     for (const email of emails)
       await fleet.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: 'shop' } })
 

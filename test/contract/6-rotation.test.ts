@@ -4,16 +4,15 @@ import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
 import { type AssertionOptions, assertionOf, kidOf, openEventStream } from '../support/consumer.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const previousSecret = 'the secret before that one, at least 32 characters long'
 const [current, previous] = [kidOf(ACCESS_SECRET), kidOf(previousSecret)]
 
-let service: TestService
+const service = serviceFixture({ JWT_ACCESS_SECRET_PREVIOUS: previousSecret })
 beforeAll(async () => {
-  service = await buildService({ JWT_ACCESS_SECRET_PREVIOUS: previousSecret }, onFileEnd)
   const feed = await startRevocationFeed(service.deps)
   afterAll(() => feed.stop())
 })

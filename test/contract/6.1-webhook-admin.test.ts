@@ -3,17 +3,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { whsec } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { deliveriesOf, passTime, sendWebhooks } from '../support/outbox.ts'
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({ AUTH_RETENTION_DAYS: '10' }, onFileEnd)
-  sendWebhooks(service, {}, onFileEnd)
-})
+const service = serviceFixture({ AUTH_RETENTION_DAYS: '10' })
+beforeAll(() => void sendWebhooks(service, {}, onFileEnd))
 
 async function appTowards(answer?: Answer): Promise<{ app: Json; receiver: Receiver }> {
   const receiver = await startReceiver(answer)

@@ -5,20 +5,18 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import { whsec } from '../support/app-fixtures.ts'
-import { freezeClock } from '../support/frozen-clock.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { deliveriesOf, idle, passTime, sendWebhooks } from '../support/outbox.ts'
 import { type Answer, hang, type Receiver, startReceiver } from '../support/receiver.ts'
 import { selfSigned } from '../support/self-signed.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json } from '../support/service.ts'
 
-let service: TestService
+const service = serviceFixture({}, { frozen: true })
 /** One that waits half a second for an answer: what hangs here hangs for ever. */
-let hasty: TestService
+const hasty = serviceFixture({}, { frozen: true })
 beforeAll(async () => {
-  service = freezeClock(await buildService({}, onFileEnd))
   sendWebhooks(service, {}, onFileEnd)
-  hasty = freezeClock(await buildService({}, onFileEnd))
   sendWebhooks(hasty, { timeoutMs: 500 }, onFileEnd)
 })
 

@@ -1,10 +1,10 @@
 // decisions 7: with AUTH_WEBHOOK_ALLOW_PRIVATE=false, nothing that is not public is dialled, by whatever name or form.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { freezeClock } from '../support/frozen-clock.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { deliveriesOf, passTime, sendWebhooks } from '../support/outbox.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { buildApp, buildService, buildUser, type TestService } from '../support/service.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { buildApp, buildService, buildUser } from '../support/service.ts'
 
 const refused = expect.stringMatching(/is not a public address \(AUTH_WEBHOOK_ALLOW_PRIVATE\)$/)
 
@@ -18,13 +18,11 @@ const resolve = async (hostname: string) => {
   return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
-let service: TestService
-let receiver: Receiver
+const receiver = fixture(() => startReceiver(undefined, onFileEnd))
 let port: string
+const service = serviceFixture({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'false' }, { frozen: true })
 beforeAll(async () => {
-  service = freezeClock(await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'false' }, onFileEnd))
   sendWebhooks(service, { resolve, timeoutMs: 400 }, onFileEnd)
-  receiver = await startReceiver(undefined, onFileEnd)
   port = new URL(receiver.url).port
 })
 

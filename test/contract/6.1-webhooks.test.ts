@@ -6,22 +6,16 @@ import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { version } from '../../packages/server/src/lib/version.ts'
 import { whsec } from '../support/app-fixtures.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { deliveriesOf, sendWebhooks } from '../support/outbox.ts'
-import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Received, startReceiver } from '../support/receiver.ts'
 import { countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
-import { buildApp, buildService, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, type Json, PASSWORD } from '../support/service.ts'
 
-let service: TestService
-let receiver: Receiver
-beforeAll(async () => {
-  service = await buildService(
-    { AUTH_CHAT_WEBHOOK_HOSTS: 'Chat.Example.com, localhost', AUTH_DEFAULT_APP_CODE: 'by-default' },
-    onFileEnd,
-  )
-  receiver = await startReceiver(undefined, onFileEnd)
-  sendWebhooks(service, {}, onFileEnd)
-})
+const receiver = fixture(() => startReceiver(undefined, onFileEnd))
+const service = serviceFixture({ AUTH_CHAT_WEBHOOK_HOSTS: 'Chat.Example.com, localhost', AUTH_DEFAULT_APP_CODE: 'by-default' })
+beforeAll(() => void sendWebhooks(service, {}, onFileEnd))
 
 let paths = 0
 /** An app with a webhook of its own path. */

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { describe, expect, test } from 'vitest'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, closeAccount, insertOrganization } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, PASSWORD } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 const origin = { headers: { 'user-agent': 'a browser of the tests' } }
 const logIn = (email: string, app: { code: string }, extra: object = {}) =>

@@ -1,14 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, type TestService } from '../support/service.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildApp } from '../support/service.ts'
 
 // Which rules an app may have; how candidates are held against them is tested beside lib/redirect-url.ts.
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 test.each([
   'https://app.example.com',

@@ -6,10 +6,9 @@ import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
 import { closeAccount } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, someEmail, type TestService } from '../support/service.ts'
 
 const wrong = { password: 'not this password' }
-const someEmail = () => `user-${randomUUID()}@example.com`
 
 interface World {
   service: TestService

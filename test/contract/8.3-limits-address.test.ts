@@ -18,6 +18,7 @@ import {
   type Json,
   PASSWORD,
   type Reply,
+  someEmail,
   type TestService,
 } from '../support/service.ts'
 
@@ -43,7 +44,7 @@ async function build(limit: string, settings: Record<string, string> = {}): Prom
 
 /** A login that fails for the user: counted by address, as any. */
 function tryLogin({ service, app }: World, options: { headers?: Record<string, string>; token?: string } = {}): Promise<Reply> {
-  const body = { email: `user-${randomUUID()}@example.com`, password: PASSWORD, app_code: app.code }
+  const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
   return service.call('POST', '/auth/login', { ...options, body })
 }
 
@@ -196,7 +197,7 @@ describe('a bearer', () => {
     const { service } = world
     await service.admin('POST', '/admin/apps', { body: { code: 'front', name: 'Front' } })
     const { token } = await serviceAccount(world, { app_codes: ['front'] })
-    const credentials = () => ({ email: `user-${randomUUID()}@example.com`, password: PASSWORD })
+    const credentials = () => ({ email: someEmail(), password: PASSWORD })
     for (let i = 0; i < 3; i += 1)
       expect((await service.call('POST', '/auth/register', { token, body: credentials() })).status).toBe(201)
     expect(await addressesIn(service)).toEqual({})

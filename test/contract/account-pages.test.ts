@@ -1,13 +1,12 @@
 // decisions 5: the service's own plain pages behind the links of mails, over HTTP. test/e2e/account-pages.test.ts opens them in a browser.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import { freezeClock } from '../support/frozen-clock.ts'
-import { allSent, buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, type Mail } from '../support/mailbox.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const paths = ['/verify-email', '/reset-password', '/magic-link', '/accept-invitation']
@@ -15,18 +14,11 @@ const formType = 'application/x-www-form-urlencoded'
 const NEW_PASSWORD = 'a new horse battery staple'
 const CALLBACK = 'https://shop.example.com/signed-in'
 
-let service: TestService
-let mailbox: Mailbox
-let app: Json
-beforeAll(async () => {
-  const mailing = await buildMailingService({ AUTH_LOCKOUT_THRESHOLD: '3' }, onFileEnd)
-  service = freezeClock(mailing.service)
-  mailbox = mailing.mailbox
-  app = await buildApp(service, {
-    name: 'The Shop',
-    auto_grant_on_signup: true,
-    allowed_redirect_urls: [CALLBACK, 'https://shop.example.com/*', 'com.example.shop:/signed-in'],
-  })
+const { service, mailbox } = mailingFixture({ AUTH_LOCKOUT_THRESHOLD: '3' }, { frozen: true })
+const app = appFixture(service, {
+  name: 'The Shop',
+  auto_grant_on_signup: true,
+  allowed_redirect_urls: [CALLBACK, 'https://shop.example.com/*', 'com.example.shop:/signed-in'],
 })
 
 const anAddress = () => `${randomUUID()}@example.com`

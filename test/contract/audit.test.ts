@@ -1,22 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import {
-  ADMIN_EMAIL,
-  buildApp,
-  buildService,
-  buildUser,
-  claimsOf,
-  type Json,
-  PASSWORD,
-  type TestService,
-} from '../support/service.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 
-let service: TestService
 let adminId: string
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
   adminId = claimsOf((await adminLogin()).body.access_token).uid
 })
 

@@ -1,8 +1,8 @@
 // What a caller may do: the scopes of a service account and the rights of a system_admin, at every door that asks for them.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countWrites, insertOrganization, insertRole } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
@@ -13,17 +13,14 @@ import {
   type Json,
   PASSWORD,
   type Reply,
+  someEmail,
   type TestService,
 } from '../support/service.ts'
 
-const someEmail = () => `user-${randomUUID()}@example.com`
-
-let service: TestService
-beforeAll(async () => {
-  service = await buildService(
-    { AUTH_CLIENT_OVERRIDES: 'declared', AUTH_ADMIN_APP_CODES: 'authctl,console', AUTH_REQUIRE_APP_CODE: 'false' },
-    onFileEnd,
-  )
+const service = serviceFixture({
+  AUTH_CLIENT_OVERRIDES: 'declared',
+  AUTH_ADMIN_APP_CODES: 'authctl,console',
+  AUTH_REQUIRE_APP_CODE: 'false',
 })
 
 /** Apps and organization roles of a user: the codes of active grants, and the roles of each membership. */

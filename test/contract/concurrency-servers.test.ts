@@ -5,7 +5,7 @@ import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, someEmail, testDatabase } from '../support/service.ts'
 
 const settings = {
   DB_POOL_MAX: '5',
@@ -41,7 +41,6 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const login = (index: number, email: string, app: Json) =>
     call(index, 'POST', '/auth/login', { email, password: PASSWORD, app_code: app.code })
   const refresh = (index: number, refresh_token: string) => call(index, 'POST', '/auth/refresh', { refresh_token })
-  const someEmail = () => `user-${randomUUID()}@example.com`
 
   test('forty registrations of ten addresses through apps with overlapping pool sets make ten users', async () => {
     const shared = `pool-${randomUUID()}`

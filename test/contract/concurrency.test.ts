@@ -1,28 +1,15 @@
 // Many callers at once on one server, more of them than it has connections. What is asserted is the state they leave, not who won.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, insertInvitation, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
-import {
-  buildApp,
-  buildService,
-  buildUser,
-  claimsOf,
-  type Json,
-  type Reply,
-  type TestService,
-  testDatabase,
-} from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json, type Reply, someEmail, testDatabase } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  // Fifty tries for one address would be the guessing that these two are there to stop.
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
-})
+// Fifty tries for one address would be the guessing that these two are there to stop.
+const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
 
-const someEmail = () => `user-${randomUUID()}@example.com`
 const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
 const grantPath = (user: { id: string }, app: { id: string }) => `/admin/users/${user.id}/apps/${app.id}`
 

@@ -1,19 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { rawCall } from '../support/raw-http.ts'
-import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildService, buildUser, type Reply, type TestService } from '../support/service.ts'
 
 const ORIGIN = 'https://spa.example.com'
 const EXPOSED = 'X-Request-Id, Retry-After, WWW-Authenticate'
 
-let service: TestService
-let app: Json
-
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture()
+const app = appFixture(service)
 
 function corsOf({ headers }: Reply): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')))

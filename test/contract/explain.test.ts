@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { assignRole, closeAccount, insertMembership, insertOrganization, insertPermissions } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 async function explain(query: Record<string, string>, from: TestService = service): Promise<Json> {
   const { status, body } = await from.admin('GET', `/admin/explain?${new URLSearchParams(query)}`)

@@ -1,13 +1,10 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import manifest from '../../packages/server/package.json' with { type: 'json' }
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildService, type TestService } from '../support/service.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 test('/health is 200 with the version while the process serves', async () => {
   const reply = await service.call('GET', '/health')

@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, countWrites, insertRole } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, type Json, type Reply, someEmail } from '../support/service.ts'
 
 const daySeconds = 24 * 60 * 60
 
-let service: TestService
+const service = serviceFixture()
 /** Lets everybody in. */
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
-
-const someEmail = () => `user-${randomUUID()}@example.com`
+const app = appFixture(service)
 
 async function buildOrganization(): Promise<Json> {
   return (await service.admin('POST', '/admin/organizations', { body: { name: `Org ${randomUUID()}` } })).body

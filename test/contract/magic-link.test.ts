@@ -1,24 +1,16 @@
 // decisions 5: logging in by a link in a mail, through the gate of all doors.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { freezeClock } from '../support/frozen-clock.ts'
-import { allSent, buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, type Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
-let service: TestService
-let mailbox: Mailbox
-let app: Json
-beforeAll(async () => {
-  const mailing = await buildMailingService({ AUTH_LOCKOUT_THRESHOLD: '3' }, onFileEnd)
-  service = freezeClock(mailing.service)
-  mailbox = mailing.mailbox
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const { service, mailbox } = mailingFixture({ AUTH_LOCKOUT_THRESHOLD: '3' }, { frozen: true })
+const app = appFixture(service)
 
 const consume = (token: string, extra: Record<string, unknown> = {}) =>
   service.call('POST', '/auth/magic-link/consume', { body: { token, ...extra } })

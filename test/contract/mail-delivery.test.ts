@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createMailer } from '../../packages/server/src/adapters/mailer.ts'
+import { mailingFixture } from '../support/fixtures.ts'
 import {
   allSent,
   buildMailingService,
@@ -18,18 +19,11 @@ import {
   startSending,
   until,
 } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents } from '../support/rows.ts'
 import { selfSigned } from '../support/self-signed.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
-let service: TestService
-let mailbox: Mailbox
-beforeAll(async () => {
-  const mailing = await buildMailingService({}, onFileEnd)
-  service = mailing.service
-  mailbox = mailing.mailbox
-})
+const { service, mailbox } = mailingFixture()
 beforeEach(() => {
   mailbox.refuse = {}
 })

@@ -1,23 +1,15 @@
 // decisions 3 and 4: an invitation for an address is mailed there; what it proves depends on who else holds the token.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import { allSent, buildMailingService, type Mailbox, sendNow, startSending, until } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, sendNow, startSending, until } from '../support/mailbox.ts'
 import { countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
-let service: TestService
-let mailbox: Mailbox
-let app: Json
-let organization: Json
-beforeAll(async () => {
-  const mailing = await buildMailingService({}, onFileEnd)
-  service = mailing.service
-  mailbox = mailing.mailbox
-  app = await buildApp(service, { frontend_url: 'https://shop.example.com' })
-  organization = await found('Zoë’s Company')
-})
+const organization: Json = fixture(() => found('Zoë’s Company'))
+const { service, mailbox } = mailingFixture()
+const app = appFixture(service, { frontend_url: 'https://shop.example.com' })
 
 const anAddress = () => `${randomUUID()}@example.com`
 const found = async (name: string, at = service): Promise<Json> =>

@@ -1,27 +1,20 @@
 // Contract 4.4 step 6 and decisions 5: the mail that verifies an address, and the ways to ask for one.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { allSent, buildMailingService, type Mailbox, startSending } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, startSending } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Reply } from '../support/service.ts'
 
 const FRONTEND = 'https://shop.example.com/account'
-let service: TestService
-let mailbox: Mailbox
-let app: Json
-beforeAll(async () => {
-  const mailing = await buildMailingService({}, onFileEnd)
-  service = mailing.service
-  mailbox = mailing.mailbox
-  app = await buildApp(service, {
-    name: 'The Shop',
-    frontend_url: FRONTEND,
-    auto_grant_on_signup: true,
-    allowed_redirect_urls: ['https://shop.example.com/after/*'],
-  })
+const { service, mailbox } = mailingFixture()
+const app = appFixture(service, {
+  name: 'The Shop',
+  frontend_url: FRONTEND,
+  auto_grant_on_signup: true,
+  allowed_redirect_urls: ['https://shop.example.com/after/*'],
 })
 
 const anAddress = () => `${randomUUID()}@example.com`

@@ -1,13 +1,13 @@
 // decisions 1 and 2: what an operator asks of a running server, as Prometheus reads it.
 import { randomBytes } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HashQueueFullError } from '../../packages/server/src/adapters/password-hasher.ts'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { allSent, buildMailingService, startMailbox, startSending, until } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
   buildApp,
@@ -63,17 +63,9 @@ async function rise(
   return (sum(await scrape(service), name, labels) ?? 0) - before
 }
 
-let service: TestService
-let app: Json
-let user: Json
-beforeAll(async () => {
-  service = await buildService(
-    { AUTH_HASH_THREADS: '1', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' },
-    onFileEnd,
-  )
-  app = await buildApp(service, { auto_grant_on_signup: true })
-  user = await buildUser(service, app)
-})
+const service = serviceFixture({ AUTH_HASH_THREADS: '1', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' })
+const app = appFixture(service)
+const user: Json = fixture(() => buildUser(service, app))
 
 describe('a door is counted by its outcome', () => {
   const times = async (count: number, act: () => Promise<unknown>) => {

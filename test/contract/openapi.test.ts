@@ -1,15 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildService, type Json, type TestService } from '../support/service.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
+import type { Json } from '../support/service.ts'
 
-let service: TestService
-let document: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  document = (await service.call('GET', '/openapi.json')).body
-})
+const service = serviceFixture()
+const document: Json = fixture(async () => (await service.call('GET', '/openapi.json')).body)
 
 test('the document is OpenAPI 3.1 and lists every route with every status it answers', () => {
   expect(document.openapi).toMatch(/^3\.1\./)

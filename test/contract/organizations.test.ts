@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, closeAccount, countRows, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
-let service: TestService
+const service = serviceFixture()
 /** Lets everybody in. */
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const app = appFixture(service)
 
 const uniqueName = () => `Org ${randomUUID()}`
 const create = (body: Json) => service.admin('POST', '/admin/organizations', { body })

@@ -1,5 +1,3 @@
-// decisions 2 and 4: AUTH_PASSWORD_BLOCKLIST.
-import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { commonPasswords } from '../../packages/server/src/adapters/password-blocklist.ts'
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
@@ -10,9 +8,16 @@ import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { countRows, markVerified } from '../support/rows.ts'
 import { runGatehouse } from '../support/server-process.ts'
-import { ADMIN_EMAIL, buildApp, buildService, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
-
-const someEmail = () => `user-${randomUUID()}@example.com`
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  type Json,
+  PASSWORD,
+  someEmail,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
 
 describe('on', () => {
   let service: TestService

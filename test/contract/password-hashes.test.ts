@@ -1,11 +1,11 @@
 // decisions 4 and 2: how passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
 import { createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const bcrypt = createRequire(new URL('../../packages/server/package.json', import.meta.url))('bcryptjs') as {
@@ -13,12 +13,8 @@ const bcrypt = createRequire(new URL('../../packages/server/package.json', impor
   hashSync(password: string, cost: number): string
 }
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
+const app = appFixture(service)
 
 async function hashOf(userId: string): Promise<string> {
   return (await service.deps.db('users').where({ id: userId }).first('password_hash')).password_hash

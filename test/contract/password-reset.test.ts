@@ -1,27 +1,19 @@
 // decisions 5: a forgotten password is set anew by mail.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { allSent, buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, type Mail } from '../support/mailbox.ts'
 import { auditEvents } from '../support/rows.ts'
-import { buildApp, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
-let service: TestService
-let mailbox: Mailbox
-let app: Json
-let otherApp: Json
-beforeAll(async () => {
-  const mailing = await buildMailingService({ AUTH_LOCKOUT_THRESHOLD: '3' }, onFileEnd)
-  service = mailing.service
-  mailbox = mailing.mailbox
-  app = await buildApp(service, { auto_grant_on_signup: true })
-  otherApp = await buildApp(service, { auto_grant_on_signup: true })
-})
+const { service, mailbox } = mailingFixture({ AUTH_LOCKOUT_THRESHOLD: '3' })
+const app = appFixture(service)
+const otherApp = appFixture(service)
 
 const reset = (token: string, password: unknown = NEW_PASSWORD) =>
   service.call('POST', '/auth/password/reset', { body: { token, password } })

@@ -1,5 +1,3 @@
-// Two servers on one Postgres, with a real PgBouncer in transaction mode between: fewer connections to Postgres than the servers hold.
-import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
@@ -8,7 +6,7 @@ import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 const connections = 3
 const app = { code: 'shop' }
@@ -54,7 +52,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
   const me = (index: number, token: string) => servers[index % 2]!.call('GET', '/auth/me', { token })
 
   async function newUser(index = 0): Promise<Json> {
-    const body = { email: `user-${randomUUID()}@example.com`, password: PASSWORD, app_code: app.code }
+    const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
     const reply = await servers[index % 2]!.call('POST', '/auth/register', { body })
     expect(reply.status).toBe(201)
     return reply.body

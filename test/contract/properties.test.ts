@@ -2,18 +2,16 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { normalizeEmail } from '../../packages/server/src/lib/email.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { buildUser, type Json, PASSWORD } from '../support/service.ts'
 
-let service: TestService
-let app: Json
 let user: Json
 let refreshToken: string
 let someone = 0
 
+const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
+const app = appFixture(service)
 beforeAll(async () => {
-  service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
   const registered = await buildUser(service, app)
   user = registered.user
   refreshToken = registered.refresh_token

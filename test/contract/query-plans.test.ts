@@ -3,19 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { canLogIn, emailOf, insertManyUsers, refreshTokenOf } from '../support/many-users.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { type PlanReader, readPlans } from '../support/query-plans.ts'
-import {
-  buildApp,
-  buildService,
-  callHttp,
-  type Json,
-  PASSWORD,
-  type Reply,
-  type TestService,
-  testDatabase,
-} from '../support/service.ts'
+import { buildApp, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
 const users = Number(process.env.PLANNED_USERS ?? 20_000)
 /** They hold what admins make, and are small however many users there are. */
@@ -33,7 +24,6 @@ const usersOfTag = users / 200
 /** Statements that were planned anew each time are planned for any value from the sixth time on, when they have a name. */
 const repeats = 7
 
-let service: TestService
 let plans: PlanReader
 let growing: Set<string>
 let app: Json
@@ -43,8 +33,8 @@ let rareRole: string
 let userId: string
 let organizationId: string
 
+const service = serviceFixture({ AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
 beforeAll(async () => {
-  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_ACCOUNT: 'off' }, onFileEnd)
   plans = await readPlans(service)
   app = await buildApp(service, { auto_grant_on_signup: true })
   rareApp = await buildApp(service)

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import {
   auditEvents,
   closeAccount,
@@ -12,19 +12,16 @@ import {
   insertPermissions,
   markVerified,
 } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, unique } from '../support/service.ts'
 
-let service: TestService
+const service = serviceFixture()
 /** Lets everybody in. */
-let app: Json
+const app = appFixture(service)
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
   await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
 })
 
 const builtIn = ['base_user', 'org_admin', 'org_member', 'super_admin', 'system_admin']
-const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
 const create = (body: Json) => service.admin('POST', '/admin/roles', { body })
 const byCode = (code: string, rest = '') => `/admin/roles/${code}${rest}`
 const change = (code: string, body: Json) => service.admin('PATCH', byCode(code), { body })
@@ -195,7 +192,7 @@ describe('deleting a role', () => {
     for (const table of ['user_roles', 'membership_roles', 'role_permissions']) {
       expect(await countRows(service, table, { role_code: table === 'membership_roles' ? orgRole : globalRole })).toBe(0)
     }
-    const { body } = await service.register(`user-${randomUUID()}@example.com`, app.code, { invite_token: token })
+    const { body } = await service.register(someEmail(), app.code, { invite_token: token })
     expect(body.organization.role_codes).toEqual(['org_member'])
   })
 

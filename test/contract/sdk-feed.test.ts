@@ -20,6 +20,7 @@ import {
   type Json,
   PASSWORD,
   type Reply,
+  someEmail,
   type TestService,
   testDatabase,
 } from '../support/service.ts'
@@ -226,7 +227,7 @@ async function adminOf(server: ServerInstance) {
       return (await admin('POST', '/admin/apps', { code, name: code, auto_grant_on_signup: true })).body
     },
     async buildUser(app: Json): Promise<Json> {
-      const email = `user-${randomUUID()}@example.com`
+      const email = someEmail()
       return (await server.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: app.code } })).body
     },
     revoke: ({ user }: Json, app: Json) => admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`),

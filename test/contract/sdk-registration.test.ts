@@ -1,28 +1,13 @@
 // The SDK beside the real service: permissions registered at boot (contract 4.6), and what a backend asks with `auth.api`.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
-import {
-  ACCESS_SECRET,
-  buildApp,
-  buildService,
-  buildUser,
-  claimsOf,
-  type Json,
-  PASSWORD,
-  type TestService,
-} from '../support/service.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { ACCESS_SECRET, buildApp, buildUser, claimsOf, type Json, PASSWORD, unique } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
-
-const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
+const service = serviceFixture()
+const app = appFixture(service)
 
 async function buildServiceToken(name: string, settings: Json = {}): Promise<string> {
   const body = { name: 'boot', service: name, ...settings }

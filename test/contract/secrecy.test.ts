@@ -7,8 +7,8 @@ import { createLogger, type Deps } from '../../packages/server/src/deps.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { mailChannel } from '../../packages/server/src/workers/send-mail.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { allSent, startMailbox, until } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { insertInvitation, insertOrganization } from '../support/rows.ts'
 import {
@@ -26,15 +26,14 @@ import { totpAt } from '../support/totp.ts'
 const canary = 'canary-7f3a-never-to-be-seen'
 const hashForm = /\$2[aby]\$\d\d\$/
 
-let service: TestService
 let url: string
 const lines: string[] = []
 const answers: string[] = []
 /** Tokens that the service gave; an answer may hold its own, the log none. */
 const tokens = new Set<string>()
 
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
   const logger = createLogger('trace', { write: (line) => void lines.push(line) })
   const server = createServer(createApp({ ...service.deps, logger }).callback())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isServiceToken } from '../../packages/server/src/lib/service-token.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents } from '../support/rows.ts'
-import { buildApp, buildService, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildService, type Json, PASSWORD, someEmail } from '../support/service.ts'
 
 const path = '/admin/service-accounts'
 /** What an account needs to register users through these apps. */
 const returning = (...apps: Json[]) => ({ scopes: ['users:register_or_return'], app_codes: apps.map(({ code }) => code) })
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 /** A service account; its record with the token. */
 async function buildAccount(settings: Record<string, unknown> = {}): Promise<Json> {
@@ -21,7 +18,7 @@ async function buildAccount(settings: Record<string, unknown> = {}): Promise<Jso
   return reply.body
 }
 
-function registerAs(token: string, app: string | undefined, email = `user-${randomUUID()}@example.com`) {
+function registerAs(token: string, app: string | undefined, email = someEmail()) {
   return service.call('POST', '/auth/register', {
     token,
     body: { email, password: PASSWORD, mode: 'register_or_return', ...(app === undefined ? {} : { app_code: app }) },

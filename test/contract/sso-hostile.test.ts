@@ -1,9 +1,8 @@
-// Providers that lie, fail or hang, and browsers that bring what they should not.
-import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { OpenIdClients } from '../../packages/server/src/adapters/open-id-clients.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { CLIENT_SECRET, newKey, type SigningKey, signToken, type TestProvider } from '../support/oidc-server.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
+import { CLIENT_SECRET, newKey, type SigningKey, signToken } from '../support/oidc-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import {
   answerOf,
@@ -20,17 +19,14 @@ import {
 } from '../support/provider.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, claimsOf, type Json, someEmail } from '../support/service.ts'
 
-let service: TestService
-let provider: TestProvider
-let other: TestProvider
+const provider = fixture(() => startProvider([callbackOf('acme')], onFileEnd))
+const other = fixture(() => startProvider([callbackOf('other')], onFileEnd))
 let strangersKey: SigningKey
 let app: Json
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  provider = await startProvider([callbackOf('acme')], onFileEnd)
-  other = await startProvider([callbackOf('other')], onFileEnd)
   strangersKey = newKey()
   await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
   await buildSsoProvider(service, 'other', { issuer: other.issuer })
@@ -47,7 +43,7 @@ function forget(timeoutMs?: number): void {
   service.deps.openIdClients = async () => clients
 }
 
-const someone = (from = provider) => from.addAccount({ email: `user-${randomUUID()}@example.com`, email_verified: true })
+const someone = (from = provider) => from.addAccount({ email: someEmail(), email_verified: true })
 
 interface Returning extends Begun {
   back: URL
@@ -128,7 +124,7 @@ describe('userinfo', () => {
   })
 
   test('is not asked for what the ID token says: an e-mail there is verified only if it says so there', async () => {
-    withIdToken((claims) => ({ ...claims, email: `user-${randomUUID()}@example.com` }))
+    withIdToken((claims) => ({ ...claims, email: someEmail() }))
     const asked = provider.asked.userinfo
     const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
     expect((await exchange(service, arrived)).body.user.email_verified).toBe(false)

@@ -4,7 +4,7 @@ import { issueMailToken } from '../../packages/server/src/resources/mail/issue-m
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { whsec } from '../support/app-fixtures.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import type { TestProvider } from '../support/oidc-server.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import {
   type Arrived,
@@ -20,29 +20,17 @@ import {
   startProvider,
 } from '../support/provider.ts'
 import { auditEvents, countRows, countWrites, markVerified as markUserVerified } from '../support/rows.ts'
-import {
-  buildApp,
-  buildService,
-  buildUser,
-  claimsOf,
-  type Json,
-  PASSWORD,
-  type Reply,
-  type TestService,
-} from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
-let service: TestService
-let provider: TestProvider
+const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('twin')], onFileEnd))
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  provider = await startProvider([callbackOf('acme'), callbackOf('twin')], onFileEnd)
   for (const code of ['acme', 'twin', 'closing']) await buildSsoProvider(service, code, { issuer: provider.issuer })
 })
 
 const ssoApp = (settings: Json = {}) =>
   buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL], ...settings })
-const someEmail = () => `user-${randomUUID()}@example.com`
 const verified = (email: string, more: Json = {}) => provider.addAccount({ email, email_verified: true, ...more })
 
 function come(app: Json, subject: string, code = 'acme'): Promise<Arrived> {

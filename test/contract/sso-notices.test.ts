@@ -2,20 +2,17 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import { allSent, buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
-import type { TestProvider } from '../support/oidc-server.ts'
+import { fixture, mailingFixture } from '../support/fixtures.ts'
+import { allSent, type Mail } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { arrive, buildSsoProvider, callbackOf, REDIRECT_URL, startProvider } from '../support/provider.ts'
-import { buildApp, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, type Json, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
-let service: TestService
-let mailbox: Mailbox
-let provider: TestProvider
+const provider = fixture(() => startProvider([callbackOf('acme')], onFileEnd))
 let app: Json
+const { service, mailbox } = mailingFixture()
 beforeAll(async () => {
-  ;({ service, mailbox } = await buildMailingService({}, onFileEnd))
-  provider = await startProvider([callbackOf('acme')], onFileEnd)
   await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
   app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL] })
 })

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json } from '../support/service.ts'
 
 const path = '/admin/sso-providers'
 const issuer = 'https://id.example.com/realms/acme'
 
-let service: TestService
-beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-})
+const service = serviceFixture()
 
 const someCode = () => `idp-${randomUUID().slice(0, 8)}`
 

@@ -1,5 +1,3 @@
-// Third-party login over two servers, each with a pool of its own, on one Postgres: begun on one, answered on the other.
-import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
@@ -18,7 +16,7 @@ import {
   startProvider,
 } from '../support/provider.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
@@ -75,7 +73,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     await expect.poll(async () => (await waiting()).length).toBe(count)
   }
 
-  const someone = () => provider.addAccount({ email: `user-${randomUUID()}@example.com`, email_verified: true })
+  const someone = () => provider.addAccount({ email: someEmail(), email_verified: true })
 
   /** Begun on the first server, answered on the second. */
   async function arriveAcross(subject: string, { code = 'acme', through = app } = {}): Promise<Arrived> {
@@ -122,7 +120,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const subject = someone()
     const arrived: Arrived[] = []
     for (let index = 0; index < 6; index += 1) {
-      provider.accounts.set(subject, { email: `user-${randomUUID()}@example.com`, email_verified: true })
+      provider.accounts.set(subject, { email: someEmail(), email_verified: true })
       arrived.push(await arriveAcross(subject))
     }
     const replies = await atOnce(6, (index) => exchange(servers[index % 2]!, arrived[index]!))
@@ -132,7 +130,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
 
   test('a first login and a registration of one e-mail at once, over pools that overlap, are one user', async () => {
     for (let round = 0; round < 8; round += 1) {
-      const email = `user-${randomUUID()}@example.com`
+      const email = someEmail()
       const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }), { through: wiki })
       const body = { email, password: PASSWORD, app_code: app.code }
       const [sso, registration] = await Promise.all([
@@ -147,7 +145,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   })
 
   test('a role that is given while its holder comes in by e-mail is never handed over', async () => {
-    const email = `user-${randomUUID()}@example.com`
+    const email = someEmail()
     const registration = { body: { email, password: PASSWORD, app_code: app.code } }
     const { user: holder } = (await servers[0].call('POST', '/auth/register', registration)).body
     const now = Date.now()

@@ -1,8 +1,6 @@
-// How far the word of a provider goes: for which apps, for which addresses, and to whose account.
-import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import type { TestProvider } from '../support/oidc-server.ts'
+import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import {
   arrive,
@@ -16,19 +14,16 @@ import {
   startProvider,
 } from '../support/provider.ts'
 import { auditEvents, countRows, countWrites, insertRole, markVerified } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, type Json, type Reply, someEmail } from '../support/service.ts'
 
-let service: TestService
-let provider: TestProvider
+const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('narrow'), callbackOf('fresh')], onFileEnd))
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
-  provider = await startProvider([callbackOf('acme'), callbackOf('narrow'), callbackOf('fresh')], onFileEnd)
   for (const code of ['acme', 'narrow']) await buildSsoProvider(service, code, { issuer: provider.issuer })
 })
 
 const ssoApp = (settings: Json = {}) =>
   buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL], ...settings })
-const someEmail = (domain = 'example.com') => `user-${randomUUID()}@${domain}`
 const verified = (email: string) => provider.addAccount({ email, email_verified: true })
 const come = (app: Json, subject: string, code = 'acme') => arrive(service, { provider, code, app, subject })
 const logIn = async (app: Json, subject: string, code = 'acme') => exchange(service, await come(app, subject, code))

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
 import { auditEvents, closeAccount, countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode, totpAt } from '../support/totp.ts'
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = freezeClock(await buildService({}, onFileEnd))
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture({}, { frozen: true })
+const app = appFixture(service)
 
 interface Protected {
   user: Json

@@ -5,24 +5,18 @@ import { PasswordHasher } from '../../packages/server/src/adapters/password-hash
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { freezeClock } from '../support/frozen-clock.ts'
-import { buildMailingService, type Mail, type Mailbox } from '../support/mailbox.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import type { Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows, insertOrganization, insertRole } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const IMPORTED = 'the password of the import'
-let service: TestService
-let mailbox: Mailbox
-let app: Json
 /** Of IMPORTED. */
 let hash: string
+const { service, mailbox } = mailingFixture({}, { frozen: true })
+const app = appFixture(service)
 beforeAll(async () => {
-  const mailing = await buildMailingService({}, onFileEnd)
-  service = freezeClock(mailing.service)
-  mailbox = mailing.mailbox
-  app = await buildApp(service, { auto_grant_on_signup: true })
   const hasher = new PasswordHasher({ cost: 5, threads: 1 })
   hash = await hasher.hash(IMPORTED)
   await hasher.close()
@@ -362,7 +356,7 @@ test('a login finds the proven account of two who share an address, whichever po
   const [first, second] = [`pool-${randomUUID()}`, `pool-${randomUUID()}`]
   const into = (namespace: string) => buildApp(service, { registration_namespace: namespace, auto_grant_on_signup: true })
   const [trap, home] = [await into(first), await into(second)]
-  const email = `user-${randomUUID()}@example.com`
+  const email = someEmail()
   const owner = (await service.register(email, home.code, { password: IMPORTED })).body.user
   await verify((await mailbox.take(email)).token)
   await service.register(email, trap.code)

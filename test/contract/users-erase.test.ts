@@ -1,18 +1,14 @@
 // `DELETE /admin/users/{id}?erase=true` blanks e-mail and names everywhere (decisions 3).
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { ADMIN_EMAIL, buildUser, type Json } from '../support/service.ts'
 
-let service: TestService
-let app: Json
-beforeAll(async () => {
-  service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const service = serviceFixture({ AUTH_LOCKOUT_THRESHOLD: '3' })
+const app = appFixture(service)
 
 const erase = (id: string) => service.admin('DELETE', `/admin/users/${id}?erase=true`)
 const invite = async (organization: Json, email: string): Promise<Json> =>

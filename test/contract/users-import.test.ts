@@ -3,22 +3,19 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, insertRole, markVerified } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail, somePool } from '../support/service.ts'
 
-let service: TestService
 /** A hash of PASSWORD. */
 let hash: string
+const service = serviceFixture()
 beforeAll(async () => {
-  service = await buildService({}, onFileEnd)
   const hasher = new PasswordHasher({ cost: 5, threads: 1 })
   hash = await hasher.hash(PASSWORD)
   await hasher.close()
 })
 
-const someEmail = () => `user-${randomUUID()}@example.com`
-const somePool = () => `pool-${randomUUID().slice(0, 8)}`
 const show = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 const find = async (email: string): Promise<Json[]> =>
   (await service.admin('GET', `/admin/users?email=${encodeURIComponent(email)}`)).body.items

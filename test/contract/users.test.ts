@@ -1,22 +1,14 @@
-// Users as admins make, change, suspend, unlock and delete them (decisions 3).
-import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
-import { onFileEnd } from '../support/on-file-end.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, insertMembership, insertOrganization, insertRole, markVerified } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
 
-let service: TestService
+const service = serviceFixture({ AUTH_PASSWORD_BLOCKLIST: 'on' })
 /** Lets everybody in. */
-let app: Json
-beforeAll(async () => {
-  service = await buildService({ AUTH_PASSWORD_BLOCKLIST: 'on' }, onFileEnd)
-  app = await buildApp(service, { auto_grant_on_signup: true })
-})
+const app = appFixture(service)
 
-const someEmail = () => `user-${randomUUID()}@example.com`
-const somePool = () => `pool-${randomUUID().slice(0, 8)}`
 const create = (body: Json) => service.admin('POST', '/admin/users', { body })
 const show = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 const patch = (id: string, body: Json) => service.admin('PATCH', `/admin/users/${id}`, { body })

@@ -1,4 +1,5 @@
 // How tests speak to a server, wherever it runs. It imports nothing of the server: whoever starts one as a program need not load it.
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { DatabaseKind } from './database.ts'
@@ -39,6 +40,11 @@ export interface CallOptions {
   token?: string | undefined
   headers?: Record<string, string>
 }
+
+/** Names that nothing has yet. */
+export const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
+export const someEmail = (domain = 'example.com') => `user-${randomUUID()}@${domain}`
+export const somePool = (prefix = 'pool') => unique(prefix)
 
 /** The database that this vitest project runs on. */
 export function testDatabase(): DatabaseKind {

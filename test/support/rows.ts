@@ -1,15 +1,12 @@
 // State that no route can make yet, written as rows; and questions to the tables that no route answers.
-import { randomBytes } from 'node:crypto'
 
+import { randomBytes } from 'node:crypto'
 import { type Deps, transaction } from '../../packages/server/src/deps.ts'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { renewCatalog } from '../../packages/server/src/resources/catalog/renew-catalog.ts'
+import { unique } from './client.ts'
 import type { Json, TestService } from './service.ts'
-
-function unique(prefix: string): string {
-  return `${prefix}-${randomBytes(4).toString('hex')}`
-}
 
 /** Writes to apps, permissions or what roles hold, so that the service does not go on with what it remembers. */
 export async function changeCatalog(service: TestService, write: (db: Deps['db']) => PromiseLike<unknown>): Promise<void> {

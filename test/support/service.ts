@@ -1,6 +1,6 @@
 // The service on a database of its own, over HTTP: what the black-box tests talk to. In this process, so that its clock can be moved
 // and every reply compared with its declaration; `server-process.ts` starts it as a program.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,6 +22,7 @@ import {
   type Json,
   PASSWORD,
   type Reply,
+  someEmail,
   testDatabase,
   testEnvironment,
 } from './client.ts'
@@ -148,7 +149,7 @@ export async function buildApp(service: TestService, settings: Record<string, un
 
 /** A user registered through an app; the answer of the registration. The password is PASSWORD. */
 export async function buildUser(service: TestService, app: { code: string }, extra: Record<string, unknown> = {}): Promise<Json> {
-  const reply = await service.register(`user-${randomUUID()}@example.com`, app.code, extra)
+  const reply = await service.register(someEmail(), app.code, extra)
   if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply.body)}`)
   return reply.body
 }
