@@ -30,6 +30,26 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
 
 const useCasesUse = [`${server}(models|lib)/`, `${server}(errors|deps)[.]ts$`, anyPresent, `${server}resources/[^/]+/${useCase}`]
 
+const cli = '^packages/cli/src/'
+/** What commands are made of. Each room imports only those before it, so that no two import each other. */
+const cliRooms = [
+  'text',
+  'command-line',
+  'terminal',
+  'api',
+  'output',
+  'tools',
+  'nouns',
+  'tokens',
+  'user-files',
+  'doctor',
+  'onboarding',
+  'declarations',
+  'completion',
+]
+const cliFoundations = [`${cli}api-types[.]ts$`, '^packages/cli/package[.]json$']
+const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)
+
 export default {
   forbidden: [
     {
@@ -179,6 +199,20 @@ export default {
     ),
 
     only('cli-speaks-http', '^packages/cli/', '^packages/cli/', 'The command line knows the HTTP API alone.'),
+    ...cliRooms.map((room) =>
+      only(
+        `cli-${room}-imports-rooms-before-it`,
+        `${cli}${room}/`,
+        [`${cli}${room}/`, ...roomsBefore(room), ...cliFoundations],
+        'A room of the command line imports those before it in `cliRooms`, and no command.',
+      ),
+    ),
+    only(
+      'cli-commands-import-no-command',
+      `${cli}commands/(?!index[.]ts$)`,
+      [`${cli}(${cliRooms.join('|')})/`, ...cliFoundations],
+      'Under commands/ stand only commands; what several of them use is in a room beside it.',
+    ),
     only('sdk-stands-alone', '^packages/sdk/', '^packages/sdk/', 'The SDK imports nothing of ours.'),
     only(
       'examples-use-the-published-sdk',

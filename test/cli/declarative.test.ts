@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseDeclaration } from '../../packages/cli/src/declaration/parse-declaration.ts'
+import { parseDeclaration } from '../../packages/cli/src/declarations/parse-declaration.ts'
 import { addUser, apiError, errorOf, gatehouseFixture, type Machine, machine, parsed, reply, standIn } from './sandbox.ts'
 
 const { service, signedInOnce: signedIn } = gatehouseFixture()

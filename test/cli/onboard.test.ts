@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { frameworks, snippetFor } from '../../packages/cli/src/commands/app/backend-files.ts'
+import { frameworks, snippetFor } from '../../packages/cli/src/onboarding/backend-files.ts'
 import { admin, errorOf, gatehouseFixture, parsed } from './sandbox.ts'
 
 const { service, signedInOnce: signedIn } = gatehouseFixture()

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { flagName, globalOptions } from '../../packages/cli/src/command-line/options.ts'
 import { commands } from '../../packages/cli/src/commands/index.ts'
-import { flagName, globalOptions } from '../../packages/cli/src/options.ts'
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/src/flows/explain')
 const source = readdirSync(folder)

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
 import envPaths from 'env-paths'
-import { isChangingContexts } from './contexts.ts'
-import { exitCodes } from './exit-codes.ts'
+import { isChangingContexts } from './command-line/contexts.ts'
+import { exitCodes } from './command-line/exit-codes.ts'
 import { main } from './main.ts'
 
 /** A renewal that is nearly done is waited for, no longer than whoever pressed Ctrl-C would notice. */

@@ -1,14 +1,15 @@
+import { toFailure, usageFailure } from './command-line/exit-codes.ts'
+import { commands, nouns } from './commands/index.ts'
 import { answerShell } from './completion/answer-shell.ts'
 import { askingWord } from './completion/scripts.ts'
-import { toFailure, usageFailure } from './exit-codes.ts'
-import type { World } from './io.ts'
-import { renderFailure } from './output.ts'
+import { renderFailure } from './output/output.ts'
 import { buildProgram, CommanderError } from './program.ts'
+import type { World } from './terminal/io.ts'
 
 /** Runs one command line and returns the exit code. Nothing is thrown. */
 export async function main(words: string[], world: World): Promise<number> {
   if (words[0] === askingWord) {
-    await answerShell(words.slice(words[1] === '--' ? 2 : 1), world)
+    await answerShell(words.slice(words[1] === '--' ? 2 : 1), world, { commands, nouns })
     return 0
   }
   let complaints = ''

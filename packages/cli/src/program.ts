@@ -1,14 +1,14 @@
 import { Command as CommanderCommand, CommanderError, Option as CommanderOption, InvalidArgumentError } from 'commander'
-import { PlannedRequest } from './api-client.ts'
-import type { Command } from './command.ts'
+import { PlannedRequest } from './api/api-client.ts'
+import { type Ending, exitCodes, exitMeanings } from './command-line/exit-codes.ts'
+import { flagName, flagSyntax, type GlobalInput, globalOptions, type Option } from './command-line/options.ts'
+import { version } from './command-line/version.ts'
 import { commands, nouns } from './commands/index.ts'
-import { type Ending, exitCodes, exitMeanings } from './exit-codes.ts'
-import { createTools, type Tools } from './factory.ts'
-import type { World } from './io.ts'
-import { flagName, flagSyntax, type GlobalInput, globalOptions, type Option } from './options.ts'
-import { render, renderPlan } from './output.ts'
-import { askFor } from './prompt.ts'
-import { version } from './version.ts'
+import { render, renderPlan } from './output/output.ts'
+import type { World } from './terminal/io.ts'
+import { askFor } from './terminal/prompt.ts'
+import type { Command } from './tools/command.ts'
+import { createTools, type Tools } from './tools/create-tools.ts'
 
 export { CommanderError }
 

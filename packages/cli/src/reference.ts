@@ -1,9 +1,9 @@
-import type { Command } from './command.ts'
+import { exitCodes, exitMeanings } from './command-line/exit-codes.ts'
+import { flagName, flagSyntax, globalOptions, type Option, type Options } from './command-line/options.ts'
+import type { Formats } from './command-line/settings.ts'
 import { commands, nouns } from './commands/index.ts'
-import { exitCodes, exitMeanings } from './exit-codes.ts'
-import { flagName, flagSyntax, globalOptions, type Option, type Options } from './options.ts'
 import { groupExamples } from './program.ts'
-import type { Formats } from './settings.ts'
+import type { Command } from './tools/command.ts'
 
 /** docs/authctl.md, from the very commands that are run. */
 export function renderReference(): string {

@@ -1,9 +1,9 @@
-import { command } from '../command.ts'
-import { Failure, usageFailure } from '../exit-codes.ts'
-import type { Tools } from '../factory.ts'
-import { type Input, positional, text } from '../options.ts'
-import type { Result } from '../output.ts'
-import { readSource, sourceName } from '../read-source.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, positional, text } from '../command-line/options.ts'
+import type { Result } from '../output/output.ts'
+import { readSource, sourceName } from '../terminal/read-source.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 

@@ -1,13 +1,13 @@
-import { command } from '../command.ts'
-import { type Application, applyChanges } from '../declaration/apply-changes.ts'
-import { describeChanges } from '../declaration/describe-changes.ts'
-import { isPruning, type Plan } from '../declaration/plan-changes.ts'
-import { prepare } from '../declaration/prepare.ts'
-import { Failure } from '../exit-codes.ts'
-import type { Tools } from '../factory.ts'
-import { flag, type Input, requiredText } from '../options.ts'
-import { type Result, rowsOf } from '../output.ts'
-import { confirmName, confirmYes } from '../prompt.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { flag, type Input, requiredText } from '../command-line/options.ts'
+import { type Application, applyChanges } from '../declarations/apply-changes.ts'
+import { describeChanges } from '../declarations/describe-changes.ts'
+import { isPruning, type Plan } from '../declarations/plan-changes.ts'
+import { prepare } from '../declarations/prepare.ts'
+import { type Result, rowsOf } from '../output/output.ts'
+import { confirmName, confirmYes } from '../terminal/prompt.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 
 const options = {
   file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),

@@ -1,9 +1,9 @@
-import { command } from '../command.ts'
+import { usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, positional } from '../command-line/options.ts'
 import { completionScripts, type Shell, shells } from '../completion/scripts.ts'
-import { usageFailure } from '../exit-codes.ts'
-import type { Tools } from '../factory.ts'
-import { type Input, positional } from '../options.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 
 const options = { shell: positional('SHELL', shells.join(', '), { completes: shells }) }
 

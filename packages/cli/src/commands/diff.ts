@@ -1,10 +1,10 @@
-import { command } from '../command.ts'
-import { describeChanges } from '../declaration/describe-changes.ts'
-import { prepare } from '../declaration/prepare.ts'
-import { Failure } from '../exit-codes.ts'
-import type { Tools } from '../factory.ts'
-import { flag, type Input, requiredText } from '../options.ts'
-import type { Result } from '../output.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { flag, type Input, requiredText } from '../command-line/options.ts'
+import { describeChanges } from '../declarations/describe-changes.ts'
+import { prepare } from '../declarations/prepare.ts'
+import type { Result } from '../output/output.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 
 const options = {
   file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),

@@ -1,10 +1,10 @@
-import { command } from '../command.ts'
-import { readInstallation } from '../declaration/read-installation.ts'
-import { plainDeclaration, renderDeclaration } from '../declaration/render-declaration.ts'
-import type { Tools } from '../factory.ts'
-import { type Input, text } from '../options.ts'
-import type { Result } from '../output.ts'
-import { readIfThere, writeFile } from '../write-file.ts'
+import { type Input, text } from '../command-line/options.ts'
+import { readInstallation } from '../declarations/read-installation.ts'
+import { plainDeclaration, renderDeclaration } from '../declarations/render-declaration.ts'
+import type { Result } from '../output/output.ts'
+import { readIfThere, writeFile } from '../terminal/write-file.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 
 const options = { file: text('FILE', 'File to write, as YAML; what is there is replaced', { short: 'f' }) }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { flagName, globalOptions, type Options } from '../options.ts'
+import { flagName, globalOptions, type Options } from '../command-line/options.ts'
 import { renderReference } from '../reference.ts'
 import { commands, nouns } from './index.ts'
 

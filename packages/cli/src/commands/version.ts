@@ -1,6 +1,6 @@
-import { command } from '../command.ts'
-import { record } from '../output.ts'
-import { version } from '../version.ts'
+import { version } from '../command-line/version.ts'
+import { record } from '../output/output.ts'
+import { command } from '../tools/command.ts'
 
 export const versionCommand = command({
   path: 'version',

@@ -1,9 +1,9 @@
-import { bodyOf, pages } from '../api-client.ts'
-import { commands, nouns } from '../commands/index.ts'
-import { escapeControls } from '../escape-controls.ts'
-import { createTools } from '../factory.ts'
-import type { World } from '../io.ts'
-import { type GlobalInput, globalOptions, type Options } from '../options.ts'
+import { bodyOf, pages } from '../api/api-client.ts'
+import { type GlobalInput, globalOptions, type Options } from '../command-line/options.ts'
+import type { World } from '../terminal/io.ts'
+import { escapeControls } from '../text/escape-controls.ts'
+import type { Command } from '../tools/command.ts'
+import { createTools } from '../tools/create-tools.ts'
 import { type Candidate, complete } from './complete.ts'
 
 /** What the service names must not be able to say more to a shell than a word does. */
@@ -13,7 +13,11 @@ const plainWord = /^[\w=.:@/-]+$/
 const patience = '2'
 
 /** Lines for the completion scripts: a word, a tab and what it is about, or `:files`. Whatever fails, fails in silence. */
-export async function answerShell(words: readonly string[], world: World): Promise<void> {
+export async function answerShell(
+  words: readonly string[],
+  world: World,
+  { commands, nouns }: { commands: readonly Command[]; nouns: Record<string, string> },
+): Promise<void> {
   const print = (line: string) => void world.stdout.write(`${line}\n`)
   const current = words.at(-1) ?? ''
   try {

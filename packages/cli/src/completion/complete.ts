@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
-import { type Completes, flagName, globalOptions, type Option, type Options } from '../options.ts'
-import { commonFormats } from '../settings.ts'
+import { type Completes, flagName, globalOptions, type Option, type Options } from '../command-line/options.ts'
+import { commonFormats } from '../command-line/settings.ts'
+import type { Command } from '../tools/command.ts'
 
 export interface Candidate {
   value: string

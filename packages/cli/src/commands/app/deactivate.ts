@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import type { Result } from '../../output.ts'
-import { confirmYes } from '../../prompt.ts'
-import { setAppStatus } from './set-status.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { setAppStatus } from '../../nouns/set-app-status.ts'
+import type { Result } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 

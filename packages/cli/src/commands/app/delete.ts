@@ -1,9 +1,9 @@
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { confirmName } from '../../prompt.ts'
+import { flag, type Input, positional } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: positional('CODE', 'Code or id of the app', { completes: 'apps' }),

@@ -1,9 +1,9 @@
-import { bodyOf } from '../../api-client.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
 

@@ -1,11 +1,11 @@
-import { bodyOf } from '../../api-client.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import { usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional, text } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { appBody, appSettings, isSameApp } from './settings.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, positional, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { appBody, appSettings, isSameApp } from '../../nouns/app-settings.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: positional('CODE', 'Code or id of the app', { completes: 'apps' }),

@@ -1,9 +1,9 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import type { Input } from '../../options.ts'
-import { type Result, stream } from '../../output.ts'
-import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from './events.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import type { Input } from '../../command-line/options.ts'
+import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from '../../nouns/audit-events.ts'
+import { type Result, stream } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = auditFilters
 

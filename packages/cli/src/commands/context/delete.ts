@@ -1,10 +1,10 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { confirmName } from '../../prompt.ts'
-import { getContext } from './get.ts'
-import { viewContext } from './view.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { getContext } from '../../nouns/get-context.ts'
+import { viewContext } from '../../nouns/view-context.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { name: positional('NAME', 'Context', { completes: 'contexts' }) }
 

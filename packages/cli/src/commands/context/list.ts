@@ -1,7 +1,7 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { list, type Result } from '../../output.ts'
-import { viewContext } from './view.ts'
+import { viewContext } from '../../nouns/view-context.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 export const listContexts = command({
   path: 'context list',

@@ -1,12 +1,12 @@
-import { command } from '../../command.ts'
-import { assertContextName, findContext } from '../../contexts.ts'
-import { usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional, text } from '../../options.ts'
-import { type Outcome, type Result, record } from '../../output.ts'
-import { askFor } from '../../prompt.ts'
-import { normalizeBaseUrl } from '../../settings.ts'
-import { viewContext } from './view.ts'
+import { assertContextName, findContext } from '../../command-line/contexts.ts'
+import { usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, positional, text } from '../../command-line/options.ts'
+import { normalizeBaseUrl } from '../../command-line/settings.ts'
+import { viewContext } from '../../nouns/view-context.ts'
+import { type Outcome, type Result, record } from '../../output/output.ts'
+import { askFor } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   name: positional('NAME', 'Context to make or change', { completes: 'contexts' }),

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, optionalPositional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { getContext } from './get.ts'
-import { viewContext } from './view.ts'
+import { type Input, optionalPositional } from '../../command-line/options.ts'
+import { getContext } from '../../nouns/get-context.ts'
+import { viewContext } from '../../nouns/view-context.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { name: optionalPositional('NAME', 'Which; the one in use unless given', { completes: 'contexts' }) }
 

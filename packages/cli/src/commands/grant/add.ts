@@ -1,12 +1,12 @@
-import { type Api, bodyOf } from '../../api-client.ts'
-import type { components } from '../../api-types.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import { parseExpiry } from '../../duration.ts'
-import type { Tools } from '../../factory.ts'
-import { type Change, forUsers, readUsers, userOptions } from '../../for-users.ts'
-import { type Input, requiredText, text } from '../../options.ts'
-import type { Result } from '../../output.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { parseExpiry } from '../../command-line/duration.ts'
+import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
+import { grantAccess } from '../../nouns/grant-access.ts'
+import type { Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
@@ -39,14 +39,4 @@ export async function runAddGrant(tools: Tools, input: Input<typeof options>): P
   // An app that is not there is one failure, not one for each user.
   if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
   return forUsers(tools, users, (userId) => grantAccess(api, { userId, appId }, body))
-}
-
-export async function grantAccess(
-  api: Api,
-  path: { userId: string; appId: string },
-  body: components['schemas']['GrantAccess'],
-): Promise<Change> {
-  const { data, response } = await api.POST('/api/v1/admin/users/{userId}/apps/{appId}', { params: { path }, body })
-  const isNew = response.status === 201
-  return { value: data!, outcome: isNew ? 'granted' : Object.keys(body).length > 0 ? 'updated' : 'unchanged' }
 }

@@ -1,11 +1,11 @@
-import { bodyOf } from '../../api-client.ts'
+import { bodyOf } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, requiredText, text } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../user-ref.ts'
+import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../nouns/user-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),

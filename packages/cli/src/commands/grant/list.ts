@@ -1,11 +1,11 @@
-import { type Api, bodyOf, pages, regrouped } from '../../api-client.ts'
+import { type Api, bodyOf, pages, regrouped } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { count, type Input, text } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
-import { findUserId, userRefOf, userRefSyntax } from '../../user-ref.ts'
+import { count, type Input, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { findUserId, userRefOf, userRefSyntax } from '../../nouns/user-ref.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
 

@@ -1,13 +1,13 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import { Failure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Change, forUsers, readUsers, userOptions } from '../../for-users.ts'
-import { type Input, requiredText } from '../../options.ts'
-import type { Result } from '../../output.ts'
-import { confirmYes } from '../../prompt.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { type Input, requiredText } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Change, forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
+import type { Result } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),

@@ -1,8 +1,8 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, optionalPositional, requiredText } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { type Input, optionalPositional, requiredText } from '../../command-line/options.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   slug: optionalPositional('SLUG', 'Its name in tokens and addresses, in kebab-case; made from the name unless given'),

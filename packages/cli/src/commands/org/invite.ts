@@ -1,12 +1,12 @@
-import { bodyOf } from '../../api-client.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import { parseDuration } from '../../duration.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, requiredText, text, texts } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { getOrganization, organizationRefSyntax } from './ref.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { parseDuration } from '../../command-line/duration.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, requiredText, text, texts } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   org: requiredText('ORG', `Which: ${organizationRefSyntax}`),

@@ -1,13 +1,13 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { command } from '../../command.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, requiredText, texts } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { confirmYes } from '../../prompt.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
-import { getOrganization, organizationRefSyntax } from './ref.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, requiredText, texts } from '../../command-line/options.ts'
+import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
+import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   org: requiredText('ORG', `Which: ${organizationRefSyntax}`),

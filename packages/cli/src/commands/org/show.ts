@@ -1,10 +1,10 @@
-import { bodyOf, pages } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { userRefOf } from '../../user-ref.ts'
-import { getOrganization, organizationRefSyntax } from './ref.ts'
+import { bodyOf, pages } from '../../api/api-client.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
+import { userRefOf } from '../../nouns/user-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { org: positional('ORG', `The ${organizationRefSyntax}`) }
 

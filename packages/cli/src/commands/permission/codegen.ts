@@ -1,11 +1,11 @@
-import { command } from '../../command.ts'
-import { toJson } from '../../escape-controls.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, requiredText } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { readIfThere, writeFile } from '../../write-file.ts'
-import { readPermissions } from './list.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, requiredText } from '../../command-line/options.ts'
+import { readPermissions } from '../../nouns/read-permissions.ts'
+import { type Result, record } from '../../output/output.ts'
+import { readIfThere, writeFile } from '../../terminal/write-file.ts'
+import { toJson } from '../../text/escape-controls.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   service: requiredText('SERVICE', 'Whose permissions'),

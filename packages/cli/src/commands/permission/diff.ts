@@ -1,10 +1,10 @@
-import { command } from '../../command.ts'
-import { Failure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, requiredText, text } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { readPermissionFile } from '../../permission-file.ts'
-import { readPermissions } from './list.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, requiredText, text } from '../../command-line/options.ts'
+import { readPermissionFile } from '../../declarations/permission-file.ts'
+import { readPermissions } from '../../nouns/read-permissions.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   service: text('SERVICE', 'Whose permissions; taken from the file unless given'),

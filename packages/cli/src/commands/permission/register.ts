@@ -1,11 +1,11 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import { usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, requiredText, text } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { readPermissionFile } from '../../permission-file.ts'
-import { confirmName } from '../../prompt.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { readPermissionFile } from '../../declarations/permission-file.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   service: text('SERVICE', 'Whose permissions; taken from the file unless given'),

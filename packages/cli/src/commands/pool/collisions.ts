@@ -1,10 +1,10 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { count, type Input, positional } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
-import { userRefOf } from '../../user-ref.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import { count, type Input, positional } from '../../command-line/options.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import { userRefOf } from '../../nouns/user-ref.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   pool: positional('P', 'Name of a pool'),

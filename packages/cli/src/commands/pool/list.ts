@@ -1,11 +1,8 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
-import type { components } from '../../api-types.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { count, type Input } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
-
-export type Pool = components['schemas']['Pool']
+import { count, type Input } from '../../command-line/options.ts'
+import { poolPages } from '../../nouns/read-pools.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { limit: count('N', 'At most so many; all unless given') }
 
@@ -30,8 +27,4 @@ export async function runListPools({ api }: Tools, { limit }: Input<typeof optio
     ],
     'no pools',
   )
-}
-
-export function poolPages(api: Api, limit?: number): AsyncGenerator<Pool[]> {
-  return pages((query) => bodyOf(api.GET('/api/v1/admin/namespaces', { params: { query } })), limit)
 }

@@ -1,11 +1,11 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { forUsers, readUsers, userOptions } from '../../for-users.ts'
-import { type Input, requiredText } from '../../options.ts'
-import type { Result } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
-import { confirmYes } from '../../prompt.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { type Input, requiredText } from '../../command-line/options.ts'
+import { forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import type { Result } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { ...userOptions, to: requiredText('P', 'The new home pool') }
 

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import { Failure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { poolPages } from './list.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { poolPages } from '../../nouns/read-pools.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { pool: positional('P', 'Name of the pool') }
 

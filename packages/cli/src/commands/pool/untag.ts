@@ -1,5 +1,5 @@
-import { command } from '../../command.ts'
-import { changeTag, tagOptions } from './change-tag.ts'
+import { changeTag, tagOptions } from '../../nouns/change-pool-tag.ts'
+import { command } from '../../tools/command.ts'
 
 export const untagUser = command({
   path: 'pool untag',

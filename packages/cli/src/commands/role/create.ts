@@ -1,8 +1,8 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { choiceWithStandard, type Input, positional, requiredText, text } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { choiceWithStandard, type Input, positional, requiredText, text } from '../../command-line/options.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: positional('CODE', 'Code of the new role; it never changes'),

@@ -1,9 +1,9 @@
-import { inTurn } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import type { Input } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { permissionOptions, readPermissionsOf } from './permissions.ts'
+import { inTurn } from '../../api/api-client.ts'
+import type { Input } from '../../command-line/options.ts'
+import { permissionOptions, readPermissionsOf } from '../../nouns/role-permissions.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 export const forbidRole = command({
   path: 'role forbid',

@@ -1,9 +1,9 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { code: positional('CODE', 'Code of the role') }
 

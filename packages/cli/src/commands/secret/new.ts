@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import type { Result } from '../../output.ts'
-import { commonFormats } from '../../settings.ts'
+import { commonFormats } from '../../command-line/settings.ts'
+import type { Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const bytes = 48
 

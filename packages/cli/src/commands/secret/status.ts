@@ -1,13 +1,8 @@
-import { bodyOf } from '../../api-client.ts'
-import type { components } from '../../api-types.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Result, rowsOf } from '../../output.ts'
-
-type Secrets = components['schemas']['Secrets']
-
-/** Consumers are noted each minute or so: what was not seen for this long, while others were, is gone. */
-const latelyMs = 5 * 60_000
+import { bodyOf } from '../../api/api-client.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { whoAcceptsCurrent } from '../../tokens/who-accepts-secret.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 export const secretStatus = command({
   path: 'secret status',
@@ -41,12 +36,4 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
     'accepts_current',
   ])
   return { kind: 'report', value: { current, previous, consumers }, parts: consumers.length === 0 ? [own] : [own, '', seen] }
-}
-
-/** Of the consumers of an app, those that accept the secret that signs. */
-export function whoAcceptsCurrent(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
-  const line = seen.find((each) => each.app_code === appCode && each.kid === kid)
-  if (!line) return 'none'
-  const isMissing = line.last_missing_at !== null && Date.parse(line.last_seen_at) - Date.parse(line.last_missing_at) < latelyMs
-  return isMissing ? 'some' : 'all'
 }

@@ -1,9 +1,9 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import { parseExpiry } from '../../duration.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional, requiredText, text, texts } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { parseExpiry } from '../../command-line/duration.ts'
+import { type Input, positional, requiredText, text, texts } from '../../command-line/options.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const scopes = [
   'permissions:register',

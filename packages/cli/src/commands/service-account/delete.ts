@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { confirmName } from '../../prompt.ts'
-import { getServiceAccount } from './ref.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { getServiceAccount } from '../../nouns/service-account-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { account: positional('ACCOUNT', 'Name or id of the service account') }
 

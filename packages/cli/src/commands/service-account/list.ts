@@ -1,8 +1,8 @@
-import { bodyOf, pages } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { count, type Input, text } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
+import { bodyOf, pages } from '../../api/api-client.ts'
+import { count, type Input, text } from '../../command-line/options.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   service: text('SERVICE', 'Only accounts of this service'),

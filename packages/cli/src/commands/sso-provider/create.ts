@@ -1,10 +1,10 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import { usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional, requiredText } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { providerSettings, readClientSecret, settingsBody } from './settings.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, positional, requiredText } from '../../command-line/options.ts'
+import { providerSettings, readClientSecret, settingsBody } from '../../nouns/sso-provider-settings.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: positional('CODE', 'Code of the new provider; it never changes'),

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
-import { confirmName } from '../../prompt.ts'
+import { flag, type Input, positional } from '../../command-line/options.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: positional('CODE', 'Code of the provider'),

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { parseAppRef } from '../../app-ref.ts'
-import { inspectToken } from '../../check-token.ts'
-import { command } from '../../command.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, optionalPositional, text } from '../../options.ts'
-import { type Result, rowsOf } from '../../output.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { inspectToken } from '../../tokens/check-token.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given'),

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { askForCode, readSecrets } from '../../read-secrets.ts'
-import { refused } from './refused.ts'
+import { flag, type Input } from '../../command-line/options.ts'
+import { refused } from '../../nouns/two-factor-refused.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+import { askForCode, readSecrets } from '../../tools/read-secrets.ts'
 
 const options = {
   passwordStdin: flag('Read the password from standard input, and from its second line the two-factor or a recovery code'),

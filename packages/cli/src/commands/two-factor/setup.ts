@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
-import { type Api, bodyOf } from '../../api-client.ts'
+import { type Api, bodyOf } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { command } from '../../command.ts'
-import { Failure, usageFailure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, text } from '../../options.ts'
-import type { Result } from '../../output.ts'
-import { refused } from './refused.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, text } from '../../command-line/options.ts'
+import { refused } from '../../nouns/two-factor-refused.ts'
+import type { Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { svg: text('FILE', 'Write the QR code to this new file instead of the terminal; only you can read it') }
 

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import type { Result } from '../../output.ts'
-import { userRefSyntax } from '../../user-ref.ts'
-import { setUserStatus } from './set-status.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { setUserStatus } from '../../nouns/set-user-status.ts'
+import { userRefSyntax } from '../../nouns/user-ref.ts'
+import type { Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { user: positional('USER', userRefSyntax) }
 

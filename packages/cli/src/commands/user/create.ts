@@ -1,9 +1,9 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, requiredText, text, texts } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { readSecrets } from '../../read-secrets.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { flag, type Input, requiredText, text, texts } from '../../command-line/options.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+import { readSecrets } from '../../tools/read-secrets.ts'
 
 const options = {
   email: requiredText('EMAIL', 'E-mail of the new user'),

@@ -1,10 +1,10 @@
-import { bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { confirmName } from '../../prompt.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { flag, type Input, positional } from '../../command-line/options.ts'
+import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: positional('USER', userRefSyntax),

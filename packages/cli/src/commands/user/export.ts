@@ -1,11 +1,11 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, text } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
-import { Holders } from './holders.ts'
+import { type Input, text } from '../../command-line/options.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+import { Holders } from '../../user-files/holders.ts'
 
 type User = components['schemas']['User']
 

@@ -1,9 +1,9 @@
-import { bodyOf, pages } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { choice, count, type Input, optionalPositional, text } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
-import { userRefOf } from '../../user-ref.ts'
+import { bodyOf, pages } from '../../api/api-client.ts'
+import { choice, count, type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { userRefOf } from '../../nouns/user-ref.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   q: optionalPositional('TEXT', 'Part of the e-mail or of a name'),

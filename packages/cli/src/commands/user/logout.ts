@@ -1,8 +1,8 @@
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { user: positional('USER', userRefSyntax) }
 

@@ -1,12 +1,12 @@
-import { type Api, bodyOf } from '../../api-client.ts'
-import { command } from '../../command.ts'
-import { Failure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { flag, type Input, positional, requiredText } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { parsePlainName } from '../../plain-name.ts'
-import { confirmYes } from '../../prompt.ts'
-import { findUserId, userRefSyntax } from '../../user-ref.ts'
+import { type Api, bodyOf } from '../../api/api-client.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, positional, requiredText } from '../../command-line/options.ts'
+import { parsePlainName } from '../../nouns/plain-name.ts'
+import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: positional('USER', userRefSyntax),

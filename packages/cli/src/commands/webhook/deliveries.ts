@@ -1,9 +1,9 @@
-import { bodyOf, pages } from '../../api-client.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { choice, count, type Input, requiredText } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
+import { bodyOf, pages } from '../../api/api-client.ts'
+import { choice, count, type Input, requiredText } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'App whose webhooks they are, by code or id', { completes: 'apps' }),

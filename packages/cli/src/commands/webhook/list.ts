@@ -1,10 +1,10 @@
-import { type Api, bodyOf, pages } from '../../api-client.ts'
+import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, text } from '../../options.ts'
-import { list, type Result } from '../../output.ts'
+import { type Input, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { list, type Result } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 type App = components['schemas']['App']
 type Webhook = App['webhooks'][number] & { app_code: string }

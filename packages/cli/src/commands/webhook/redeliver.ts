@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
-import { Failure } from '../../exit-codes.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, positional } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
-import { isUuid } from '../../uuid.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { type Result, record } from '../../output/output.ts'
+import { isUuid } from '../../text/uuid.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = { id: positional('ID', 'Id of the delivery, as webhook deliveries shows it') }
 

@@ -1,8 +1,8 @@
-import { parseAppRef } from '../../app-ref.ts'
-import { command } from '../../command.ts'
-import type { Tools } from '../../factory.ts'
-import { type Input, requiredText, text } from '../../options.ts'
-import { type Result, record } from '../../output.ts'
+import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'App whose webhooks are tried, by code or id', { completes: 'apps' }),

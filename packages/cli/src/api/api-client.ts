@@ -1,0 +1,324 @@
+import createClient, { type Client } from 'openapi-fetch'
+import type { paths } from '../api-types.ts'
+import { type Ending, Failure } from '../command-line/exit-codes.ts'
+import type { Settings } from '../command-line/settings.ts'
+import { version } from '../command-line/version.ts'
+import type { Io, World } from '../terminal/io.ts'
+import { toJson } from '../text/escape-controls.ts'
+import { redact, redactUrl } from '../text/redact.ts'
+
+export type Api = Client<paths>
+
+export interface Request {
+  method: string
+  url: string
+  /** As it goes over the wire; undefined for none. Bytes are told of by their number alone. */
+  body: string | Uint8Array<ArrayBuffer> | undefined
+  contentType?: string
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+}
+
+export interface Bearer {
+  token: string
+  /** Whether the service gave it a moment ago. If it is refused, another one would be refused too. */
+  isNew: boolean
+}
+
+/** Whose bearer a request carries. */
+export interface Session {
+  /** Throws when nobody is signed in. */
+  bearer(): Promise<Bearer>
+  /** Another token after the service refused `rejected`; undefined when there is no way to get one. */
+  renew(rejected: string): Promise<Bearer | undefined>
+  /** What helps when the service refuses the token for good, where it is not to log in. */
+  hint?: string
+}
+
+/** Thrown in place of writes with --dry-run. */
+export class PlannedRequest extends Error {
+  readonly requests: readonly Request[]
+
+  constructor(requests: readonly Request[]) {
+    super('planned, not sent')
+    this.requests = requests
+  }
+}
+
+/** One write after the other; with --dry-run all of them are planned, not the first alone. */
+export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const planned: Request[] = []
+  for (const write of writes) {
+    try {
+      await write()
+    } catch (thrown) {
+      if (!(thrown instanceof PlannedRequest)) throw thrown
+      planned.push(...thrown.requests)
+    }
+  }
+  if (planned.length > 0) throw new PlannedRequest(planned)
+}
+
+const attempts = 4
+const longestWaitMs = 20_000
+const retriedStatuses = new Set([429, 500, 502, 503, 504])
+/** Says that nothing was done, so that even what must not happen twice can be sent again. */
+const refusedStatuses = new Set([429, 503])
+/** Characters of a body that --debug shows. */
+const longestShown = 4_000
+/** They refuse a password or a code in the request. Sent again, it would count as a second wrong try. */
+const refusesInput = new Set<unknown>(['invalid_credentials', 'invalid_two_factor_code'])
+
+export interface Wire {
+  world: World
+  io: Io
+  settings: Settings
+}
+
+/** One request with its retries; any status is an answer. Throws when there is none. */
+export async function send({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await sendOnce({ world, io, settings }, request, bearer)
+    const mayRepeat = request.method === 'POST' ? refusedStatuses : retriedStatuses
+    if (!mayRepeat.has(answer.status) || attempt === attempts) return answer
+    const waitMs = retryAfterMs(answer.headers, world.now()) ?? 250 * 2 ** attempt
+    if (waitMs > longestWaitMs) return answer
+    io.note(`the service answered ${answer.status}; trying again in ${Math.ceil(waitMs / 1000)} s`)
+    await world.sleep(waitMs)
+  }
+}
+
+/** `Retry-After`, in seconds or as a date. */
+function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
+  return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
+}
+
+/** The same without retries. */
+export async function sendOnce({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `authctl/${version}` }
+  if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
+  if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json'
+  const debug = (line: string) => settings.debug && io.complain(line)
+  debug(`> ${request.method} ${redactUrl(request.url)}${bearer === undefined ? '' : ' (bearer [redacted])'}`)
+  if (request.body !== undefined) debug(`> ${clip(toJson(redact(request.body)))}`)
+  const started = performance.now()
+  try {
+    const response = await world.fetch(request.url, {
+      method: request.method,
+      headers,
+      body: request.body,
+      // A redirect would take the bearer, or turn a POST into a GET.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(settings.timeoutMs),
+    })
+    const text = await response.text()
+    debug(`< ${response.status} (${Math.round(performance.now() - started)} ms) ${response.headers.get('x-request-id') ?? ''}`)
+    if (text !== '') debug(`< ${clip(toJson(redact(text)))}`)
+    return { status: response.status, headers: response.headers, text }
+  } catch (error) {
+    debug(`< ${error}`)
+    throw unreachable(new URL(request.url).origin, error, settings.timeoutMs)
+  }
+}
+
+function clip(text: string): string {
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+}
+
+function unreachable(origin: string, error: unknown, timeoutMs: number): Failure {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return new Failure('unreachable', `no answer from ${origin} within ${timeoutMs / 1000} s`, {
+      code: 'timeout',
+      hint: '--timeout SECONDS waits longer',
+    })
+  }
+  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
+  return new Failure('unreachable', `cannot reach ${origin}: ${cause?.code ?? cause?.message ?? String(error)}`, {
+    code: 'unreachable',
+    hint: 'is the service running there? --base-url, AUTHCTL_BASE_URL or the context says where it is looked for',
+    cause: error,
+  })
+}
+
+/** Where it was said what becomes of --reason: once is enough. */
+const remarked = new WeakSet<Io>()
+
+/** One request as the signed-in user, or as nobody. A token that is refused is renewed once. Throws what the service refuses. */
+export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
+  const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
+  if (wire.settings.dryRun && isWrite) throw new PlannedRequest([request])
+  const hasReason = typeof request.body === 'string' && request.body.includes('"reason":')
+  if (wire.settings.reason !== undefined && isWrite && !hasReason && !remarked.has(wire.io)) {
+    remarked.add(wire.io)
+    wire.io.note('--reason is kept with grants only: the service has no place for it here')
+  }
+  let bearer = await session?.bearer()
+  let answer = await send(wire, request, bearer?.token)
+  // This ends with the first new token. Before it comes at most what another process has put in the place of the refused one.
+  while (session && bearer && !bearer.isNew && refusesToken(answer)) {
+    bearer = await session.renew(bearer.token)
+    if (bearer) answer = await send(wire, request, bearer.token)
+  }
+  if (answer.status < 200 || answer.status > 299) throw failureOf(answer, request.url, session?.hint)
+  return answer
+}
+
+/** Any 401 may mean that the token alone is too old: it has expired, or the secret that signed it was replaced. */
+function refusesToken(answer: Answer): boolean {
+  if (answer.status !== 401) return false
+  const body = errorBody(answer)
+  return body?.requires_2fa !== true && !refusesInput.has(body?.code)
+}
+
+interface ErrorBody {
+  code?: unknown
+  title?: string
+  detail?: string | null
+  errors?: { path: string; message: string }[]
+  request_id?: string
+  requires_2fa?: unknown
+}
+
+function errorBody(answer: Answer): ErrorBody | undefined {
+  try {
+    const body = JSON.parse(answer.text)
+    return typeof body === 'object' && body !== null ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const twoFactorRequired = 'two_factor_required'
+
+const hints: Record<string, string> = {
+  token_missing: 'sign in: authctl login',
+  token_invalid: 'sign in again: authctl login',
+  token_expired: 'sign in again: authctl login',
+  token_revoked: 'sign in again: authctl login',
+  system_admin_required: 'authctl whoami shows your roles; a system_admin can give you that role',
+  admin_app_not_allowed: 'sign in through authctl itself: authctl login',
+  account_locked: 'wait until the lock ends, or ask another admin for: authctl user unlock USER',
+  app_access_denied: 'authctl is open to holders of system_admin',
+  app_in_use: 'revoke the grants first (authctl grant list), or add --force',
+  email_exists_in_pool: 'authctl user find --email EMAIL shows who has it; authctl pool collisions P Q who would meet',
+  last_system_admin: 'give the role to somebody else first: authctl user role USER --role system_admin',
+  prune_limit: '--dry-run shows what would go; --max-prune N, or --confirm with the service, lets it',
+  role_in_use: 'authctl user find --role ROLE shows who holds it',
+  permission_owned_by_other_service: 'authctl permission list shows whose it is',
+  account_unverified: 'the user verifies the address first; or claim the account: authctl user import --claim-unverified',
+  app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
+}
+
+/** What the status means for whoever called authctl. */
+function endingOf(status: number, code: string): Exclude<Ending, 'done'> {
+  // A right that nobody can have: the request itself is at fault.
+  if (code === 'service_reserved') return 'invalid'
+  if (status === 401 || status === 403 || status === 423) return 'notSignedIn'
+  if (status === 404) return 'notFound'
+  if (status === 409) return 'conflict'
+  if (status === 429 || status >= 500 || status < 400) return 'unreachable'
+  return 'invalid'
+}
+
+/** An answer that is no success, as the failure that the user is told. */
+export function failureOf(answer: Answer, url: string, sessionHint?: string): Failure {
+  const body = errorBody(answer)
+  if (answer.status === 401 && body?.requires_2fa === true) {
+    return new Failure('notSignedIn', 'a two-factor code is required', { code: twoFactorRequired })
+  }
+  if (typeof body?.code !== 'string') return foreign(answer, url)
+  const fields = body.errors?.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
+  return new Failure(endingOf(answer.status, body.code), fields || body.detail || body.title || body.code, {
+    code: body.code,
+    hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
+    requestId: body.request_id ?? answer.headers.get('x-request-id') ?? undefined,
+  })
+}
+
+function retryHint(answer: Answer): string {
+  const seconds = answer.headers.get('retry-after')
+  return seconds === null ? 'try again later' : `try again in ${seconds} s`
+}
+
+/** From something between us and the service, or from no Gatehouse at all. */
+function foreign(answer: Answer, url: string): Failure {
+  const { origin } = new URL(url)
+  const location = answer.headers.get('location')
+  const hint = location
+    ? `it redirects to ${location}: is that the right --base-url?`
+    : 'is it the address of a Gatehouse? (--base-url)'
+  return new Failure('unreachable', `${origin} answered ${answer.status}, and not as a Gatehouse does`, {
+    code: 'unexpected_answer',
+    hint,
+  })
+}
+
+/** The typed client; every answer it gives is a success. */
+export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
+  return createClient<paths>({
+    baseUrl,
+    fetch: async (request) => {
+      const { method, url } = request
+      const contentType = request.headers.get('content-type') ?? 'application/json'
+      const isJson = contentType.startsWith('application/json')
+      const body = isJson ? (await request.text()) || undefined : Buffer.from(await request.arrayBuffer())
+      const answer = await exchange(wire, { method, url, body, contentType }, session)
+      if (answer.status !== 204 && !/^application\/json\b/.test(answer.headers.get('content-type') ?? ''))
+        throw foreign(answer, request.url)
+      return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: answer.headers })
+    },
+  })
+}
+
+/** The body of an answer. */
+export async function bodyOf<T>(call: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await call
+  if (data === undefined) throw new Error('the service answered without a body')
+  return data
+}
+
+/** All pages of a list, or as many entries as asked for. */
+export async function* pages<T>(
+  read: (page: { limit: string; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<T[]> {
+  const largestPage = 200
+  let cursor: string | undefined
+  for (let left = limit; left > 0; ) {
+    const { items, next_cursor } = await read({
+      limit: String(Math.min(left, largestPage)),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    yield items
+    left -= items.length
+    if (next_cursor === null) return
+    cursor = next_cursor
+  }
+}
+
+/** Rows that make a page worth showing: about a screen of them. */
+const screenful = 50
+
+/** The same rows in larger pages, for a list that is put together from many short ones: one of them alone would not size the columns well. */
+export async function* regrouped<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+  let group: T[] = []
+  for await (const page of pages) {
+    group.push(...page)
+    if (group.length < screenful) continue
+    yield group
+    group = []
+  }
+  yield group
+}
+
+/** The plan of --dry-run, for people. */
+export function describePlan({ method, url, body }: Request): string {
+  return body === undefined ? `${method} ${redactUrl(url)}` : `${method} ${redactUrl(url)}\n${toJson(redact(body), 2)}`
+}

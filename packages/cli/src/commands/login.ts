@@ -1,0 +1,70 @@
+import { type Api, bodyOf, twoFactorRequired } from '../api/api-client.ts'
+import { ownAppCode, storedTokens } from '../api/session.ts'
+import type { components } from '../api-types.ts'
+import { assertContextName, findContext } from '../command-line/contexts.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { flag, type Input, text } from '../command-line/options.ts'
+import { type Result, record } from '../output/output.ts'
+import { askFor } from '../terminal/prompt.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import { askForCode, readSecrets, type Secrets } from '../tools/read-secrets.ts'
+
+const options = {
+  email: text('EMAIL', 'Who signs in; asked for unless the context knows'),
+  passwordStdin: flag('Read the password from standard input (its first line; a second one is the two-factor code)'),
+}
+
+export const login = command({
+  path: 'login',
+  summary: 'Sign in and keep the session in a context',
+  description:
+    'The password is asked for, hidden, and so is the two-factor code of an account that has one. The session goes into the context ' +
+    'in use, or the one that --context names ("default" when there is none), in a file that only you can read.',
+  examples: [
+    'login --email ada@example.com',
+    'login --email ada@example.com --base-url https://auth.example.com --context production',
+    'login --email ada@example.com --password-stdin < password.txt',
+  ],
+  options,
+  run: runLogin,
+})
+
+export async function runLogin(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { contextName, context, baseUrl } = tools.connect({ mayBeNew: true })
+  assertContextName(contextName)
+  const email = input.email || context?.email || (await askFor(tools, '--email', 'E-mail:'))
+  tools.io.note(`signing in at ${baseUrl} as ${email}`)
+  const { password, code } = await readSecrets(tools, input.passwordStdin)
+  const answer = await signIn(tools, tools.anonymousApi(baseUrl), { email, password, code })
+
+  const isCurrent = await tools.contexts.change((file) => {
+    const before = findContext(file, contextName)
+    if (before && before.base_url !== baseUrl)
+      tools.io.note(`context "${contextName}" was of ${before.base_url} and is now of ${baseUrl}`)
+    file.contexts[contextName] = { base_url: baseUrl, email: answer.user.email, tokens: storedTokens(answer, tools.now()) }
+    file.current ??= contextName
+    return file.current === contextName
+  })
+  if (!isCurrent) tools.io.note(`"${contextName}" is not the context in use: authctl context use ${contextName}`)
+  return record({ context: contextName, base_url: baseUrl, email: answer.user.email, user_id: answer.user.id }, 'signed_in')
+}
+
+async function signIn(
+  tools: Tools,
+  api: Api,
+  { email, password, code }: Secrets & { email: string },
+): Promise<components['schemas']['Tokens']> {
+  const attempt = (two_factor_code?: string) =>
+    bodyOf(
+      api.POST('/api/v1/auth/login', {
+        body: { email, password, app_code: ownAppCode, ...(two_factor_code ? { two_factor_code } : {}) },
+      }),
+    )
+  try {
+    return await attempt(code)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== twoFactorRequired) throw error
+    return attempt(await askForCode(tools))
+  }
+}

@@ -1,0 +1,56 @@
+import { findContext } from '../command-line/contexts.ts'
+import { flag, type Input } from '../command-line/options.ts'
+import { normalizeBaseUrl } from '../command-line/settings.ts'
+import { type Result, record } from '../output/output.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
+
+const options = { all: flag('End all of your sessions, in every app and on every machine') }
+
+export const logout = command({
+  path: 'logout',
+  summary: 'End the session of a context',
+  description:
+    'The tokens are forgotten here in any case, also when the service cannot be told; ' +
+    'with --all only when it was told, since telling it again takes them.',
+  examples: ['logout', 'logout --context production', 'logout --all'],
+  options,
+  run: runLogout,
+})
+
+export async function runLogout(tools: Tools, { all }: Input<typeof options>): Promise<Result> {
+  return all ? endAllSessions(tools) : endOwnSession(tools)
+}
+
+async function endAllSessions(tools: Tools): Promise<Result> {
+  const { contextName, context, baseUrl, token } = tools.connect()
+  await tools.api.POST('/api/v1/auth/logout-all')
+  // A token that was given from outside may be somebody else's than the context.
+  if (token !== undefined) return record({ context: null, base_url: baseUrl, email: null }, 'signed_out')
+  await tools.contexts.change((file) => {
+    const stored = findContext(file, contextName)
+    if (stored) stored.tokens = null
+  })
+  return record({ context: contextName, base_url: baseUrl, email: context?.email ?? null }, 'signed_out')
+}
+
+async function endOwnSession(tools: Tools): Promise<Result> {
+  const { contexts, settings } = tools
+  const { contextName, context } = tools.connect()
+  const answer = { context: contextName, base_url: context?.base_url ?? null, email: context?.email ?? null }
+  if (!context?.tokens) return record(answer, 'unchanged')
+  if (settings.dryRun) await endSession(tools, context.base_url, context.tokens.refresh_token)
+  const ended = await contexts.change((file) => {
+    const stored = findContext(file, contextName)
+    const tokens = stored?.tokens
+    if (stored) stored.tokens = null
+    return tokens
+  })
+  if (ended) await endSession(tools, context.base_url, ended.refresh_token)
+  return record(answer, 'signed_out')
+}
+
+/** At the service where the session lives, whatever --base-url says. */
+async function endSession({ anonymousApi }: Tools, baseUrl: string, refreshToken: string): Promise<void> {
+  await anonymousApi(normalizeBaseUrl(baseUrl)).POST('/api/v1/auth/logout', { body: { refresh_token: refreshToken } })
+}

@@ -1,0 +1,160 @@
+import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { type Failure, toFailure } from '../command-line/exit-codes.ts'
+import { redact, redactUrl } from '../text/redact.ts'
+import type { DeclaredApp, DeclaredRole, DeclaredService, Kind } from './declaration.ts'
+import { type Change, codesGone, type PlannedChange } from './plan-changes.ts'
+
+/** What became of a change. */
+export interface Applied extends Pick<Change, 'change' | 'kind' | 'code'> {
+  outcome: 'created' | 'updated' | 'pruned' | 'planned' | 'failed' | 'not_tried'
+  error?: { code: string; message: string }
+  /** What to know of it, though it was done. */
+  warnings?: string[]
+  /** With --dry-run. */
+  requests?: { method: string; url: string; body: unknown }[]
+}
+
+export interface Application {
+  rows: Applied[]
+  /** What would fail for every further change alike. */
+  fatal: Failure | undefined
+}
+
+interface Writing {
+  api: Api
+  organizationIds: ReadonlyMap<string, string>
+}
+
+const outcomes = { create: 'created', update: 'updated', prune: 'pruned' } as const
+
+/**
+ * Makes the changes one after the other; what becomes of each is put into `application` as it is known. One that fails does not stop
+ * those after it, unless they would fail alike.
+ */
+export async function applyChanges(changes: readonly PlannedChange[], writing: Writing, application: Application): Promise<void> {
+  const released = await releaseCodes(changes, writing.api)
+  for (const planned of changes) {
+    const { change, kind, code } = planned
+    const row = { change, kind, code }
+    if (application.fatal) {
+      application.rows.push({ ...row, outcome: 'not_tried' })
+      continue
+    }
+    try {
+      const warnings = await writers[kind](planned, writing)
+      application.rows.push({ ...row, outcome: outcomes[change], ...(warnings.length > 0 ? { warnings } : {}) })
+    } catch (thrown) {
+      if (thrown instanceof PlannedRequest) {
+        const requests = [...((kind === 'service' && released.get(code)) || []), ...thrown.requests]
+        application.rows.push({ ...row, outcome: 'planned', requests: requests.map(told) })
+        continue
+      }
+      const failure = toFailure(thrown)
+      if (['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) application.fatal = failure
+      application.rows.push({ ...row, outcome: 'failed', error: { code: failure.code, message: failure.message } })
+    }
+  }
+}
+
+function told({ method, url, body }: Request) {
+  return { method, url: redactUrl(url), body: body === undefined ? null : redact(body) }
+}
+
+/**
+ * Lets services give up the codes that others take over, so that two can exchange some; the rest of their lists comes in its turn.
+ * A failure comes up again there. With --dry-run: what would be sent, by service.
+ */
+async function releaseCodes(changes: readonly PlannedChange[], api: Api): Promise<Map<string, readonly Request[]>> {
+  const services = changes.filter(({ kind }) => kind === 'service') as (PlannedChange & ServiceChange)[]
+  const taken = new Set(services.flatMap(({ before, after }) => codesGone(after, before)))
+  const planned = new Map<string, readonly Request[]>()
+  for (const { code: service, before, after } of services) {
+    const gone = new Set(codesGone(before, after))
+    if (![...gone].some((code) => taken.has(code))) continue
+    const kept = before!.permissions.filter(({ code }) => !gone.has(code))
+    try {
+      await registerPermissions(api, { service, permissions: kept }, gone.size)
+    } catch (thrown) {
+      if (thrown instanceof PlannedRequest) planned.set(service, thrown.requests)
+    }
+  }
+  return planned
+}
+
+interface ServiceChange {
+  before: DeclaredService | undefined
+  after: DeclaredService | undefined
+}
+
+const writers: Record<Kind, (change: PlannedChange, writing: Writing) => Promise<string[]>> = {
+  service: (change, { api }) => writeService(change as PlannedChange & ServiceChange, api),
+  role: (change, { api }) => writeRole(change, api),
+  app: writeApp,
+}
+
+async function writeService({ code: service, before, after }: PlannedChange & ServiceChange, api: Api): Promise<string[]> {
+  await registerPermissions(api, after ?? { service, permissions: [] }, codesGone(before, after).length)
+  return []
+}
+
+/** `mostPruned` keeps what somebody else registered since the plan was made. */
+async function registerPermissions(api: Api, { service, permissions }: DeclaredService, mostPruned: number): Promise<void> {
+  const list = permissions.map(({ code, name }) => {
+    const [resource = '', action = ''] = code.split(':')
+    return { code, name, resource, action }
+  })
+  await api.POST('/api/v1/admin/permissions/register', { body: { service, permissions: list, max_prune: mostPruned } })
+}
+
+async function writeRole({ change, code, before, after, fields }: PlannedChange, api: Api): Promise<string[]> {
+  const path = { roleCode: code }
+  if (change === 'prune') {
+    await api.DELETE('/api/v1/admin/roles/{roleCode}', { params: { path } })
+    return []
+  }
+  const { permissions, ...role } = after as DeclaredRole
+  const changed = fields.map(({ field }) => field)
+  const { name, description } = role
+  const writes: (() => Promise<unknown>)[] = []
+  if (change === 'create') writes.push(() => api.POST('/api/v1/admin/roles', { body: role }))
+  else if (changed.some((field) => field !== 'permissions'))
+    writes.push(() => api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description } }))
+  if (changed.includes('permissions'))
+    writes.push(() => writePermissions(api, code, before as DeclaredRole | undefined, permissions))
+  await inTurn(writes)
+  return []
+}
+
+/** What is only added leaves the assignments of permissions alone that are pruned just now, as amid a deployment; what is taken is gone. */
+async function writePermissions(api: Api, roleCode: string, before: DeclaredRole | undefined, wanted: string[]): Promise<void> {
+  const held = before?.permissions ?? []
+  const addsOnly = held.every((code) => wanted.includes(code))
+  const params = { path: { roleCode } }
+  const path = '/api/v1/admin/roles/{roleCode}/permissions'
+  if (addsOnly) {
+    const added = wanted.filter((code) => !held.includes(code))
+    await api.POST(path, { params, body: { permissions: added } })
+  } else await api.PUT(path, { params, body: { permissions: wanted } })
+}
+
+async function writeApp({ change, code, after, fields }: PlannedChange, { api, organizationIds }: Writing): Promise<string[]> {
+  const path = { appId: code }
+  if (change === 'prune') {
+    await api.DELETE('/api/v1/admin/apps/{appId}', { params: { path } })
+    return []
+  }
+  const app = after as DeclaredApp
+  const changed = new Set(fields.map(({ field }) => field))
+  const settings = Object.fromEntries(Object.entries(app).filter(([field]) => changed.has(field)))
+  const { default_organization_slug: slug, ...plain } = settings
+  const organization =
+    slug === undefined ? {} : { default_organization_id: slug === null ? null : organizationIds.get(slug as string)! }
+  const body = { ...plain, ...organization } as components['schemas']['UpdateApp']
+  if (change === 'create') {
+    await api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } })
+    return []
+  }
+  const { warnings = [] } = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
+  return warnings.map(({ message }) => message)
+}

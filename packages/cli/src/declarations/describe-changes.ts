@@ -1,0 +1,36 @@
+import type { components } from '../api-types.ts'
+import { cell } from '../output/cells.ts'
+import type { Change, FieldChange } from './plan-changes.ts'
+import { isSame } from './render-declaration.ts'
+
+const signs = { create: '+', update: '~', prune: '-' } as const
+
+/** Changes for people: a line for each, and under it one for each field, or for each entry of a list that comes or goes. */
+export function describeChanges(changes: readonly Change[]): string[] {
+  return changes.flatMap(({ change, kind, code, fields }) => {
+    const width = Math.max(...fields.map(({ field }) => field.length), 0)
+    const lines = fields.flatMap((field) =>
+      describeField(field, change).map((line, index) => `    ${(index === 0 ? field.field : '').padEnd(width)}  ${line}`),
+    )
+    return [`${signs[change]} ${kind} ${code}`, ...lines]
+  })
+}
+
+function describeField({ before, after }: FieldChange, change: Change['change']): string[] {
+  if (Array.isArray(after)) return describeList(Array.isArray(before) ? before : [], after)
+  return change === 'create' ? [cell(after)] : [`${cell(before)} → ${cell(after)}`]
+}
+
+function describeList(before: unknown[], after: unknown[]): string[] {
+  const gone = before.filter((old) => !after.some((fresh) => isSame(old, fresh)))
+  const fresh = after.filter((entry) => !before.some((old) => isSame(old, entry)))
+  if (gone.length + fresh.length === 0) return [`in another order: ${after.map(entryText).join(', ')}`]
+  return [...gone.map((entry) => `- ${entryText(entry)}`), ...fresh.map((entry) => `+ ${entryText(entry)}`)]
+}
+
+function entryText(entry: unknown): string {
+  if (typeof entry !== 'object' || entry === null) return cell(entry)
+  const { code, name } = entry as Partial<components['schemas']['Permission']>
+  // A permission, or a webhook.
+  return code === undefined ? cell(entry) : `${cell(code)}  ${cell(name)}`
+}

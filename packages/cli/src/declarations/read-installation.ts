@@ -1,0 +1,93 @@
+import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { getOrganization } from '../nouns/organization-ref.ts'
+import { builtInService, byName, type Declaration, type DeclaredApp, type DeclaredService, holderOfAll } from './declaration.ts'
+
+type App = components['schemas']['App']
+type Permission = components['schemas']['Permission']
+
+/** What an installation has, without the app and the service that are built in. */
+export interface Installation extends Required<Declaration> {
+  /** Roles that can be neither made nor deleted. */
+  builtInRoles: ReadonlySet<string>
+  /** Permissions that are there from the first start. */
+  coreCodes: readonly string[]
+  /** Names of the webhooks that have a secret, by the code of their app. */
+  secretWebhooks: ReadonlyMap<string, readonly string[]>
+}
+
+export async function readInstallation(api: Api): Promise<Installation> {
+  const roles = await all(pages((query) => bodyOf(api.GET('/api/v1/admin/roles', { params: { query } }))))
+  const permissions = await all(pages((query) => bodyOf(api.GET('/api/v1/admin/permissions', { params: { query } }))))
+  const apps = (await all(pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } }))))).filter(
+    ({ built_in }) => !built_in,
+  )
+  return {
+    services: declareServices(permissions.filter(({ service }) => service !== builtInService)),
+    roles: await inSequence(
+      byName(roles, ({ code }) => code),
+      async ({ code, name, scope, description }) => {
+        return { code, name, scope, description, permissions: await readRolePermissions(api, code) }
+      },
+    ),
+    apps: await declareApps(api, apps),
+    coreCodes: permissions.filter(({ service }) => service === builtInService).map(({ code }) => code),
+    builtInRoles: new Set(roles.filter(({ built_in }) => built_in).map(({ code }) => code)),
+    secretWebhooks: new Map(
+      apps.map(({ code, webhooks }) => [code, webhooks.filter(({ has_secret }) => has_secret).map(({ name }) => name)]),
+    ),
+  }
+}
+
+function declareServices(permissions: readonly Permission[]): DeclaredService[] {
+  const services = new Map<string, DeclaredService>()
+  for (const { service, code, name } of byName(permissions, ({ code }) => code)) {
+    const declared = services.get(service) ?? { service, permissions: [] }
+    declared.permissions.push({ code, name })
+    services.set(service, declared)
+  }
+  return byName([...services.values()], ({ service }) => service)
+}
+
+async function readRolePermissions(api: Api, roleCode: string): Promise<string[]> {
+  if (roleCode === holderOfAll) return []
+  const { items } = await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}/permissions', { params: { path: { roleCode } } }))
+  return byName(
+    items.map(({ code }) => code),
+    (code) => code,
+  )
+}
+
+async function declareApps(api: Api, apps: App[]): Promise<DeclaredApp[]> {
+  const slugs = new Map<string, string>()
+  const slugOf = async (id: string) => {
+    const slug = slugs.get(id) ?? (await getOrganization(api, id)).slug
+    slugs.set(id, slug)
+    return slug
+  }
+  return inSequence(
+    byName(apps, ({ code }) => code),
+    async (app) => declareApp(app, app.default_organization_id === null ? null : await slugOf(app.default_organization_id)),
+  )
+}
+
+function declareApp(app: App, default_organization_slug: string | null): DeclaredApp {
+  const { id: _, built_in, created_at, updated_at, default_organization_id, webhooks, ...settings } = app
+  return {
+    ...settings,
+    default_organization_slug,
+    webhooks: webhooks.map(({ name, url, events, enabled }) => ({ name, url, events, enabled, secret: undefined })),
+  }
+}
+
+async function all<T>(read: AsyncIterable<T[]>): Promise<T[]> {
+  const items: T[] = []
+  for await (const page of read) items.push(...page)
+  return items
+}
+
+async function inSequence<T, U>(items: readonly T[], read: (item: T) => Promise<U>): Promise<U[]> {
+  const results: U[] = []
+  for (const item of items) results.push(await read(item))
+  return results
+}

@@ -1,0 +1,122 @@
+import { type Api, bodyOf } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import type { ServiceSettings } from './check-rights.ts'
+import { type Finding, fault, fine, warning } from './finding.ts'
+
+export type App = components['schemas']['App']
+
+/** What the checks of an app lean on. */
+export interface Surroundings {
+  api: Api
+  settings: ServiceSettings
+  /** Every app, by code. */
+  apps: ReadonlyMap<string, App>
+}
+
+type Check = (app: App, surroundings: Surroundings) => Promise<Finding[]> | Finding[]
+
+const checks: Record<string, Check> = {
+  status: checkStatus,
+  'linked-apps': checkLinks,
+  services: checkServices,
+  overrides: checkOverrides,
+  pools: checkPools,
+  redirects: checkRedirects,
+}
+
+/** Each check over these apps; one that finds nothing is told once. */
+export async function checkApps(apps: readonly App[], surroundings: Surroundings): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [check, run] of Object.entries(checks)) {
+    const found: Finding[] = []
+    for (const app of apps) found.push(...(await run(app, surroundings)))
+    findings.push(...(found.length > 0 ? found : [fine({ check }, `nothing wrong in ${apps.length} apps`)]))
+  }
+  return findings
+}
+
+function checkStatus({ code, status }: App): Finding[] {
+  if (status === 'active') return []
+  return [warning({ check: 'status', app: code }, 'it is inactive: nobody gets a token for it', `authctl app activate ${code}`)]
+}
+
+function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundings): Finding[] {
+  const subject = { check: 'linked-apps', app: code }
+  const known = links.filter((link) => apps.has(link))
+  const kept = known.length > 0 ? known.join(' ') : '""'
+  const dangling = links.filter((link) => !apps.has(link))
+  return [
+    ...dangling.map((link) =>
+      warning(subject, `it links ${link}, which is no app: the link is skipped`, `authctl app update ${code} --link ${kept}`),
+    ),
+    ...known
+      .filter((link) => apps.get(link)!.status !== 'active')
+      .map((link) => warning(subject, `it links ${link}, which is inactive`, `authctl app activate ${link}`)),
+  ]
+}
+
+async function checkServices({ code, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const service of service_codes) {
+    const query = { service, limit: '1' }
+    const { items } = await bodyOf(api.GET('/api/v1/admin/permissions', { params: { query } }))
+    if (items.length > 0) continue
+    const message = `the service ${service} has registered no permissions: tokens carry none of it`
+    const fix = `authctl permission register --service ${service} -f permissions.yaml`
+    findings.push(warning({ check: 'services', app: code }, message, fix))
+  }
+  return findings
+}
+
+const organizationAdmin = 'org_admin'
+
+/** What whoever signs up may take: overrides are read when an auto-granting app is entered for the first time (contract 4.3). */
+function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
+  const { code, auto_grant_on_signup, default_organization_id, default_role_code, override_role_codes } = app
+  if (!auto_grant_on_signup) return []
+  const subject = { check: 'overrides', app: code }
+  const findings: Finding[] = []
+  if (settings.client_overrides === 'open') {
+    const role = default_organization_id === null ? '' : ` and take any role in its organization, ${organizationAdmin} too`
+    const message = `whoever enters may link themselves to any app${role}: it auto-grants, and AUTH_CLIENT_OVERRIDES is open`
+    const level = settings.production ? fault : warning
+    findings.push(level(subject, message, 'set AUTH_CLIENT_OVERRIDES=declared on the servers'))
+  } else if (default_organization_id !== null && override_role_codes.includes(organizationAdmin)) {
+    const kept = override_role_codes.filter((role) => role !== organizationAdmin).join(' ') || '""'
+    const message = `whoever enters may ask to be ${organizationAdmin} of its organization`
+    findings.push(warning(subject, message, `authctl app update ${code} --override-role ${kept}`))
+  }
+  if (default_role_code === organizationAdmin)
+    findings.push(
+      warning(
+        subject,
+        `everybody who enters becomes ${organizationAdmin} of its organization`,
+        `authctl app update ${code} --role org_member`,
+      ),
+    )
+  return findings
+}
+
+async function checkPools({ code, registration_namespace, read_namespaces }: App, { api }: Surroundings): Promise<Finding[]> {
+  const pools = [...new Set([registration_namespace, ...read_namespaces])]
+  const findings: Finding[] = []
+  for (const [index, namespace] of pools.entries()) {
+    for (const other of pools.slice(index + 1)) {
+      const params = { path: { namespace }, query: { with: other, limit: '1' } }
+      const { items } = await bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
+      if (items.length === 0) continue
+      const message = `the pools ${namespace} and ${other} share e-mails: of two users with one, only the first can log in`
+      findings.push(warning({ check: 'pools', app: code }, message, `authctl pool collisions ${namespace} ${other}`))
+    }
+  }
+  return findings
+}
+
+function checkRedirects({ code, allowed_redirect_urls: urls }: App, { settings }: Surroundings): Finding[] {
+  if (!settings.production) return []
+  const subject = { check: 'redirects', app: code }
+  if (urls.length === 0)
+    return [fault(subject, 'it has no redirect URL, which production mode asks for', `authctl app update ${code} --redirect URL`)]
+  const plain = urls.filter((url) => /^http:\/\/(?!localhost[:/]|127\.|\[::1\])/.test(url))
+  return plain.map((url) => warning(subject, `${url} is not encrypted`, `authctl app update ${code} --redirect https://…`))
+}

@@ -1,0 +1,23 @@
+import { bodyOf } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { userRefOf } from '../nouns/user-ref.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import { type Finding, fault, faultOf, fine } from './finding.ts'
+
+export type ServiceSettings = components['schemas']['Settings']
+
+/** Who is signed in, and whether the admin API takes them; its settings when it does. */
+export async function checkRights({ api }: Tools): Promise<{ findings: Finding[]; settings?: ServiceSettings }> {
+  try {
+    const { user, roles } = await bodyOf(api.GET('/api/v1/auth/me'))
+    const who = userRefOf(user)
+    if (!roles.includes('system_admin')) {
+      const remedy = `a system_admin runs: authctl user role ${who} --role system_admin`
+      return { findings: [fault({ check: 'rights' }, `${who} does not hold the role system_admin`, remedy)] }
+    }
+    const settings = await bodyOf(api.GET('/api/v1/admin/settings'))
+    return { findings: [fine({ check: 'rights' }, `${who} may administer`)], settings }
+  } catch (thrown) {
+    return { findings: [faultOf('rights', thrown)] }
+  }
+}

@@ -1,0 +1,79 @@
+import type { Answer } from '../api/api-client.ts'
+import { version as ownVersion } from '../command-line/version.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import { type Finding, fault, faultOf, fine, warning } from './finding.ts'
+
+/** What a consumer tolerates, unless it is told otherwise. */
+const toleratedSkewMs = 5_000
+/** What a consumer signs for the service lives no longer. */
+const fatalSkewMs = 60_000
+
+/** Whether the service answers, is ready, fits to this authctl, and has the time of this machine. */
+export async function checkService(tools: Tools): Promise<{ findings: Finding[]; isThere: boolean }> {
+  const { baseUrl } = tools.connect()
+  const before = tools.now()
+  try {
+    const health = await tools.probe('/health')
+    const after = tools.now()
+    const serverVersion = versionOf(health)
+    if (serverVersion === undefined) {
+      const hint = 'is it the address of a Gatehouse? --base-url, AUTHCTL_BASE_URL or the context says it'
+      return {
+        findings: [fault({ check: 'service' }, `${baseUrl} answered ${health.status}, and not as a Gatehouse does`, hint)],
+        isThere: false,
+      }
+    }
+    const ready = readinessOf(await tools.probe('/ready'))
+    const findings = [
+      fine({ check: 'service' }, `${baseUrl} answers`),
+      ready,
+      compareVersions(serverVersion),
+      ...compareClocks(health, before, after),
+    ]
+    return { findings, isThere: ready.level === 'ok' }
+  } catch (thrown) {
+    return { findings: [faultOf('service', thrown)], isThere: false }
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return { ...JSON.parse(text) }
+  } catch {
+    return {}
+  }
+}
+
+function versionOf({ status, text }: Answer): string | undefined {
+  const { status: health, version } = parse(text)
+  return status === 200 && health === 'ok' && typeof version === 'string' ? version : undefined
+}
+
+function readinessOf({ status, text }: Answer): Finding {
+  if (status === 200) return fine({ check: 'ready' }, 'the service is ready for requests')
+  const { checks } = parse(text) as { checks?: Record<string, { ok: boolean; detail: string | null }> }
+  const failing = Object.entries(checks ?? {}).filter(([, { ok }]) => !ok)
+  const told = failing.map(([name, { detail }]) => `${name} ${detail ?? 'fails'}`).join('; ') || `it answered ${status}`
+  return fault({ check: 'ready' }, `the service is not ready: ${told}`, "gatehouse check, with the server's settings")
+}
+
+function compareVersions(serverVersion: string): Finding {
+  const release = (version: string) => version.split('.').slice(0, 2).join('.')
+  const both = `server ${serverVersion}, authctl ${ownVersion}`
+  if (release(serverVersion) === release(ownVersion)) return fine({ check: 'version' }, both)
+  return warning({ check: 'version' }, `${both}: they are not of one release`, 'use the authctl that comes with the server')
+}
+
+/** The service dates its answers to the second; the answer was written somewhere between `before` and `after`. */
+function compareClocks({ headers }: Answer, before: number, after: number): Finding[] {
+  const date = Date.parse(headers.get('date') ?? '')
+  if (Number.isNaN(date)) return []
+  const skewMs = before > date + 1000 ? before - (date + 1000) : after < date ? after - date : 0
+  const amount = `this machine is ${(Math.abs(skewMs) / 1000).toFixed(0)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
+  const fix = 'set both clocks by NTP: timedatectl set-ntp true'
+  if (Math.abs(skewMs) > fatalSkewMs)
+    return [fault({ check: 'clock' }, `${amount}: a consumer here can neither check tokens nor hear of revocations`, fix)]
+  if (Math.abs(skewMs) > toleratedSkewMs)
+    return [warning({ check: 'clock' }, `${amount}: a consumer here may refuse fresh tokens, or take spent ones`, fix)]
+  return [fine({ check: 'clock' }, 'the clocks of this machine and the service agree')]
+}

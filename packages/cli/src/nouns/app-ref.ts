@@ -1,0 +1,10 @@
+import { Failure } from '../command-line/exit-codes.ts'
+
+/** An app named by code or id; refused here when it would not stay one segment of a path. */
+export function parseAppRef(typed: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(typed)) return typed
+  throw new Failure('invalid', `"${typed}" is no code of an app`, {
+    code: 'invalid_app',
+    hint: 'kebab-case, such as web-shop, or the id of the app',
+  })
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import type { components } from '../api-types.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { choice, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
+
+/** The settings that `app create` and `app update` share. An empty value clears. */
+export const appSettings = {
+  description: text('TEXT', 'What the app is'),
+  redirect: texts('URL', 'Where users may be sent back to; a final * allows a prefix'),
+  pool: text('POOL', 'Home pool of users who register here'),
+  readPool: texts('POOL', 'Further pools whose users may log in'),
+  autoGrant: toggle('Give access to whoever registers'),
+  org: text('ID', 'Organization that new users join'),
+  role: text('ROLE', 'Role that they have there'),
+  link: texts('CODE', 'Apps that a new user gets access to as well', { completes: 'apps' }),
+  service: texts('SERVICE', 'Services whose permissions the tokens carry'),
+  overrideRole: texts('ROLE', 'Roles that a registration may ask for'),
+  frontendUrl: text('URL', 'Where links in mails lead'),
+  emailDomain: texts('DOMAIN', 'Who may register, by domain; *.corp.com takes subdomains'),
+  authMethod: texts('METHOD', 'How one may register: password, magic_link, google, or the code of a provider'),
+  permissionScope: choice(['services', 'roles'], 'Which permissions the tokens carry'),
+  signUp: choice(['open', 'invitation', 'closed'], 'Who may register'),
+  webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
+} satisfies Options
+
+export type AppSettings = components['schemas']['UpdateApp']
+
+/** The settings that were given, as the service takes them; what was not given is left out. */
+export function appBody(input: Partial<Input<typeof appSettings>> & { name?: string | undefined }): AppSettings {
+  const body: AppSettings = {
+    name: input.name,
+    description: input.description,
+    allowed_redirect_urls: input.redirect,
+    registration_namespace: input.pool,
+    read_namespaces: input.readPool,
+    auto_grant_on_signup: input.autoGrant,
+    default_organization_id: input.org,
+    default_role_code: input.role,
+    linked_app_codes: input.link,
+    service_codes: input.service,
+    override_role_codes: input.overrideRole,
+    frontend_url: input.frontendUrl,
+    allowed_email_domains: input.emailDomain,
+    allowed_auth_methods: input.authMethod,
+    permission_scope: input.permissionScope,
+    sign_up: input.signUp,
+    webhooks: input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile),
+  }
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+function readWebhooks(file: string): AppSettings['webhooks'] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Failure('invalid', `cannot read the webhooks in ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+  }
+}
+
+/** Whether two records of one app say the same, whenever they were written. */
+export function isSameApp(one: components['schemas']['App'], other: components['schemas']['App']): boolean {
+  return JSON.stringify({ ...one, updated_at: '' }) === JSON.stringify({ ...other, updated_at: '' })
+}

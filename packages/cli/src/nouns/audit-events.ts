@@ -1,0 +1,52 @@
+import type { Api } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { parseMoment } from '../command-line/duration.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { type Input, type Options, text } from '../command-line/options.ts'
+import type { Column } from '../output/cells.ts'
+import { parseAppRef } from './app-ref.ts'
+import { findUserId, userRefSyntax } from './user-ref.ts'
+
+export type AuditEvent = components['schemas']['AuditEvent']
+
+/** What `audit list` and `audit tail` have in common. */
+export const auditFilters = {
+  event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked'),
+  user: text('USER', `Only events about this user: ${userRefSyntax}`),
+  app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
+  since: text('TIME', 'Only events from then on: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
+} satisfies Options
+
+export interface AuditQuery {
+  event?: string
+  user_id?: string
+  app_id?: string
+  since?: string
+}
+
+/** The filters as the service takes them. */
+export async function auditQuery(api: Api, input: Input<typeof auditFilters>, now: number): Promise<AuditQuery> {
+  const since = input.since === undefined ? undefined : parseMoment(input.since, now, 'ago')
+  if (input.since !== undefined && since === undefined) {
+    throw new Failure('invalid', `--since ${input.since} is no time`, {
+      code: 'invalid_time',
+      hint: 'such as 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z',
+    })
+  }
+  return {
+    ...(input.event === undefined ? {} : { event: input.event }),
+    ...(input.user === undefined ? {} : { user_id: await findUserId(api, input.user) }),
+    ...(input.app === undefined ? {} : { app_id: parseAppRef(input.app) }),
+    ...(since === undefined ? {} : { since }),
+  }
+}
+
+export const auditColumns: Column<AuditEvent>[] = [
+  'at',
+  'event',
+  'reason',
+  ['user', (event) => event.user_id],
+  ['app', (event) => event.app_id],
+  ['actor', ({ actor }) => (actor.id === null ? actor.type : actor.id)],
+  'ip',
+]

@@ -1,0 +1,113 @@
+import { PlannedRequest } from '../api/api-client.ts'
+import { Failure, toFailure, usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, type Options, text } from '../command-line/options.ts'
+import { type Outcome, type Result, record, rowsOf } from '../output/output.ts'
+import { askFor } from '../terminal/prompt.ts'
+import { readSource, sourceName } from '../terminal/read-source.ts'
+import { redactUrl } from '../text/redact.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import { findUserId, userRefSyntax } from './user-ref.ts'
+
+/** Who a command is about, where it can be about many. */
+export const userOptions = {
+  user: text('USER', `Who: ${userRefSyntax}`),
+  fromFile: text('FILE', 'Who, one user per line; # begins a comment, - is standard input'),
+} satisfies Options
+
+/** What was done to one user. */
+export interface Change {
+  value: object
+  outcome: Outcome
+}
+
+/** The users that were named, as typed; asked for when none was. */
+export interface Named {
+  refs: { line: number; ref: string }[]
+  /** Named by a file: how each fared is reported, and a failure does not stop the rest. */
+  isList: boolean
+  /** For a question: `bob@example.com`, or `12 users`. */
+  who: string
+}
+
+export async function readUsers(tools: Tools, { user, fromFile }: Input<typeof userOptions>): Promise<Named> {
+  if (fromFile === undefined) {
+    const ref = user || (await askFor(tools, '--user or --from-file', `${userOptions.user.about}:`))
+    return { refs: [{ line: 1, ref }], isList: false, who: ref }
+  }
+  if (user !== undefined) throw usageFailure('--user and --from-file contradict each other')
+  const refs = parseUserLines(await readSource(tools.io, fromFile))
+  if (refs.length === 0) throw new Failure('invalid', `${sourceName(fromFile)} names no user`, { code: 'empty_file' })
+  return { refs, isList: true, who: refs.length === 1 ? refs[0]!.ref : `${refs.length} users` }
+}
+
+/** One user per line; `#` begins a comment at the start of a line or after a space, since an address may hold one. */
+export function parseUserLines(text: string): Named['refs'] {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((line, index) => ({ line: index + 1, ref: line.replace(/(^|\s)#.*$/, '').trim() }))
+    .filter(({ ref }) => ref !== '')
+}
+
+interface Row {
+  line: number
+  user: string
+  outcome: Outcome | 'planned' | 'failed' | 'not_tried'
+  code?: string
+  message?: string
+  request?: string
+}
+
+/** Lines between two signs of life. */
+const progressEvery = 100
+
+/** Does it to each user; what becomes of one user is told as it is, what becomes of a list with counts that add up. */
+export async function forUsers(tools: Tools, named: Named, act: (userId: string) => Promise<Change>): Promise<Result> {
+  const { api, io } = tools
+  if (!named.isList) {
+    const { value, outcome } = await act(await findUserId(api, named.refs[0]!.ref))
+    return record(value, outcome)
+  }
+  const rows: Row[] = []
+  let fatal: Failure | undefined
+  for (const { line, ref } of named.refs) {
+    const row = { line, user: ref }
+    if (fatal) {
+      rows.push({ ...row, outcome: 'not_tried' })
+      continue
+    }
+    try {
+      rows.push({ ...row, outcome: (await act(await findUserId(api, ref))).outcome })
+    } catch (thrown) {
+      if (thrown instanceof PlannedRequest) {
+        const request = thrown.requests.map(({ method, url }) => `${method} ${redactUrl(url)}`).join(', ')
+        rows.push({ ...row, outcome: 'planned', request })
+        continue
+      }
+      const failure = toFailure(thrown)
+      // What fails for everybody alike is not tried for everybody.
+      if (['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) fatal = failure
+      rows.push({ ...row, outcome: 'failed', code: failure.code, message: failure.message })
+    }
+    if (rows.length % progressEvery === 0) io.note(`${rows.length} of ${named.refs.length}`)
+  }
+  return report(rows, fatal, io)
+}
+
+function report(rows: Row[], fatal: Failure | undefined, io: Tools['io']): Result {
+  const counts: Record<string, number> = {}
+  for (const { outcome } of rows) counts[outcome] = (counts[outcome] ?? 0) + 1
+  const { planned = 0, failed = 0 } = counts
+  if (planned > 0) io.note('nothing was sent (--dry-run)')
+  // On a terminal, what went well is told by its count.
+  const shown = rows.filter(({ outcome }) => ['planned', 'failed', 'not_tried'].includes(outcome))
+  const details = rowsOf(shown, ['line', 'user', 'outcome', 'code', ['detail', (row) => row.message ?? row.request]])
+  const failure =
+    fatal ?? (failed > 0 ? new Failure('failures', `${failed} of ${rows.length} failed`, { code: 'some_failed' }) : undefined)
+  return {
+    kind: 'report',
+    value: { total: rows.length, counts, users: rows },
+    parts: [...(shown.length > 0 ? [details, ''] : []), { record: { total: rows.length, ...counts } }],
+    failure,
+  }
+}

@@ -1,0 +1,12 @@
+import { type Context, type ContextFile, findContext } from '../command-line/contexts.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+
+/** The context of that name. Throws when there is none. */
+export function getContext(file: ContextFile, name: string): Context {
+  const context = findContext(file, name)
+  if (context) return context
+  throw new Failure('notFound', `there is no context "${name}"`, {
+    code: 'context_not_found',
+    hint: 'authctl context list shows what there is',
+  })
+}

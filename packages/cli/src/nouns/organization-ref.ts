@@ -1,0 +1,25 @@
+import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { isUuid } from '../text/uuid.ts'
+
+export type Organization = components['schemas']['Organization']
+
+/** How a command that takes an organization describes it. */
+export const organizationRefSyntax = 'id or slug of the organization'
+
+/** The organization that was named. Throws `not found`. */
+export async function getOrganization(api: Api, typed: string): Promise<Organization> {
+  if (isUuid(typed)) {
+    return bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}', { params: { path: { organizationId: typed } } }))
+  }
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/organizations', { params: { query: { q: typed, ...page } } })))
+  for await (const page of all) {
+    const found = page.find(({ slug }) => slug === typed)
+    if (found) return found
+  }
+  throw new Failure('notFound', `no organization is named ${typed}`, {
+    code: 'organization_not_found',
+    hint: 'authctl org list shows what there is',
+  })
+}

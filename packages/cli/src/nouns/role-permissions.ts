@@ -1,0 +1,27 @@
+import { type Api, bodyOf } from '../api/api-client.ts'
+import { usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, type Options, positional, texts } from '../command-line/options.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import { parsePlainName } from './plain-name.ts'
+
+/** What `role permit` and `role forbid` have in common. */
+export const permissionOptions = {
+  code: positional('CODE', 'Code of the role'),
+  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
+} satisfies Options
+
+export interface Permitted {
+  api: Api
+  path: { roleCode: string }
+  /** As given, none twice. */
+  permissions: string[]
+  /** Those that the role has now. */
+  held: string[]
+}
+
+export async function readPermissionsOf({ api }: Tools, input: Input<typeof permissionOptions>): Promise<Permitted> {
+  if (!input.permission?.length) throw usageFailure('--permission is required')
+  const path = { roleCode: parsePlainName(input.code, 'role') }
+  const { items } = await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}/permissions', { params: { path } }))
+  return { api, path, permissions: [...new Set(input.permission)], held: items.map(({ code }) => code) }
+}

@@ -1,0 +1,35 @@
+import { usageFailure } from '../command-line/exit-codes.ts'
+import { flag, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
+import type { Tools } from '../tools/create-tools.ts'
+
+/** The settings that `sso-provider create` and `sso-provider update` share. */
+export const providerSettings = {
+  issuer: text('URL', 'Issuer, below which /.well-known/openid-configuration is; known for google'),
+  scope: texts('SCOPE', 'Scopes to ask for; openid, email and profile unless given'),
+  app: texts('CODE', 'Apps that users may log in to with it; * is every app; none unless given', { completes: 'apps' }),
+  trustDomain: texts(
+    'DOMAIN',
+    'Domains where an e-mail that it has verified counts as verified; * is every domain; none unless given',
+  ),
+  enabled: toggle('Let users log in with it'),
+  clientSecretStdin: flag('Read the client secret from standard input'),
+} satisfies Options
+
+/** Those that were given, as the service takes them. The secret comes apart. */
+export function settingsBody(input: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
+  const { issuer, scope, app, trustDomain, enabled } = input
+  return {
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(scope === undefined ? {} : { scopes: scope }),
+    ...(app === undefined ? {} : { app_codes: app }),
+    ...(trustDomain === undefined ? {} : { trusted_email_domains: trustDomain }),
+    ...(enabled === undefined ? {} : { enabled }),
+  }
+}
+
+/** The client secret from standard input. */
+export async function readClientSecret({ io }: Pick<Tools, 'io'>): Promise<string> {
+  const secret = (await io.readInput()).trim()
+  if (secret === '') throw usageFailure('standard input holds no client secret')
+  return secret
+}

@@ -1,0 +1,52 @@
+import { type Api, bodyOf } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import { isUuid } from '../text/uuid.ts'
+
+type User = components['schemas']['User']
+
+/** How a command that takes a user describes it. */
+export const userRefSyntax = 'UUID, email@@pool, or an e-mail that only one user has'
+
+export type UserRef = { id: string } | { email: string; pool: string | undefined }
+
+/** What was typed to name a user; throws when it is neither UUID nor e-mail. */
+export function parseUserRef(typed: string): UserRef {
+  if (isUuid(typed)) return { id: typed.toLowerCase() }
+  const separator = typed.lastIndexOf('@@')
+  const email = separator === -1 ? typed : typed.slice(0, separator)
+  const pool = separator === -1 ? undefined : typed.slice(separator + 2)
+  if (/^[^\s@]+@[^\s@]+$/.test(email) && pool !== '') return { email, pool }
+  throw new Failure('invalid', `"${typed}" names no user`, { code: 'invalid_user', hint: `a user is named by ${userRefSyntax}` })
+}
+
+/** A user as every command takes one. */
+export function userRefOf({ email, namespace }: Pick<User, 'email' | 'namespace'>): string {
+  return `${email}@@${namespace}`
+}
+
+/** The id of the user that was named. Throws `not found`, and `ambiguous` with the candidates. */
+export async function findUserId(api: Api, typed: string): Promise<string> {
+  const id = await findOnlyUserId(api, typed)
+  if (id === undefined)
+    throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
+  return id
+}
+
+/** The same, undefined when there is no such user. */
+export async function findOnlyUserId(api: Api, typed: string): Promise<string | undefined> {
+  const ref = parseUserRef(typed)
+  if ('id' in ref) return ref.id
+  const { items } = await bodyOf(
+    api.GET('/api/v1/admin/users', {
+      params: { query: { email: ref.email, ...(ref.pool ? { namespace: ref.pool } : {}), limit: '200' } },
+    }),
+  )
+  const [only, ...others] = items
+  if (others.length === 0) return only?.id
+  const candidates = items.map((user) => `${userRefOf(user)}  ${user.id}`).join('\n')
+  throw new Failure('invalid', `${items.length} users are named ${typed}`, {
+    code: 'ambiguous_user',
+    hint: `name one of these:\n${candidates}`,
+  })
+}

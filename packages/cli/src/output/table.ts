@@ -1,0 +1,102 @@
+import stringWidth from 'string-width'
+import { isUuid } from '../text/uuid.ts'
+
+const gap = '  '
+const ellipsis = '…'
+/** A column of text is not made narrower than this while an identifier next to it is shown whole. */
+const narrowText = 12
+
+/** Adds colour or emphasis to a cell, and leaves its width as it is. */
+export type Paint = (text: string, row: number, column: number) => string
+
+/** Draws rows of cells, page after page. It keeps the widths of the columns and nothing else. */
+export interface Table {
+  lines(rows: string[][], paint?: Paint): string[]
+}
+
+/**
+ * The first rows size the columns. Later rows widen a column only into room that the line has left, and a cell that is longer is cut.
+ * `room` is the width of the terminal, or Infinity where nothing is to be cut.
+ */
+export function createTable(room: number): Table {
+  let widths: number[] | undefined
+  return {
+    lines(rows, paint = (text) => text) {
+      const natural = naturalWidths(rows)
+      const cells = room - gap.length * (natural.length - 1)
+      const fitted = widths === undefined ? firstWidths(rows, natural, cells) : widened(widths, natural, cells)
+      widths = fitted
+      return rows.map((cells, row) => {
+        const shown = cells.map((text, column) => filled(text, fitted[column]!, (cut) => paint(cut, row, column)))
+        return shown.join(gap).replace(/ +$/, '')
+      })
+    },
+  }
+}
+
+function filled(text: string, width: number, paint: (text: string) => string): string {
+  const shown = cut(text, width)
+  return paint(shown) + ' '.repeat(width - stringWidth(shown))
+}
+
+/** How wide each column is when nothing is cut. */
+function naturalWidths(rows: string[][]): number[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, stringWidth(text))
+  }
+  return widths
+}
+
+function firstWidths(rows: string[][], natural: number[], room: number): number[] {
+  if (sum(natural) <= room) return natural
+  // Half of an identifier is of no use, so text gives way first, as long as it can still be read.
+  const isKept = natural.map((_, column) => rows.some((row) => isUuid(row[column] ?? '')))
+  const kept = sum(natural.filter((_, column) => isKept[column]))
+  const texts = natural.filter((_, column) => !isKept[column])
+  const leastForTexts = sum(texts.map((width) => Math.min(width, narrowText)))
+  if (kept + leastForTexts > room) return shared(natural, room)
+  const shares = shared(texts, room - kept)
+  return natural.map((width, column) => (isKept[column] ? width : shares.shift()!))
+}
+
+/** Divides the room so that only the widest columns lose, down to one width that they have in common. */
+function shared(natural: number[], room: number): number[] {
+  const widths = [...natural]
+  const narrowestFirst = [...natural.keys()].sort((one, other) => natural[one]! - natural[other]!)
+  let left = room
+  for (const [position, column] of narrowestFirst.entries()) {
+    const share = Math.floor(left / (narrowestFirst.length - position))
+    widths[column] = Math.max(1, Math.min(natural[column]!, share))
+    left -= widths[column]!
+  }
+  return widths
+}
+
+function widened(widths: number[], natural: number[], room: number): number[] {
+  let left = Math.max(0, room - sum(widths))
+  return widths.map((width, column) => {
+    const more = Math.min(left, Math.max(0, natural[column]! - width))
+    left -= more
+    return width + more
+  })
+}
+
+function sum(widths: number[]): number {
+  return widths.reduce((total, width) => total + width, 0)
+}
+
+const graphemes = new Intl.Segmenter()
+
+/** Text that takes at most `width` columns of a terminal; what is cut ends with an ellipsis. */
+export function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text
+  let shown = ''
+  let left = width - stringWidth(ellipsis)
+  for (const { segment } of graphemes.segment(text)) {
+    left -= stringWidth(segment)
+    if (left < 0) break
+    shown += segment
+  }
+  return shown + ellipsis
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { text as readAll } from 'node:stream/consumers'
+import { styleText } from 'node:util'
+import { escapeControls } from '../text/escape-controls.ts'
+
+/** Back to the start of the line, and nothing on it. */
+const wipeLine = '\r\u001b[K'
+
+/** All that a program touches of its process; tests hand in their own. */
+export interface World {
+  env: Record<string, string | undefined>
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  fetch: typeof globalThis.fetch
+  /** Milliseconds since 1970. */
+  now(): number
+  sleep(milliseconds: number): Promise<void>
+  /** Where the contexts are kept. */
+  configFolder: string
+  /** Calls it at Ctrl-C, right before the process ends; returns what takes that back. */
+  onInterrupt(lastWords: () => void): () => void
+}
+
+export interface Io {
+  /** Whether a question can be asked. */
+  readonly canAsk: boolean
+  /** Whether standard input is a terminal, where nothing comes unasked. */
+  readonly inputIsTerminal: boolean
+  /** The result. */
+  print(line: string): void
+  /** Some of the result; the caller ends its lines. */
+  write(text: string): void
+  /** Columns of the terminal that stdout is; Infinity where it is none, or does not say. */
+  readonly width: number
+  /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
+  note(line: string): void
+  /** The command has succeeded: what was held back is shown. */
+  finish(): void
+  /** On stderr, whatever --quiet says. */
+  complain(line: string): void
+  /** A line of progress on stderr, below all else there and in place of the one before; undefined takes it away. On a terminal alone, not with --quiet. */
+  showProgress(line: string | undefined): void
+  /** A picture of block characters, on stderr; where there are colours its dark stays dark on a light terminal. */
+  picture(lines: string[]): void
+  /** Emphasis, where stdout shows colours. */
+  style(format: 'bold' | 'dim', text: string): string
+  /** All of standard input. */
+  readInput(): Promise<string>
+  /** Standard input as it comes. */
+  inputBytes(): AsyncIterable<Buffer>
+  /** Waits until the reader of stdout has taken what was printed, or most of it. */
+  drained(): Promise<void>
+}
+
+export function createIo(world: World, options: { quiet: boolean; color: boolean; canAsk: boolean; asksForJson: boolean }): Io {
+  const held: string[] = []
+  let progress: string | undefined
+  const show = (line: string) => {
+    const wiped = progress === undefined ? '' : wipeLine
+    world.stderr.write(`${wiped}${escapeControls(line)}\n${progress ?? ''}`)
+  }
+  const paint = (format: Parameters<typeof styleText>[0], text: string, stream: { isTTY?: boolean }) => {
+    const shown = options.color && Boolean(stream.isTTY) && !world.env.NO_COLOR && world.env.TERM !== 'dumb'
+    return shown ? styleText(format, text, { validateStream: false }) : text
+  }
+  return {
+    // A question is shown on stderr, so that the result may be piped away while one is asked.
+    canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
+    inputIsTerminal: Boolean(world.stdin.isTTY),
+    print: (line) => void world.stdout.write(`${line}\n`),
+    write: (text) => void world.stdout.write(text),
+    width: (world.stdout.isTTY && world.stdout.columns) || Number.POSITIVE_INFINITY,
+    note: (line) => {
+      if (options.quiet) return
+      if (options.asksForJson) held.push(line)
+      else show(line)
+    },
+    finish: () => {
+      for (const line of held.splice(0)) show(line)
+    },
+    complain: show,
+    showProgress: (line) => {
+      if (options.quiet || !world.stderr.isTTY || world.env.TERM === 'dumb' || line === progress) return
+      world.stderr.write(`${progress === undefined ? '' : wipeLine}${line ?? ''}`)
+      progress = line
+    },
+    picture: (lines) => {
+      for (const line of lines) world.stderr.write(`${paint(['whiteBright', 'bgBlack'], line, world.stderr)}\n`)
+    },
+    style: (format, text) => paint(format, text, world.stdout),
+    readInput: () => readAll(world.stdin),
+    inputBytes: () => world.stdin as AsyncIterable<Buffer>,
+    drained: async () => {
+      if ((world.stdout as Writable).writableNeedDrain) await once(world.stdout, 'drain')
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import type { Settings } from '../command-line/settings.ts'
+
+/** Questions on the terminal. None has an answer of its own: an empty line asks again. */
+export interface Prompt {
+  text(question: string): Promise<string>
+  hidden(question: string): Promise<string>
+  yesOrNo(question: string): Promise<boolean>
+}
+
+async function ask(type: 'input' | 'password', message: string, validate: (answer: string) => boolean | string): Promise<string> {
+  // Loaded late: most runs ask nothing, and it takes longer to load than all the rest.
+  const { default: inquirer } = await import('inquirer')
+  const prompt = inquirer.createPromptModule({ output: process.stderr })
+  const { answer } = await prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
+  return answer
+}
+
+const somethingTyped = (answer: string) => answer.trim() !== '' || 'Type an answer, or Ctrl-C'
+
+export const terminalPrompt: Prompt = {
+  text: async (question) => (await ask('input', question, somethingTyped)).trim(),
+  hidden: (question) => ask('password', question, (answer) => answer !== '' || 'Type an answer, or Ctrl-C'),
+  async yesOrNo(question) {
+    const answer = await ask('input', `${question} (yes/no)`, (typed) => /^\s*(y|yes|n|no)\s*$/i.test(typed) || 'Type yes or no')
+    return /^\s*y/i.test(answer)
+  },
+}
+
+interface Asking {
+  settings: Pick<Settings, 'yes' | 'confirm' | 'dryRun'>
+  io: { canAsk: boolean }
+  prompt: Prompt
+}
+
+/** A value that the command cannot do without; `name` is how it is given on the command line. */
+export async function askFor({ io, prompt }: Pick<Asking, 'io' | 'prompt'>, name: string, question: string): Promise<string> {
+  if (!io.canAsk) throw usageFailure(`${name} is required`)
+  return prompt.text(question)
+}
+
+function declined(): Failure {
+  return new Failure('declined', 'declined; nothing was done', { code: 'declined' })
+}
+
+/** Returns when it may go on: `--yes`, or a typed yes. */
+export async function confirmYes({ settings, io, prompt }: Asking, action: string): Promise<void> {
+  if (settings.yes || settings.dryRun) return
+  if (!io.canAsk) throw usageFailure(`to ${action}, --yes is required`, 'nothing was done')
+  if (!(await prompt.yesOrNo(`Really ${action}?`))) throw declined()
+}
+
+/** Returns when it may go on: the name in `--confirm`, or typed once more. */
+export async function confirmName({ settings, io, prompt }: Asking, name: string, action: string): Promise<void> {
+  if (settings.dryRun) return
+  if (settings.confirm === name) return
+  if (settings.confirm !== undefined)
+    throw usageFailure(`--confirm says "${settings.confirm}", not "${name}"`, 'nothing was done')
+  if (!io.canAsk) throw usageFailure(`to ${action}, --confirm ${name} is required`, 'nothing was done')
+  if ((await prompt.text(`To ${action}, type ${name}:`)) !== name) throw declined()
+}

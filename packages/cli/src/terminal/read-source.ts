@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { Failure } from '../command-line/exit-codes.ts'
+import type { Io } from './io.ts'
+
+/** The text of a file, or of standard input where the file is `-`. */
+export async function readSource({ readInput }: Pick<Io, 'readInput'>, file: string): Promise<string> {
+  if (file === '-') return readInput()
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+  }
+}
+
+/** What such a source is called in a message. */
+export function sourceName(file: string): string {
+  return file === '-' ? 'standard input' : file
+}

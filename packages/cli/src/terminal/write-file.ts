@@ -1,0 +1,22 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { Failure } from '../command-line/exit-codes.ts'
+
+/** The content of a file; undefined when there is none that can be read. */
+export function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Throws `file_unwritable`, also where a file is and `replaces` is false. A private one is its owner's alone, whatever it was before. */
+export function writeFile(file: string, content: string, { isPrivate = false, replaces = true } = {}): void {
+  const mode = isPrivate ? 0o600 : 0o666
+  try {
+    if (isPrivate && replaces) chmodSync(file, mode)
+    writeFileSync(file, content, { flag: replaces ? 'w' : 'wx', mode })
+  } catch (error) {
+    throw new Failure('invalid', `cannot write ${file}: ${(error as Error).message}`, { code: 'file_unwritable' })
+  }
+}

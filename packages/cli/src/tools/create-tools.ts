@@ -1,0 +1,80 @@
+import { type Answer, type Api, createApi, exchange, type Request, type Session, sendOnce } from '../api/api-client.ts'
+import { contextSession, givenSession } from '../api/session.ts'
+import { type ContextStore, openContexts } from '../command-line/contexts.ts'
+import type { Failure } from '../command-line/exit-codes.ts'
+import type { GlobalInput } from '../command-line/options.ts'
+import { type Connection, type Formats, readSettings, resolveConnection, type Settings } from '../command-line/settings.ts'
+import { renderFailure } from '../output/output.ts'
+import { createIo, type Io, type World } from '../terminal/io.ts'
+import { type Prompt, terminalPrompt } from '../terminal/prompt.ts'
+
+/** What a command works with. */
+export interface Tools {
+  io: Io
+  settings: Settings
+  prompt: Prompt
+  contexts: ContextStore
+  now(): number
+  sleep(milliseconds: number): Promise<void>
+  /** At Ctrl-C this is told as the failure that it is; returns what takes that back. */
+  onInterrupt(failure: () => Failure): () => void
+  /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
+  connect(options?: { mayBeNew?: boolean }): Connection
+  /** As the signed-in user. */
+  readonly api: Api
+  /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
+  readonly rehearsalApi: Api
+  /** As nobody. */
+  anonymousApi(baseUrl: string): Api
+  /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
+  probe(path: string): Promise<Answer>
+  /** A request as it stands, by the signed-in user; `path` with or without `/api/v1`. */
+  call(request: Omit<Request, 'url'> & { path: string }): Promise<Answer>
+}
+
+export function createTools(world: World, input: GlobalInput, formats?: Formats): Tools {
+  const settings = readSettings(input, { isTerminal: Boolean(world.stdout.isTTY), formats })
+  const io = createIo(world, settings)
+  const wire = { world, io, settings }
+  const contexts = openContexts(world.configFolder)
+  const connect = (options?: { mayBeNew?: boolean }) => resolveConnection(input, world.env, contexts.read(), options)
+
+  let session: Session | undefined
+  let api: Api | undefined
+  const openSession = (connection: Connection) => {
+    session ??= connection.token === undefined ? contextSession(wire, contexts, connection) : givenSession(connection.token)
+    return session
+  }
+  return {
+    io,
+    settings,
+    prompt: terminalPrompt,
+    contexts,
+    now: world.now,
+    sleep: world.sleep,
+    onInterrupt: (failure) =>
+      world.onInterrupt(() => {
+        io.showProgress(undefined)
+        renderFailure(failure(), { asJson: settings.asksForJson, debug: false }, world.stderr)
+      }),
+    connect,
+    get api() {
+      if (!api) {
+        const connection = connect()
+        api = createApi(wire, connection.baseUrl, openSession(connection))
+      }
+      return api
+    },
+    get rehearsalApi() {
+      const connection = connect()
+      return createApi({ ...wire, settings: { ...settings, dryRun: false } }, connection.baseUrl, openSession(connection))
+    },
+    anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
+    probe: (path) => sendOnce(wire, { method: 'GET', url: `${connect().baseUrl}/api/v1${path}`, body: undefined }, undefined),
+    call({ path, ...request }) {
+      const connection = connect()
+      const below = `/${path.replace(/^\/+/, '').replace(/^api\/v1\//, '')}`
+      return exchange(wire, { ...request, url: `${connection.baseUrl}/api/v1${below}` }, openSession(connection))
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { closeSync, lstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+
+/** Where rows go that could not be imported. */
+export interface FailuresFile {
+  /** Appends a row as it was; returns its line there, counted from 1. */
+  add(row: Uint8Array): number
+  close(): void
+}
+
+/**
+ * A new file that its owner alone may read, since rows hold password hashes. A regular file of that name is replaced; anything
+ * else, a link too, is refused, and so is the file that is being imported. What is added is there at once, whatever ends the command.
+ */
+export function openFailuresFile(path: string, source: string): FailuresFile {
+  const there = lstatSync(path, { throwIfNoEntry: false })
+  if (there && !there.isFile()) throw usageFailure(`--failures ${path} is no regular file`, 'nothing was sent')
+  const read = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
+  if (there && read && there.dev === read.dev && there.ino === read.ino)
+    throw usageFailure('--failures names the file that is imported', 'give it another name; nothing was sent')
+  const file = attempt(path, () => {
+    rmSync(path, { force: true })
+    return openSync(path, 'wx', 0o600)
+  })
+  let lines = 0
+  return {
+    add(row) {
+      attempt(path, () => writeWhole(file, Buffer.concat([row, Buffer.from('\n')])))
+      lines += 1
+      return lines
+    },
+    close: () => closeSync(file),
+  }
+}
+
+function writeWhole(file: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written)
+}
+
+function attempt<T>(path: string, write: () => T): T {
+  try {
+    return write()
+  } catch (error) {
+    throw new Failure('invalid', `cannot write ${path}: ${(error as Error).message}`, { code: 'file_unwritable', cause: error })
+  }
+}

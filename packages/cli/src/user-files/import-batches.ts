@@ -1,0 +1,65 @@
+import { Failure } from '../command-line/exit-codes.ts'
+import { type Line, splitLines } from './split-lines.ts'
+
+/** What is sent at once. */
+export interface Batch {
+  /** In the order of the file; blank ones are left out. */
+  lines: Line[]
+  /** Where the next batch begins, in bytes from the start of the file. */
+  end: number
+}
+
+/** The service takes no longer line. */
+const longestLineBytes = 64 * 1024
+/** A multiple of what the service commits at a time, and few enough that it lists every line that failed. */
+const mostLines = 2_000
+/** Below the 10 MiB that the service takes, by more than a line. */
+const mostBytes = 2 * 1024 * 1024
+
+/** The lines of a file, in portions that the service takes. Throws where the file is something else altogether. */
+export async function* importBatches(pieces: AsyncIterable<Buffer>, source: string): AsyncGenerator<Batch> {
+  let lines: Line[] = []
+  let bytes = 0
+  let end = 0
+  let isFirst = true
+  for await (const line of splitLines(pieces, longestLineBytes)) {
+    end = line.end
+    if (!line.isTooLong && isBlank(line.bytes)) continue
+    if (isFirst) assertNdjson(line.bytes, source)
+    isFirst = false
+    lines.push(line)
+    bytes += line.bytes.length
+    if (lines.length < mostLines && bytes < mostBytes) continue
+    yield { lines, end }
+    lines = []
+    bytes = 0
+  }
+  if (lines.length > 0) yield { lines, end }
+}
+
+/** As the service sees it: it passes over such lines, so that they must not be counted. */
+function isBlank(bytes: Buffer): boolean {
+  return bytes[0] !== openingBrace && /^[\s\ufeff]*$/.test(bytes.toString())
+}
+
+const openingBrace = 0x7b
+
+const strangers: [start: number[], what: string, hint: string][] = [
+  [[0x1f, 0x8b], 'is compressed', 'gunzip -c FILE | authctl user import -f -'],
+  [[0x50, 0x4b, 0x03, 0x04], 'is a ZIP archive', 'unzip -p FILE | authctl user import -f -'],
+  [[0xff, 0xfe], 'is UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE | authctl user import -f -'],
+  [[0xfe, 0xff], 'is UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE | authctl user import -f -'],
+  [[0x5b], 'is a JSON array', "jq -c '.[]' FILE | authctl user import -f -"],
+]
+
+/** Told at once, instead of once for each line. */
+function assertNdjson(firstLine: Buffer, source: string): void {
+  const text = firstLine.subarray(firstLine.findIndex((byte) => byte !== 0x20 && byte !== 0x09))
+  const found = strangers.find(([start]) => text.subarray(0, start.length).equals(Buffer.from(start)))
+  if (!found) return
+  const [, what, hint] = found
+  throw new Failure('invalid', `${source} ${what}, and not one JSON object per line`, {
+    code: 'not_ndjson',
+    hint: `${hint.replace('FILE', source === 'standard input' ? 'FILE' : source)}\nnothing was sent`,
+  })
+}

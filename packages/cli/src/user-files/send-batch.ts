@@ -1,0 +1,99 @@
+import { bodyOf } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import type { Line } from './split-lines.ts'
+
+type Answer = components['schemas']['UserImport']
+
+/** A line that was not taken, by its number in the file. */
+export interface LineFault {
+  line: number
+  code: string
+  message: string
+}
+
+/** What became of the lines of a batch: the counts are those of its lines. */
+export interface BatchAnswer extends Pick<Answer, 'imported' | 'updated' | 'unchanged' | 'failed'> {
+  faults: LineFault[]
+  /** That an answer was lost, and what had been imported the first time may have been counted as unchanged. */
+  wasSentAgain: boolean
+}
+
+interface Mode {
+  dryRun: boolean
+  claimUnverified: boolean
+}
+
+/** Waits of 8 s in all, about what a server takes to start again. */
+const attempts = 6
+const firstWaitMs = 250
+/** The service refused and did nothing, and the client has waited for it already. */
+const waitedFor = ['rate_limited', 'unavailable']
+
+/** Sends lines, again where the answer was lost: the service takes a repeat as unchanged. Throws when counts do not add up. */
+export async function sendBatch(
+  tools: Tools,
+  lines: readonly Line[],
+  { isFirst, ...mode }: Mode & { isFirst: boolean },
+): Promise<BatchAnswer> {
+  const sent = lines.filter(({ isTooLong }) => !isTooLong)
+  const faults = lines.filter(({ isTooLong }) => isTooLong).map(({ line }) => ({ line, ...tooLong }))
+  if (sent.length === 0) return { imported: 0, updated: 0, unchanged: 0, failed: faults.length, faults, wasSentAgain: false }
+  const body = Buffer.concat(sent.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]))
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { errors, ...counts } = await post(tools, body, mode)
+      assertAddsUp(sent, counts, errors)
+      faults.push(...errors.map(({ line, code, message }) => ({ line: sent[line - 1]!.line, code, message })))
+      faults.sort((one, other) => one.line - other.line)
+      return { ...counts, failed: faults.length, faults, wasSentAgain: attempt > 1 }
+    } catch (thrown) {
+      if (!mayHelp(thrown, isFirst && attempt === 1) || attempt === attempts) throw thrown
+      tools.io.note(`${thrown.message}; the lines ${span(sent)} are sent again`)
+      await tools.sleep(firstWaitMs * 2 ** (attempt - 1))
+    }
+  }
+}
+
+const tooLong = { code: 'payload_too_large', message: 'The line is longer than 64 KiB; it was not sent' }
+
+function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverified }: Mode): Promise<Answer> {
+  const query = {
+    ...(dryRun ? { dry_run: 'true' as const } : {}),
+    ...(claimUnverified ? { claim_unverified: 'true' as const } : {}),
+  }
+  const request = {
+    params: { query },
+    headers: { 'content-type': 'application/x-ndjson' },
+    // The document describes one line; bytes go as they are, so that not even broken UTF-8 is changed.
+    body: body as never,
+    bodySerializer: () => body,
+  }
+  return bodyOf((dryRun ? rehearsalApi : api).POST('/api/v1/admin/users/import', request))
+}
+
+/** Whether it may go well another time. An address where nobody ever answered is more likely wrong. */
+function mayHelp(thrown: unknown, isFirstTry: boolean): thrown is Failure {
+  if (!(thrown instanceof Failure) || thrown.ending !== 'unreachable' || waitedFor.includes(thrown.code)) return false
+  const { code } = ((thrown.cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException
+  return !isFirstTry || !['ECONNREFUSED', 'ENOTFOUND'].includes(code ?? '')
+}
+
+function assertAddsUp(sent: readonly Line[], counts: Omit<Answer, 'errors'>, errors: Answer['errors']): void {
+  const { imported, updated, unchanged, failed } = counts
+  const total = imported + updated + unchanged + failed
+  const isListed = errors.length === failed && errors.every(({ line }) => sent[line - 1] !== undefined)
+  if (total === sent.length && isListed) return
+  throw new Failure(
+    'failures',
+    `the counts do not add up: of the ${sent.length} lines ${span(sent)} the service counted ${total}, ` +
+      `${failed} of them as failed, and named ${errors.length}`,
+    { code: 'counts_differ', hint: 'is something between authctl and the service that changes requests or answers?' },
+  )
+}
+
+/** `4001 to 6000`. */
+export function span(lines: readonly Line[]): string {
+  return `${lines[0]!.line} to ${lines.at(-1)!.line}`
+}
