@@ -94,8 +94,6 @@ export async function buildService(
   // After its usual five seconds a server could end a kept connection while the next request is on its way, on a busy machine.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A connection that is closed for having been idle could be in use by then, from a client that had to wait for the processor.
-  server.keepAliveTimeout = 0
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   onEnd(async () => {
     server.closeAllConnections()

@@ -55,38 +55,44 @@ const origins = list().refine(
   'must be origins like https://app.example.com, or *',
 )
 
-/** What a setting is when it is not given; `inProduction` where production differs. Shown in docs/configuration.md. */
+/** What docs/configuration.md says of a setting that is not given; `inProduction` where production differs. */
 export interface SettingNotes {
   default?: string
   inProduction?: string
 }
 
+/** A setting whose default, if it has one, is worked out from something else; the notes are words. */
 function setting<T extends z.ZodType>(schema: T, description: string, notes: SettingNotes = {}) {
   return schema.optional().meta({ description, ...notes })
 }
 
-/** Every setting, in the order in which docs/configuration.md lists them (decisions 2). */
+/** A setting that is `usual` when it is not given, as it would be typed. */
+function withDefault<Output>(schema: z.ZodType<Output, string>, description: string, usual: string, inProduction?: string) {
+  return schema.prefault(usual).meta({ description, default: usual, ...(inProduction === undefined ? {} : { inProduction }) })
+}
+
+/** Every setting, in the order in which docs/configuration.md lists them. */
 export const settings = z.object({
-  NODE_ENV: setting(z.string(), '`production` is production mode', { default: 'development' }),
-  HOST: setting(z.string(), 'Address to listen on', { default: '127.0.0.1' }),
-  PORT: setting(whole(0, 65_535), 'Port to listen on; 0 takes a free one', { default: '4000' }),
+  NODE_ENV: withDefault(z.string(), '`production` is production mode', 'development'),
+  HOST: withDefault(z.string(), 'Address to listen on', '127.0.0.1'),
+  PORT: withDefault(whole(0, 65_535), 'Port to listen on; 0 takes a free one', '4000'),
   PUBLIC_URL: setting(originUrl, 'Service address as the world sees it; links are never built from the Host header', {
     default: '`http://HOST:PORT`',
     inProduction: 'required',
   }),
-  DATABASE_URL: setting(databaseUrl, '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`', {
-    default: 'sqlite:./.gatehouse/gatehouse.db',
-  }),
-  DB_POOL_MAX: setting(whole(1, 1_000), 'Postgres connections; everything also works with 1', { default: '10' }),
-  DB_ACQUIRE_TIMEOUT_MS: setting(whole(100, 60_000), 'How long a request waits for a database connection; then 503', {
-    default: '1800',
-  }),
-  DB_STATEMENT_TIMEOUT_MS: setting(
+  DATABASE_URL: withDefault(
+    databaseUrl,
+    '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`',
+    'sqlite:./.gatehouse/gatehouse.db',
+  ),
+  DB_POOL_MAX: withDefault(whole(1, 1_000), 'Postgres connections; everything also works with 1', '10'),
+  DB_ACQUIRE_TIMEOUT_MS: withDefault(whole(100, 60_000), 'How long a request waits for a database connection; then 503', '1800'),
+  DB_STATEMENT_TIMEOUT_MS: withDefault(
     whole(100, 60_000),
     'Postgres: how long a statement may run, or a transaction stand idle; then 503',
-    { default: '3000' },
+    '3000',
   ),
-  AUTH_AUTO_MIGRATE: setting(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', { default: 'true' }),
+  AUTH_AUTO_MIGRATE: withDefault(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', 'true'),
   JWT_ACCESS_SECRET: setting(secret, 'Signs access tokens; shared with every consumer backend. At least 32 characters', {
     default: 'a random one kept in `.gatehouse/`',
     inProduction: 'required',
@@ -97,82 +103,79 @@ export const settings = z.object({
     inProduction: 'required',
   }),
   AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it'),
-  JWT_ISSUER: setting(z.string().max(200), 'Claim `iss`', { default: 'gatehouse' }),
-  JWT_ACCESS_TTL_SECONDS: setting(whole(1, 3_600), 'Life of an access token', { default: '900' }),
-  JWT_REFRESH_TTL_SECONDS: setting(whole(1, 315_360_000), 'Life of a refresh token that is not used', { default: '2592000' }),
-  JWT_SESSION_MAX_SECONDS: setting(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', {
-    default: '7776000',
-  }),
-  AUTH_REFRESH_LEEWAY_SECONDS: setting(whole(0, 300), 'How long a spent refresh token still gives its unused successor', {
-    default: '10',
-  }),
+  JWT_ISSUER: withDefault(z.string().max(200), 'Claim `iss`', 'gatehouse'),
+  JWT_ACCESS_TTL_SECONDS: withDefault(whole(1, 3_600), 'Life of an access token', '900'),
+  JWT_REFRESH_TTL_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a refresh token that is not used', '2592000'),
+  JWT_SESSION_MAX_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', '7776000'),
+  AUTH_REFRESH_LEEWAY_SECONDS: withDefault(
+    whole(0, 300),
+    'How long a spent refresh token still gives its unused successor',
+    '10',
+  ),
   AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App of registrations that name none'),
-  AUTH_ALLOW_BASE_USER_LOGIN: setting(flag, 'Whether a login without an app gives a base-user token', { default: 'false' }),
+  AUTH_ALLOW_BASE_USER_LOGIN: withDefault(flag, 'Whether a login without an app gives a base-user token', 'false'),
   AUTH_REQUIRE_APP_CODE: setting(flag, 'Whether a login must name an app', {
     default: '`true`; `false` with AUTH_ALLOW_BASE_USER_LOGIN',
   }),
-  AUTH_CLIENT_OVERRIDES: setting(z.enum(['open', 'declared']), 'Which overrides of roles and linked apps clients may send', {
-    default: 'open',
-    inProduction: 'declared',
-  }),
-  AUTH_ADMIN_APP_CODES: setting(list(), 'Active apps whose tokens carry the rights of a system_admin, by commas; `*` is all', {
-    default: '*',
-    inProduction: 'authctl',
-  }),
+  AUTH_CLIENT_OVERRIDES: withDefault(
+    z.enum(['open', 'declared']),
+    'Which overrides of roles and linked apps clients may send',
+    'open',
+    'declared',
+  ),
+  AUTH_ADMIN_APP_CODES: withDefault(
+    list(),
+    'Active apps whose tokens carry the rights of a system_admin, by commas; `*` is all',
+    '*',
+    'authctl',
+  ),
   AUTH_BOOTSTRAP_ADMIN_EMAIL: setting(
     z.string().max(254),
     'At start, when no system_admin exists, one is made with this address',
   ),
   AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password'),
-  AUTH_BCRYPT_COST: setting(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', {
-    default: '12',
-  }),
+  AUTH_BCRYPT_COST: withDefault(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', '12'),
   AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'one per core, from 1 to 4' }),
-  AUTH_PASSWORD_BLOCKLIST: setting(z.enum(['on', 'off']), 'Refuse the commonest passwords', {
-    default: 'off',
-    inProduction: 'on',
-  }),
-  AUTH_LOCKOUT_THRESHOLD: setting(whole(1, 1_000), 'Failed logins that lock an account', { default: '10' }),
-  AUTH_LOCKOUT_SECONDS: setting(whole(1, 31_536_000), 'How long it stays locked', { default: '900' }),
-  AUTH_RATE_LIMIT_ACCOUNT: setting(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', { default: '20/300' }),
-  AUTH_RATE_LIMIT_IP: setting(
+  AUTH_PASSWORD_BLOCKLIST: withDefault(z.enum(['on', 'off']), 'Refuse the commonest passwords', 'off', 'on'),
+  AUTH_LOCKOUT_THRESHOLD: withDefault(whole(1, 1_000), 'Failed logins that lock an account', '10'),
+  AUTH_LOCKOUT_SECONDS: withDefault(whole(1, 31_536_000), 'How long it stays locked', '900'),
+  AUTH_RATE_LIMIT_ACCOUNT: withDefault(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', '20/300'),
+  AUTH_RATE_LIMIT_IP: withDefault(
     limit,
     'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`',
-    {
-      default: '1000/60',
-      inProduction: '100/60',
-    },
+    '1000/60',
+    '100/60',
   ),
-  AUTH_TRUST_PROXY: setting(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', { default: '0' }),
-  AUTH_CORS_ORIGINS: setting(origins, 'Browser origins that may call, by commas; `*` is all', { default: '*' }),
+  AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', '0'),
+  AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call, by commas; `*` is all', '*'),
   AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
   SMTP_URL: setting(
     z.string().refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp or smtps URL'),
     'Mail server; without one, mails become `.eml` files',
     { inProduction: 'required' },
   ),
-  MAIL_FROM: setting(sender, 'Sender of mails: `no-reply@acme.com`, `Acme <no-reply@acme.com>`', {
-    default: 'no-reply@localhost',
-  }),
-  AUTH_MAIL_DIR: setting(z.string(), 'Where mails go without SMTP', { default: '.gatehouse/mail' }),
+  MAIL_FROM: withDefault(sender, 'Sender of mails: `no-reply@acme.com`, `Acme <no-reply@acme.com>`', 'no-reply@localhost'),
+  AUTH_MAIL_DIR: withDefault(z.string(), 'Where mails go without SMTP', '.gatehouse/mail'),
   AUTH_DEFAULT_FRONTEND_URL: setting(originUrl, 'Link origin of apps without `frontend_url`', { default: '`PUBLIC_URL`' }),
-  AUTH_WEBHOOK_ALLOW_PRIVATE: setting(flag, 'Whether webhooks may reach loopback, private and link-local addresses', {
-    default: 'true',
-    inProduction: 'false',
-  }),
+  AUTH_WEBHOOK_ALLOW_PRIVATE: withDefault(
+    flag,
+    'Whether webhooks may reach loopback, private and link-local addresses',
+    'true',
+    'false',
+  ),
   AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
-  AUTH_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that delivered payloads, ended sessions and spent tokens are kept', {
-    default: '90',
-  }),
+  AUTH_RETENTION_DAYS: withDefault(
+    whole(1, 36_500),
+    'Days that delivered payloads, ended sessions and spent tokens are kept',
+    '90',
+  ),
   AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that audit events are kept', { default: 'for ever' }),
-  AUTH_SHUTDOWN_DELAY_SECONDS: setting(
+  AUTH_SHUTDOWN_DELAY_SECONDS: withDefault(
     whole(0, 300),
     'After SIGTERM, how long requests are still taken while `/ready` is 503: longer than a balancer needs to learn of it',
-    { default: '0' },
+    '0',
   ),
-  LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', {
-    default: 'info',
-  }),
+  LOG_LEVEL: withDefault(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', 'info'),
 })
 
 /** The settings in the form that the code uses. Times end in their unit. */
@@ -242,80 +245,86 @@ export type SecretKeeper = (name: 'jwt-access-secret' | 'encryption-key') => str
  */
 export function loadConfig(environment: Record<string, string | undefined>, keptSecret: SecretKeeper): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([name, value]) => value !== '' && name in settings.shape))
-  const parsed = settings.safeParse(given)
+  const production = given.NODE_ENV === 'production'
+  const complete = production ? { ...productionDefaults, ...given } : given
+  const parsed = settings.safeParse(complete)
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
   // What parsed on its own is judged further even when other variables are faulty, so that one run names every fault.
-  const env = parsed.success ? parsed.data : parseSingly(given)
-  faults.push(...crossFaults(env, new Set(Object.keys(given))))
-  if (faults.length > 0) throw new ConfigError(faults)
+  faults.push(...crossFaults(parsed.data ?? parseSingly(complete), new Set(Object.keys(given))))
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults)
 
-  const production = env.NODE_ENV === 'production'
-  const host = env.HOST ?? '127.0.0.1'
-  const port = env.PORT ?? 4000
+  const env = parsed.data
+  const { HOST: host, PORT: port } = env
   const publicUrl = env.PUBLIC_URL ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(keptSecret('encryption-key'), 'base64')
-  const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN ?? false
+  const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN
   return {
     production,
     host,
     port,
     publicUrl,
-    databaseUrl: env.DATABASE_URL ?? 'sqlite:./.gatehouse/gatehouse.db',
-    dbPoolMax: env.DB_POOL_MAX ?? 10,
-    dbAcquireTimeoutMs: env.DB_ACQUIRE_TIMEOUT_MS ?? 1_800,
-    dbStatementTimeoutMs: env.DB_STATEMENT_TIMEOUT_MS ?? 3_000,
-    autoMigrate: env.AUTH_AUTO_MIGRATE ?? true,
+    databaseUrl: env.DATABASE_URL,
+    dbPoolMax: env.DB_POOL_MAX,
+    dbAcquireTimeoutMs: env.DB_ACQUIRE_TIMEOUT_MS,
+    dbStatementTimeoutMs: env.DB_STATEMENT_TIMEOUT_MS,
+    autoMigrate: env.AUTH_AUTO_MIGRATE,
     accessSecret: env.JWT_ACCESS_SECRET ?? keptSecret('jwt-access-secret'),
     previousAccessSecret: env.JWT_ACCESS_SECRET_PREVIOUS,
     encryptionKeys: env.AUTH_ENCRYPTION_KEY_PREVIOUS ? [encryptionKey, env.AUTH_ENCRYPTION_KEY_PREVIOUS] : [encryptionKey],
-    issuer: env.JWT_ISSUER ?? 'gatehouse',
-    accessTtlSeconds: env.JWT_ACCESS_TTL_SECONDS ?? 900,
-    refreshTtlSeconds: env.JWT_REFRESH_TTL_SECONDS ?? 2_592_000,
-    sessionMaxSeconds: env.JWT_SESSION_MAX_SECONDS ?? 7_776_000,
-    refreshLeewaySeconds: env.AUTH_REFRESH_LEEWAY_SECONDS ?? 10,
+    issuer: env.JWT_ISSUER,
+    accessTtlSeconds: env.JWT_ACCESS_TTL_SECONDS,
+    refreshTtlSeconds: env.JWT_REFRESH_TTL_SECONDS,
+    sessionMaxSeconds: env.JWT_SESSION_MAX_SECONDS,
+    refreshLeewaySeconds: env.AUTH_REFRESH_LEEWAY_SECONDS,
     defaultAppCode: env.AUTH_DEFAULT_APP_CODE,
     allowBaseUserLogin,
     requireAppCode: env.AUTH_REQUIRE_APP_CODE ?? !allowBaseUserLogin,
-    clientOverrides: env.AUTH_CLIENT_OVERRIDES ?? (production ? 'declared' : 'open'),
-    adminAppCodes: env.AUTH_ADMIN_APP_CODES ?? (production ? ['authctl'] : ['*']),
+    clientOverrides: env.AUTH_CLIENT_OVERRIDES,
+    adminAppCodes: env.AUTH_ADMIN_APP_CODES,
     bootstrapAdmin:
       env.AUTH_BOOTSTRAP_ADMIN_EMAIL !== undefined && env.AUTH_BOOTSTRAP_ADMIN_PASSWORD !== undefined
         ? { email: env.AUTH_BOOTSTRAP_ADMIN_EMAIL, password: env.AUTH_BOOTSTRAP_ADMIN_PASSWORD }
         : undefined,
-    bcryptCost: env.AUTH_BCRYPT_COST ?? 12,
+    bcryptCost: env.AUTH_BCRYPT_COST,
     hashThreads: env.AUTH_HASH_THREADS ?? Math.min(4, availableParallelism()),
-    passwordBlocklist: (env.AUTH_PASSWORD_BLOCKLIST ?? (production ? 'on' : 'off')) === 'on',
-    lockoutThreshold: env.AUTH_LOCKOUT_THRESHOLD ?? 10,
-    lockoutSeconds: env.AUTH_LOCKOUT_SECONDS ?? 900,
-    accountLimit: env.AUTH_RATE_LIMIT_ACCOUNT === undefined ? { count: 20, seconds: 300 } : env.AUTH_RATE_LIMIT_ACCOUNT,
-    ipLimit: env.AUTH_RATE_LIMIT_IP === undefined ? { count: production ? 100 : 1_000, seconds: 60 } : env.AUTH_RATE_LIMIT_IP,
-    trustedProxies: env.AUTH_TRUST_PROXY ?? 0,
-    corsOrigins: env.AUTH_CORS_ORIGINS ?? ['*'],
+    passwordBlocklist: env.AUTH_PASSWORD_BLOCKLIST === 'on',
+    lockoutThreshold: env.AUTH_LOCKOUT_THRESHOLD,
+    lockoutSeconds: env.AUTH_LOCKOUT_SECONDS,
+    accountLimit: env.AUTH_RATE_LIMIT_ACCOUNT,
+    ipLimit: env.AUTH_RATE_LIMIT_IP,
+    trustedProxies: env.AUTH_TRUST_PROXY,
+    corsOrigins: env.AUTH_CORS_ORIGINS,
     metricsToken: env.AUTH_METRICS_TOKEN,
     smtpUrl: env.SMTP_URL,
-    mailFrom: env.MAIL_FROM ?? 'no-reply@localhost',
-    mailDir: env.AUTH_MAIL_DIR ?? '.gatehouse/mail',
+    mailFrom: env.MAIL_FROM,
+    mailDir: env.AUTH_MAIL_DIR,
     defaultFrontendUrl: env.AUTH_DEFAULT_FRONTEND_URL ?? publicUrl,
-    webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE ?? !production,
+    webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE,
     chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
-    retentionDays: env.AUTH_RETENTION_DAYS ?? 90,
+    retentionDays: env.AUTH_RETENTION_DAYS,
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
-    shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS ?? 0,
-    logLevel: env.LOG_LEVEL ?? 'info',
+    shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS,
+    logLevel: env.LOG_LEVEL,
   }
 }
 
 type Environment = z.output<typeof settings>
 
-function parseSingly(given: Record<string, unknown>): Environment {
-  const parsed = Object.entries(given).map(
-    ([name, value]) => [name, settings.shape[name as keyof typeof settings.shape].safeParse(value)] as const,
-  )
+/** Defaults that differ in production, by name. */
+const productionDefaults = Object.fromEntries(
+  Object.entries(settings.shape).flatMap(([name, schema]) => {
+    const inProduction = schema instanceof z.ZodPrefault ? schema.meta()?.inProduction : undefined
+    return inProduction === undefined ? [] : [[name, inProduction]]
+  }),
+)
+
+function parseSingly(given: Record<string, unknown>): Partial<Environment> {
+  const parsed = Object.entries(settings.shape).map(([name, schema]) => [name, schema.safeParse(given[name])] as const)
   return Object.fromEntries(parsed.filter(([, result]) => result.success).map(([name, result]) => [name, result.data]))
 }
 
 /** Rules over more than one variable. `given` names the variables that were set, faulty or not. */
-function crossFaults(env: Environment, given: ReadonlySet<string>): string[] {
+function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): string[] {
   const faults: string[] = []
   const production = env.NODE_ENV === 'production'
   if (production) {
