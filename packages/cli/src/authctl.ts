@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import envPaths from 'env-paths'
 import { isChangingContexts } from './command-line/contexts.ts'
-import { exitCodes } from './command-line/exit-codes.ts'
+import { endings } from './command-line/exit-codes.ts'
 import { main } from './main.ts'
 
 /** A renewal that is nearly done is waited for, no longer than whoever pressed Ctrl-C would notice. */
@@ -17,13 +17,13 @@ function leave(exit: () => never): void {
 // A reader that has seen enough (`| head -1`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
-  leave(() => process.exit(exitCodes.done))
+  leave(() => process.exit(endings.done.exit))
 })
 const lastWords = new Set<() => void>()
 process.on('SIGINT', () =>
   leave(() => {
     for (const say of lastWords) say()
-    process.exit(exitCodes.interrupted)
+    process.exit(endings.interrupted.exit)
   }),
 )
 

@@ -1,7 +1,15 @@
 import { Command as CommanderCommand, CommanderError, Option as CommanderOption, InvalidArgumentError } from 'commander'
 import { PlannedRequest } from './api/api-client.ts'
-import { type Ending, exitCodes, exitMeanings } from './command-line/exit-codes.ts'
-import { flagName, flagSyntax, type GlobalInput, globalOptions, type Option } from './command-line/options.ts'
+import { endings } from './command-line/exit-codes.ts'
+import {
+  flagName,
+  flagSyntax,
+  type GlobalInput,
+  globalOptions,
+  type Input,
+  type Option,
+  type Options,
+} from './command-line/options.ts'
 import { version } from './command-line/version.ts'
 import { commands, nouns } from './commands/index.ts'
 import { render, renderPlan } from './output/output.ts'
@@ -18,9 +26,7 @@ const rootExamples = [
   'grant add --app shop --user bob@example.com',
 ]
 
-const exitLines = Object.entries(exitMeanings).map(
-  ([ending, meaning]) => `  ${String(exitCodes[ending as Ending]).padEnd(4)} ${meaning}`,
-)
+const exitLines = Object.values(endings).map(({ exit, meaning }) => `  ${String(exit).padEnd(4)} ${meaning}`)
 
 /** The tree of commands; `complain` takes what commander would write to stderr. */
 export function buildProgram(world: World, complain: (text: string) => void): CommanderCommand {
@@ -61,7 +67,8 @@ function addGroup(program: CommanderCommand, noun: string): CommanderCommand {
 /** The first example of each of its commands; of few commands, more. */
 export function groupExamples(noun: string): string[] {
   const specs = commands.filter(({ path }) => path.startsWith(`${noun} `))
-  return [0, 1, 2].flatMap((turn) => specs.map(({ examples }) => examples[turn] as string)).slice(0, 3)
+  const turns = [0, 1, 2] as const
+  return turns.flatMap((turn) => specs.map(({ examples }) => examples[turn])).slice(0, 3)
 }
 
 export function examplesText(examples: readonly string[]): string {
@@ -118,27 +125,28 @@ function parseCount(typed: string): number {
 
 /** Of the flags for every command, what was given before or after it; a command's own flag of the same name is not meant. */
 function globalInput(command: CommanderCommand): GlobalInput {
-  const given: Record<string, unknown> = command.parent!.optsWithGlobals()
-  for (const [key, option] of Object.entries(globalOptions)) if (option.kind === 'flag') given[key] ??= false
-  return given as unknown as GlobalInput
+  const flags = Object.entries(globalOptions).filter(([, { kind }]) => kind === 'flag')
+  const notGiven = Object.fromEntries(flags.map(([key]) => [key, false]))
+  return { ...notGiven, ...(command.parent ?? command).optsWithGlobals<GlobalInput>() }
 }
 
 /** The input as parsed, with what is missing asked for. */
-async function completeInput(spec: Command, command: CommanderCommand, tools: Tools): Promise<never> {
-  const input: Record<string, unknown> = { ...command.opts() }
+async function completeInput(spec: Command, command: CommanderCommand, tools: Tools): Promise<Input<Options>> {
+  const input: Input<Options> = { ...command.opts() }
   const words = [...command.args]
   for (const [key, option] of Object.entries(spec.options)) {
     if (option.kind === 'positional') input[key] = words.shift()
     if (option.kind === 'flag') input[key] ??= false
-    if (option.kind === 'texts' && (input[key] as string[] | undefined)?.join() === '') input[key] = []
+    const given = input[key]
+    if (option.kind === 'texts' && Array.isArray(given) && given.join() === '') input[key] = []
     if ((option.kind === 'positional' || option.kind === 'text') && option.required && (input[key] ?? '') === '') {
       input[key] = await askFor(tools, option.kind === 'text' ? `--${flagName(key)}` : option.value, `${option.about}:`)
     }
   }
-  return input as never
+  return input
 }
 
-async function runCommand(spec: Command, tools: Tools, input: never): Promise<void> {
+async function runCommand(spec: Command, tools: Tools, input: Input<Options>): Promise<void> {
   const { settings, io } = tools
   try {
     const result = await spec.run(tools, input)

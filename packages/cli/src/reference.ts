@@ -1,4 +1,4 @@
-import { exitCodes, exitMeanings } from './command-line/exit-codes.ts'
+import { endings } from './command-line/exit-codes.ts'
 import { flagName, flagSyntax, globalOptions, type Option, type Options } from './command-line/options.ts'
 import type { Formats } from './command-line/settings.ts'
 import { commands, nouns } from './commands/index.ts'
@@ -26,7 +26,7 @@ export function renderReference(): string {
     '## Exit codes',
     table(
       ['Code', 'Meaning'],
-      Object.entries(exitCodes).map(([ending, code]) => [String(code), exitMeanings[ending as keyof typeof exitCodes]]),
+      Object.values(endings).map(({ exit, meaning }) => [String(exit), meaning]),
     ),
   ]
   return `${blocks.join('\n\n')}\n`

@@ -157,7 +157,7 @@ function wrongClaim(name: string): AuthError {
   return refused('TOKEN_CLAIMS', name)
 }
 
-const isInteger = Number.isSafeInteger as (value: unknown) => value is number
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)
 
 function isListOfStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string')

@@ -123,7 +123,7 @@ const number =
 const isFunction: Rule = (value) => typeof value === 'function'
 // A blank at either end is the usual slip of an env file, and would refuse every token.
 const word = text(/^\S+$/)
-const isHttpUrl: Rule = (value) => text(/^https?:/)(value) && URL.canParse(value as string)
+const isHttpUrl: Rule = (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
 const isSecret = text(/^.{32}/s)
 const isRevocation: Rule = (value) => {
   const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 } = Object(value)

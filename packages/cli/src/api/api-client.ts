@@ -1,6 +1,6 @@
 import createClient, { type Client } from 'openapi-fetch'
 import type { paths } from '../api-types.ts'
-import { type Ending, Failure } from '../command-line/exit-codes.ts'
+import { type Ending, Failure, systemCodeOf } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
 import { version } from '../command-line/version.ts'
 import type { Io, World } from '../terminal/io.ts'
@@ -139,8 +139,9 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
       hint: '--timeout SECONDS waits longer',
     })
   }
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
-  return new Failure('unreachable', `cannot reach ${origin}: ${cause?.code ?? cause?.message ?? String(error)}`, {
+  const cause = error instanceof Error ? error.cause : undefined
+  const reason = systemCodeOf(cause) ?? (cause instanceof Error ? cause.message : String(error))
+  return new Failure('unreachable', `cannot reach ${origin}: ${reason}`, {
     code: 'unreachable',
     hint: 'is the service running there? --base-url, AUTHCTL_BASE_URL or the context says where it is looked for',
     cause: error,
@@ -284,6 +285,12 @@ export async function bodyOf<T>(call: Promise<{ data?: T }>): Promise<T> {
   return data
 }
 
+/** The body of an answer to a write, and whether the write made what was not there. */
+export async function bodyAndNewness<T>(call: Promise<{ data?: T; response: Response }>): Promise<{ body: T; isNew: boolean }> {
+  const { response } = await call
+  return { body: await bodyOf(call), isNew: response.status === 201 }
+}
+
 /** All pages of a list, or as many entries as asked for. */
 export async function* pages<T>(
   read: (page: { limit: string; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
@@ -301,6 +308,13 @@ export async function* pages<T>(
     if (next_cursor === null) return
     cursor = next_cursor
   }
+}
+
+/** The entries of all pages. */
+export async function readAll<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
+  const items: T[] = []
+  for await (const page of pages) items.push(...page)
+  return items
 }
 
 /** Rows that make a page worth showing: about a screen of them. */

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure, usageFailure } from './exit-codes.ts'
+import { Failure, messageOf, systemCodeOf, usageFailure } from './exit-codes.ts'
 
 /** The tokens of a session; times in milliseconds since 1970, by this machine's clock. */
 export interface StoredTokens {
@@ -76,8 +76,8 @@ export function openContexts(folder: string): ContextStore {
     try {
       content = readFileSync(path, 'utf8')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, current: null, contexts: {} }
-      throw new Failure('invalid', `cannot read ${path}: ${(error as Error).message}`, { code: 'contexts_unreadable' })
+      if (systemCodeOf(error) === 'ENOENT') return { version: 1, current: null, contexts: {} }
+      throw new Failure('invalid', `cannot read ${path}: ${messageOf(error)}`, { code: 'contexts_unreadable' })
     }
     return parseContexts(content, path)
   }
@@ -146,8 +146,8 @@ async function takeLock(folder: string): Promise<() => void> {
         if (readOrEmpty(lock) === mine) rmSync(lock, { force: true })
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !existsSync(folder)) {
-        throw new Failure('invalid', `cannot write to ${folder}: ${(error as Error).message}`, { code: 'contexts_unwritable' })
+      if (systemCodeOf(error) !== 'EEXIST' || !existsSync(folder)) {
+        throw new Failure('invalid', `cannot write to ${folder}: ${messageOf(error)}`, { code: 'contexts_unwritable' })
       }
     }
     if (isAbandoned(lock)) dropAbandoned(lock)
@@ -187,7 +187,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return systemCodeOf(error) === 'EPERM'
   }
 }
 

@@ -1,11 +1,13 @@
 import { Failure } from './exit-codes.ts'
 
-const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 /** `90s`, `12h`, `30d` in milliseconds; undefined when it is none. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/.exec(text)
-  return match ? Number(match[1]) * unitMs[match[2] as keyof typeof unitMs] : undefined
+  const [, count, unit = ''] = match ?? []
+  const each = unitMs[unit]
+  return each === undefined ? undefined : Number(count) * each
 }
 
 const isoForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/

@@ -1,36 +1,20 @@
-/** What `authctl` ends with. Scripts switch on these numbers: they never change. */
-export const exitCodes = {
-  done: 0,
-  bug: 1,
-  usage: 2,
-  notFound: 3,
-  notSignedIn: 4,
-  conflict: 5,
-  invalid: 6,
-  unreachable: 7,
-  failures: 8,
-  declined: 9,
-  differences: 10,
-  interrupted: 130,
+/** What `authctl` ends with; the table of the reference and of `authctl --help`. Scripts switch on these numbers: they never change. */
+export const endings = {
+  done: { exit: 0, meaning: 'done, or nothing was to be changed' },
+  bug: { exit: 1, meaning: 'a bug in authctl' },
+  usage: { exit: 2, meaning: 'wrong usage, or a confirmation is missing; nothing was done' },
+  notFound: { exit: 3, meaning: 'not found' },
+  notSignedIn: { exit: 4, meaning: 'not signed in, or the role system_admin is missing' },
+  conflict: { exit: 5, meaning: 'conflict with what is there' },
+  invalid: { exit: 6, meaning: 'invalid or ambiguous input' },
+  unreachable: { exit: 7, meaning: 'the service cannot be reached, fails, or limits the rate, after retries' },
+  failures: { exit: 8, meaning: 'finished, with failures' },
+  declined: { exit: 9, meaning: 'declined at a prompt' },
+  differences: { exit: 10, meaning: 'differences were found' },
+  interrupted: { exit: 130, meaning: 'interrupted by Ctrl-C' },
 } as const
 
-export type Ending = keyof typeof exitCodes
-
-/** The table of the reference and of `authctl --help`. */
-export const exitMeanings: Record<Ending, string> = {
-  done: 'done, or nothing was to be changed',
-  bug: 'a bug in authctl',
-  usage: 'wrong usage, or a confirmation is missing; nothing was done',
-  notFound: 'not found',
-  notSignedIn: 'not signed in, or the role system_admin is missing',
-  conflict: 'conflict with what is there',
-  invalid: 'invalid or ambiguous input',
-  unreachable: 'the service cannot be reached, fails, or limits the rate, after retries',
-  failures: 'finished, with failures',
-  declined: 'declined at a prompt',
-  differences: 'differences were found',
-  interrupted: 'interrupted by Ctrl-C',
-}
+export type Ending = keyof typeof endings
 
 export interface FailureDetails {
   /** A stable word: the service's own code, or one of ours. */
@@ -59,7 +43,7 @@ export class Failure extends Error {
   }
 
   get exit(): number {
-    return exitCodes[this.ending]
+    return endings[this.ending].exit
   }
 }
 
@@ -74,10 +58,18 @@ export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Error && thrown.name === 'ExitPromptError') {
     return new Failure('interrupted', 'interrupted; nothing was done', { code: 'interrupted' })
   }
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new Failure('bug', `unexpected: ${message}`, {
+  return new Failure('bug', `unexpected: ${messageOf(thrown)}`, {
     code: 'bug',
     hint: 'run it again with --debug for the details',
     cause: thrown,
   })
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** The code of a failure of the operating system: `ENOENT`. */
+export function systemCodeOf(thrown: unknown): unknown {
+  return thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
 }

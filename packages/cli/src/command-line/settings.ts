@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { assertContextName, type Context, type ContextFile, findContext } from './contexts.ts'
 import { parseDuration } from './duration.ts'
-import { Failure, usageFailure } from './exit-codes.ts'
+import { Failure, messageOf, usageFailure } from './exit-codes.ts'
 import type { GlobalInput } from './options.ts'
 
 export type Format = string
@@ -111,7 +111,7 @@ function readToken(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new Failure('invalid', `cannot read the token file: ${(error as Error).message}`, { code: 'token_unreadable' })
+    throw new Failure('invalid', `cannot read the token file: ${messageOf(error)}`, { code: 'token_unreadable' })
   }
 }
 

@@ -1,4 +1,4 @@
-import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, positional, text } from '../command-line/options.ts'
 import type { Result } from '../output/output.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
@@ -35,7 +35,7 @@ export async function runApi({ call, io }: Tools, { method, path, file }: Input<
   if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
   const lines = file?.endsWith('.ndjson') ?? false
   const body = file === undefined ? undefined : await readSource(io, file)
-  if (body !== undefined && !lines) assertJson(body, file!)
+  if (file !== undefined && body !== undefined && !lines) assertJson(body, file)
   const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
   return { kind: 'body', body: parseBody(answer.text, answer.headers.get('content-type')) }
 }
@@ -44,7 +44,7 @@ function assertJson(body: string, file: string): void {
   try {
     JSON.parse(body)
   } catch (error) {
-    throw new Failure('invalid', `${sourceName(file)} is no JSON: ${(error as Error).message}`, {
+    throw new Failure('invalid', `${sourceName(file)} is no JSON: ${messageOf(error)}`, {
       code: 'invalid_json',
     })
   }

@@ -1,6 +1,6 @@
 import { usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, positional } from '../command-line/options.ts'
-import { completionScripts, type Shell, shells } from '../completion/scripts.ts'
+import { completionScripts, shells } from '../completion/scripts.ts'
 import type { Result } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
@@ -22,6 +22,7 @@ export const completion = command({
 })
 
 export async function runCompletion(_: Tools, { shell }: Input<typeof options>): Promise<Result> {
-  if (!Object.hasOwn(completionScripts, shell)) throw usageFailure(`${shell} is none of ${shells.join(', ')}`)
-  return { kind: 'body', body: completionScripts[shell as Shell] }
+  const script = completionScripts.get(shell)
+  if (script === undefined) throw usageFailure(`${shell} is none of ${shells.join(', ')}`)
+  return { kind: 'body', body: script }
 }

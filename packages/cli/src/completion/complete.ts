@@ -24,8 +24,9 @@ export function complete(typed: readonly string[], commands: readonly Command[],
 
   const assigned = /^--([^=]+)=/.exec(current)
   if (assigned) {
-    const option = optionOf(assigned[1]!, options)
-    return option ? valuesOf(option, current.slice(assigned[0].length), spec, assigned[0]) : nothing
+    const [prefix, name = ''] = assigned
+    const option = optionOf(name, options)
+    return option ? valuesOf(option, current.slice(prefix.length), spec, prefix) : nothing
   }
   if (open && !(open.isSatisfied && current.startsWith('-'))) return valuesOf(open.option, current, spec)
   if (current.startsWith('-')) return words(flagsOf(options, given), current)
@@ -83,7 +84,7 @@ function nextWords(path: string[], commands: readonly Command[], nouns: Record<s
   if (noun !== undefined) {
     return commands
       .filter((spec) => spec.path.startsWith(`${noun} `))
-      .map(({ path, summary }) => ({ value: path.split(' ')[1]!, about: summary }))
+      .map(({ path, summary }) => ({ value: path.slice(noun.length + 1), about: summary }))
   }
   return [
     ...Object.entries(nouns).map(([value, about]) => ({ value, about })),
@@ -96,8 +97,8 @@ function flagsOf(options: Options, given: Set<string>): Candidate[] {
   return Object.entries(options)
     .flatMap(([key, option]) => {
       if (option.kind === 'positional') return []
-      const names = { off: [`no-${flagName(key)}`], toggle: [flagName(key), `no-${flagName(key)}`] }
-      const own = names[option.kind as 'off'] ?? [flagName(key)]
+      const on = option.kind === 'off' ? [] : [flagName(key)]
+      const own = option.kind === 'off' || option.kind === 'toggle' ? [...on, `no-${flagName(key)}`] : on
       return own.map((name) => ({ value: `--${name}`, about: option.about, again: option.kind === 'texts' }))
     })
     .filter(({ value, again }) => again || !given.has(value))

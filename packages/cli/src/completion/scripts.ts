@@ -79,7 +79,10 @@ end
 complete -c authctl -f -a '(__authctl_complete)'
 `
 
-export const completionScripts = { bash, zsh, fish }
+export const completionScripts = new Map([
+  ['bash', bash],
+  ['zsh', zsh],
+  ['fish', fish],
+])
 
-export type Shell = keyof typeof completionScripts
-export const shells = Object.keys(completionScripts) as Shell[]
+export const shells = [...completionScripts.keys()]

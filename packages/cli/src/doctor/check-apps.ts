@@ -50,7 +50,7 @@ function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundin
       warning(subject, `it links ${link}, which is no app: the link is skipped`, `authctl app update ${code} --link ${kept}`),
     ),
     ...known
-      .filter((link) => apps.get(link)!.status !== 'active')
+      .filter((link) => apps.get(link)?.status !== 'active')
       .map((link) => warning(subject, `it links ${link}, which is inactive`, `authctl app activate ${link}`)),
   ]
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { components } from '../api-types.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 
 /** The settings that `app create` and `app update` share. An empty value clears. */
@@ -53,7 +53,7 @@ function readWebhooks(file: string): AppSettings['webhooks'] {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new Failure('invalid', `cannot read the webhooks in ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+    throw new Failure('invalid', `cannot read the webhooks in ${file}: ${messageOf(error)}`, { code: 'file_unreadable' })
   }
 }
 

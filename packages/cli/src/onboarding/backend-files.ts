@@ -51,12 +51,12 @@ const snippets: Record<Framework, readonly string[]> = {
 
 /** What guards a backend: lines of TypeScript. */
 export function snippetFor(framework: Framework): string[] {
-  const [frameworkImport, ...rest] = snippets[framework]
+  const [frameworkImport = '', ...rest] = snippets[framework]
   const guard = framework === 'koa' || framework === 'hono' ? 'requireAuth' : 'getAuth, requireAuth'
   return [
     "import { createAuth } from '@gatehouse/sdk'",
     `import { ${guard} } from '@gatehouse/sdk/${framework}'`,
-    frameworkImport!,
+    frameworkImport,
     '',
     'const auth = createAuth() // SERVICE_AUTH_URL, SERVICE_APP_CODE, JWT_ACCESS_SECRET',
     ...rest.slice(1),

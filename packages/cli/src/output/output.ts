@@ -55,16 +55,16 @@ export function record(value: object, outcome?: Outcome): Result {
 
 /** `none` is said on stderr when there is nothing to list. */
 export function list<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[], none: string): Result {
-  return { kind: 'list', pages, columns: columns as unknown as Column<never>[], none }
+  return { kind: 'list', pages, columns, none }
 }
 
 export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]): Part {
-  return { rows, columns: columns as unknown as Column<never>[] }
+  return { rows, columns }
 }
 
 /** A list that has no end. */
 export function stream<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[]): Result {
-  return { kind: 'list', pages, columns: columns as unknown as Column<never>[], none: undefined }
+  return { kind: 'list', pages, columns, none: undefined }
 }
 
 /** Writes a result to stdout. */

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { Writable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import { escapeControls } from '../text/escape-controls.ts'
@@ -11,7 +10,7 @@ const wipeLine = '\r\u001b[K'
 export interface World {
   env: Record<string, string | undefined>
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
-  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number; writableNeedDrain?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
   fetch: typeof globalThis.fetch
   /** Milliseconds since 1970. */
@@ -93,7 +92,7 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     readInput: () => readAll(world.stdin),
     inputBytes: () => world.stdin as AsyncIterable<Buffer>,
     drained: async () => {
-      if ((world.stdout as Writable).writableNeedDrain) await once(world.stdout, 'drain')
+      if (world.stdout.writableNeedDrain) await once(world.stdout, 'drain')
     },
   }
 }

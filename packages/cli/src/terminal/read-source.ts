@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import type { Io } from './io.ts'
 
 /** The text of a file, or of standard input where the file is `-`. */
@@ -8,7 +8,7 @@ export async function readSource({ readInput }: Pick<Io, 'readInput'>, file: str
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+    throw new Failure('invalid', `cannot read ${file}: ${messageOf(error)}`, { code: 'file_unreadable' })
   }
 }
 

@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, messageOf } from '../command-line/exit-codes.ts'
 
 /** The content of a file; undefined when there is none that can be read. */
 export function readIfThere(file: string): string | undefined {
@@ -17,6 +17,6 @@ export function writeFile(file: string, content: string, { isPrivate = false, re
     if (isPrivate && replaces) chmodSync(file, mode)
     writeFileSync(file, content, { flag: replaces ? 'w' : 'wx', mode })
   } catch (error) {
-    throw new Failure('invalid', `cannot write ${file}: ${(error as Error).message}`, { code: 'file_unwritable' })
+    throw new Failure('invalid', `cannot write ${file}: ${messageOf(error)}`, { code: 'file_unwritable' })
   }
 }

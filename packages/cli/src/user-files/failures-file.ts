@@ -1,5 +1,5 @@
 import { closeSync, lstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
-import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 
 /** Where rows go that could not be imported. */
 export interface FailuresFile {
@@ -41,6 +41,6 @@ function attempt<T>(path: string, write: () => T): T {
   try {
     return write()
   } catch (error) {
-    throw new Failure('invalid', `cannot write ${path}: ${(error as Error).message}`, { code: 'file_unwritable', cause: error })
+    throw new Failure('invalid', `cannot write ${path}: ${messageOf(error)}`, { code: 'file_unwritable', cause: error })
   }
 }

@@ -121,7 +121,8 @@ async function askFramework({ io, prompt }: Tools): Promise<Framework | undefine
     const typed = io.canAsk
       ? (await prompt.text(`What is its backend built with (${choices.join(', ')})?`)).toLowerCase()
       : 'none'
-    if (choices.includes(typed)) return typed === 'none' ? undefined : (typed as Framework)
+    const framework = frameworks.find((one) => one === typed)
+    if (framework || typed === 'none') return framework
   }
 }
 

@@ -69,5 +69,6 @@ function commandsIn(detail: Detail): string[] {
 }
 
 function withoutCommands(detail: Detail): string {
-  return detail.split(/: (?=authctl )/, 1)[0]!
+  const [told = ''] = detail.split(/: (?=authctl )/, 1)
+  return told
 }

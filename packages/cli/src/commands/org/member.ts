@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import { type Api, bodyAndNewness, bodyOf, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, texts } from '../../command-line/options.ts'
@@ -33,12 +33,13 @@ export const setMember = command({
 
 export async function runSetMember(tools: Tools, { org, user, role, remove }: Input<typeof options>): Promise<Result> {
   const { api } = tools
+  const roles = role ?? []
   if (remove && role !== undefined) throw usageFailure('--remove and --role contradict each other')
-  if (!remove && !role?.length) throw usageFailure('--role is required', '--remove takes the membership away')
+  if (!remove && roles.length === 0) throw usageFailure('--role is required', '--remove takes the membership away')
   if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
   const { id: organizationId, slug } = await getOrganization(api, org)
   const path = { organizationId, userId: await findUserId(api, user) }
-  return remove ? removeMember(api, path, slug) : putMember(api, path, slug, role!)
+  return remove ? removeMember(api, path, slug) : putMember(api, path, slug, roles)
 }
 
 type Member = components['schemas']['Member']
@@ -48,9 +49,9 @@ const memberPath = '/api/v1/admin/organizations/{organizationId}/members/{userId
 
 async function putMember(api: Api, path: Path, slug: string, role_codes: string[]): Promise<Result> {
   const before = await findMember(api, path)
-  const { data, response } = await api.PUT(memberPath, { params: { path }, body: { role_codes } })
-  const unchanged = before?.role_codes.join() === data!.role_codes.join()
-  return record({ organization: slug, ...data! }, response.status === 201 ? 'added' : unchanged ? 'unchanged' : 'updated')
+  const { body: member, isNew } = await bodyAndNewness(api.PUT(memberPath, { params: { path }, body: { role_codes } }))
+  const unchanged = before?.role_codes.join() === member.role_codes.join()
+  return record({ organization: slug, ...member }, isNew ? 'added' : unchanged ? 'unchanged' : 'updated')
 }
 
 async function removeMember(api: Api, path: Path, slug: string): Promise<Result> {

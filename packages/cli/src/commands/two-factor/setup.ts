@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type Api, bodyOf } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
-import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { Failure, systemCodeOf, usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { refused } from '../../nouns/two-factor-refused.ts'
 import type { Result } from '../../output/output.ts'
@@ -53,7 +53,7 @@ function writeNew(file: string, content: string): void {
   try {
     writeFileSync(file, content, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+    const isThere = systemCodeOf(error) === 'EEXIST'
     throw new Failure(isThere ? 'conflict' : 'invalid', isThere ? `${file} is there already` : `cannot write ${file}: ${error}`, {
       code: isThere ? 'file_exists' : 'file_unwritable',
       hint: 'two-factor is still off',

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { Failure, toFailure } from '../../command-line/exit-codes.ts'
+import { Failure, messageOf, toFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, text } from '../../command-line/options.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { duration, grouped, progressBar } from '../../terminal/progress-bar.ts'
@@ -118,7 +118,7 @@ async function* readPieces(stream: AsyncIterable<Buffer>, file: string): AsyncGe
 }
 
 function unreadable(file: string, error: unknown): Failure {
-  return new Failure('invalid', `cannot read ${file}: ${(error as Error).message}`, { code: 'file_unreadable' })
+  return new Failure('invalid', `cannot read ${file}: ${messageOf(error)}`, { code: 'file_unreadable' })
 }
 
 function newTally(): Tally {
@@ -132,7 +132,10 @@ function add(
   failuresFile: FailuresFile | undefined,
 ): void {
   tally.lines += lines.length
-  for (const [name, count] of Object.entries(counts)) tally[name as keyof typeof counts] += count
+  tally.imported += counts.imported
+  tally.updated += counts.updated
+  tally.unchanged += counts.unchanged
+  tally.failed += counts.failed
   if (wasSentAgain) tally.sent_again += lines.length
   const failed = new Map(faults.map((fault) => [fault.line, fault]))
   for (const { line, bytes, isTooLong } of lines) {
