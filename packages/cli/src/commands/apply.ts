@@ -2,8 +2,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, requiredText } from '../command-line/options.ts'
 import { type Application, applyChanges } from '../declarations/apply-changes.ts'
 import { describeChanges } from '../declarations/describe-changes.ts'
-import { isPruning, type Plan } from '../declarations/plan-changes.ts'
-import { prepare } from '../declarations/prepare.ts'
+import { isPruning, type Plan } from '../declarations/plan.ts'
 import { type Result, rowsOf } from '../output/output.ts'
 import { confirmName, confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
@@ -31,6 +30,8 @@ export const applyDeclaration = command({
 })
 
 export async function runApply(tools: Tools, { file, prune }: Input<typeof options>): Promise<Result> {
+  // Loaded late: other commands do without the schema, which is slow to load.
+  const { prepare } = await import('../declarations/prepare.ts')
   const { plan, organizationIds } = await prepare(tools, { file, prune })
   await agree(tools, plan, prune)
   const application: Application = { rows: [], fatal: undefined }

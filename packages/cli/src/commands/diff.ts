@@ -1,7 +1,6 @@
 import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, requiredText } from '../command-line/options.ts'
 import { describeChanges } from '../declarations/describe-changes.ts'
-import { prepare } from '../declarations/prepare.ts'
 import type { Result } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
@@ -22,6 +21,8 @@ export const diffDeclaration = command({
 })
 
 export async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typeof options>): Promise<Result> {
+  // Loaded late: other commands do without the schema, which is slow to load.
+  const { prepare } = await import('../declarations/prepare.ts')
   const { plan } = await prepare(tools, { file, prune })
   const differences = plan.changes.map(({ change, kind, code, fields }) => ({ change, kind, code, fields }))
   const count = differences.length

@@ -1,6 +1,5 @@
 import { type Input, text } from '../command-line/options.ts'
 import { readInstallation } from '../declarations/read-installation.ts'
-import { plainDeclaration, renderDeclaration } from '../declarations/render-declaration.ts'
 import type { Result } from '../output/output.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
 import { command } from '../tools/command.ts'
@@ -21,6 +20,8 @@ export const exportDeclaration = command({
 })
 
 export async function runExport({ api, io, settings }: Tools, { file }: Input<typeof options>): Promise<Result> {
+  // Loaded late: other commands do without the schema, which is slow to load.
+  const { plainDeclaration, renderDeclaration } = await import('../declarations/render-declaration.ts')
   const { services, roles, apps } = await readInstallation(api)
   const declaration = { services, roles, apps }
   const plain = plainDeclaration(declaration)

@@ -2,8 +2,8 @@ import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/a
 import type { components } from '../api-types.ts'
 import { type Failure, toFailure } from '../command-line/exit-codes.ts'
 import { redact, redactUrl } from '../text/redact.ts'
-import type { DeclaredApp, DeclaredRole, DeclaredService, Kind } from './declaration.ts'
-import { type Change, codesGone, type PlannedChange } from './plan-changes.ts'
+import { type Change, codesGone, type PlannedApp, type PlannedChange, type PlannedRole, type PlannedService } from './plan.ts'
+import type { DeclaredRole, DeclaredService } from './schema.ts'
 
 /** What became of a change. */
 export interface Applied extends Pick<Change, 'change' | 'kind' | 'code'> {
@@ -42,7 +42,7 @@ export async function applyChanges(changes: readonly PlannedChange[], writing: W
       continue
     }
     try {
-      const warnings = await writers[kind](planned, writing)
+      const warnings = await write(planned, writing)
       application.rows.push({ ...row, outcome: outcomes[change], ...(warnings.length > 0 ? { warnings } : {}) })
     } catch (thrown) {
       if (thrown instanceof PlannedRequest) {
@@ -66,13 +66,13 @@ function told({ method, url, body }: Request) {
  * A failure comes up again there. With --dry-run: what would be sent, by service.
  */
 async function releaseCodes(changes: readonly PlannedChange[], api: Api): Promise<Map<string, readonly Request[]>> {
-  const services = changes.filter(({ kind }) => kind === 'service') as (PlannedChange & ServiceChange)[]
+  const services = changes.filter((change): change is PlannedService => change.kind === 'service')
   const taken = new Set(services.flatMap(({ before, after }) => codesGone(after, before)))
   const planned = new Map<string, readonly Request[]>()
   for (const { code: service, before, after } of services) {
     const gone = new Set(codesGone(before, after))
     if (![...gone].some((code) => taken.has(code))) continue
-    const kept = before!.permissions.filter(({ code }) => !gone.has(code))
+    const kept = (before?.permissions ?? []).filter(({ code }) => !gone.has(code))
     try {
       await registerPermissions(api, { service, permissions: kept }, gone.size)
     } catch (thrown) {
@@ -82,18 +82,18 @@ async function releaseCodes(changes: readonly PlannedChange[], api: Api): Promis
   return planned
 }
 
-interface ServiceChange {
-  before: DeclaredService | undefined
-  after: DeclaredService | undefined
+function write(planned: PlannedChange, writing: Writing): Promise<string[]> {
+  switch (planned.kind) {
+    case 'service':
+      return writeService(planned, writing)
+    case 'role':
+      return writeRole(planned, writing)
+    case 'app':
+      return writeApp(planned, writing)
+  }
 }
 
-const writers: Record<Kind, (change: PlannedChange, writing: Writing) => Promise<string[]>> = {
-  service: (change, { api }) => writeService(change as PlannedChange & ServiceChange, api),
-  role: (change, { api }) => writeRole(change, api),
-  app: writeApp,
-}
-
-async function writeService({ code: service, before, after }: PlannedChange & ServiceChange, api: Api): Promise<string[]> {
+async function writeService({ code: service, before, after }: PlannedService, { api }: Writing): Promise<string[]> {
   await registerPermissions(api, after ?? { service, permissions: [] }, codesGone(before, after).length)
   return []
 }
@@ -107,21 +107,20 @@ async function registerPermissions(api: Api, { service, permissions }: DeclaredS
   await api.POST('/api/v1/admin/permissions/register', { body: { service, permissions: list, max_prune: mostPruned } })
 }
 
-async function writeRole({ change, code, before, after, fields }: PlannedChange, api: Api): Promise<string[]> {
+async function writeRole({ change, code, before, after, fields }: PlannedRole, { api }: Writing): Promise<string[]> {
   const path = { roleCode: code }
-  if (change === 'prune') {
+  if (!after) {
     await api.DELETE('/api/v1/admin/roles/{roleCode}', { params: { path } })
     return []
   }
-  const { permissions, ...role } = after as DeclaredRole
+  const { permissions, ...role } = after
   const changed = fields.map(({ field }) => field)
   const { name, description } = role
   const writes: (() => Promise<unknown>)[] = []
   if (change === 'create') writes.push(() => api.POST('/api/v1/admin/roles', { body: role }))
   else if (changed.some((field) => field !== 'permissions'))
     writes.push(() => api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description } }))
-  if (changed.includes('permissions'))
-    writes.push(() => writePermissions(api, code, before as DeclaredRole | undefined, permissions))
+  if (changed.includes('permissions')) writes.push(() => writePermissions(api, code, before, permissions))
   await inTurn(writes)
   return []
 }
@@ -138,19 +137,18 @@ async function writePermissions(api: Api, roleCode: string, before: DeclaredRole
   } else await api.PUT(path, { params, body: { permissions: wanted } })
 }
 
-async function writeApp({ change, code, after, fields }: PlannedChange, { api, organizationIds }: Writing): Promise<string[]> {
+async function writeApp({ change, code, after: app, fields }: PlannedApp, { api, organizationIds }: Writing): Promise<string[]> {
   const path = { appId: code }
-  if (change === 'prune') {
+  if (!app) {
     await api.DELETE('/api/v1/admin/apps/{appId}', { params: { path } })
     return []
   }
-  const app = after as DeclaredApp
   const changed = new Set(fields.map(({ field }) => field))
-  const settings = Object.fromEntries(Object.entries(app).filter(([field]) => changed.has(field)))
-  const { default_organization_slug: slug, ...plain } = settings
-  const organization =
-    slug === undefined ? {} : { default_organization_id: slug === null ? null : organizationIds.get(slug as string)! }
-  const body = { ...plain, ...organization } as components['schemas']['UpdateApp']
+  const { default_organization_slug: slug, ...settings } = app
+  const body: components['schemas']['UpdateApp'] = Object.fromEntries(
+    Object.entries(settings).filter(([field]) => changed.has(field)),
+  )
+  if (changed.has('default_organization_slug')) body.default_organization_id = slug === null ? null : organizationIds.get(slug)
   if (change === 'create') {
     await api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } })
     return []

@@ -2,10 +2,9 @@ import type { Api } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { getOrganization } from '../nouns/organization-ref.ts'
 import { isUuid } from '../text/uuid.ts'
-import type { Declaration } from './declaration.ts'
 import { lostPermissions } from './plan-changes.ts'
-import type { Fault } from './read-field.ts'
 import type { Installation } from './read-installation.ts'
+import type { Declaration, Fault } from './schema.ts'
 
 /** The ids of the organizations that a declaration names, by slug; what names none is not among them. */
 export async function findOrganizations(api: Api, { apps = [] }: Declaration): Promise<Map<string, string>> {

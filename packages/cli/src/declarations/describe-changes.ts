@@ -1,7 +1,6 @@
-import type { components } from '../api-types.ts'
 import { cell } from '../output/cells.ts'
-import type { Change, FieldChange } from './plan-changes.ts'
-import { isSame } from './render-declaration.ts'
+import { isSame } from './declaration.ts'
+import type { Change, FieldChange } from './plan.ts'
 
 const signs = { create: '+', update: '~', prune: '-' } as const
 
@@ -30,7 +29,6 @@ function describeList(before: unknown[], after: unknown[]): string[] {
 
 function entryText(entry: unknown): string {
   if (typeof entry !== 'object' || entry === null) return cell(entry)
-  const { code, name } = entry as Partial<components['schemas']['Permission']>
   // A permission, or a webhook.
-  return code === undefined ? cell(entry) : `${cell(code)}  ${cell(name)}`
+  return 'code' in entry && 'name' in entry ? `${cell(entry.code)}  ${cell(entry.name)}` : cell(entry)
 }

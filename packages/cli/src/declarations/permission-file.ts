@@ -1,27 +1,52 @@
-import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import { z } from 'zod'
+import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
+const codeFault = 'code must be resource:action, each of a-z, 0-9, _ and -'
+const partsFault = 'resource and action must be those of the code; they can be left out'
+
 /** A permission as a service declares one. */
-export interface Declared {
-  code: string
-  name: string
-  resource: string
-  action: string
-}
+const permission = z
+  .strictObject(
+    {
+      code: z.string(codeFault).regex(/^[a-z0-9_-]+:[a-z0-9_-]+$/, codeFault),
+      name: z.string('name must be text').refine((name) => name.trim() !== '', 'name must be text'),
+      resource: z.string(partsFault).nullish(),
+      action: z.string(partsFault).nullish(),
+    },
+    { error: 'must be an object with code and name' },
+  )
+  .transform(({ code, name, ...given }, context) => {
+    const [resource = '', action = ''] = code.split(':')
+    if ((given.resource ?? resource) !== resource || (given.action ?? action) !== action) context.addIssue(partsFault)
+    return { code, name, resource, action }
+  })
 
-export interface PermissionFile {
-  service: string | undefined
-  permissions: Declared[]
-}
+const permissions = z.array(permission, 'permissions must be a list').superRefine((list, context) => {
+  const codes = new Set<string>()
+  for (const [index, { code }] of list.entries()) {
+    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index], message: `${code} is in the list already` })
+    codes.add(code)
+  }
+})
 
-const codeForm = /^([a-z0-9_-]+):([a-z0-9_-]+)$/
+/** `{service?, permissions: [{code, name}]}`, or the bare list. */
+const permissionFile = z.preprocess(
+  (content) => (Array.isArray(content) ? { permissions: content } : content),
+  z.strictObject(
+    { service: z.string('service must be text').optional(), permissions },
+    { error: 'is neither a list of permissions nor an object with one' },
+  ),
+)
+
+export type PermissionFile = z.output<typeof permissionFile>
 
 /** Reads the permission file of a service: what --service says and what the file says must agree. */
 export async function readPermissionFile(
   { io }: Pick<Tools, 'io'>,
   { service, file }: { service: string | undefined; file: string },
-): Promise<{ service: string; permissions: Declared[] }> {
+): Promise<Required<PermissionFile>> {
   const name = sourceName(file)
   const declared = await parsePermissionFile(await readSource(io, file), name)
   const agreed = service ?? declared.service
@@ -31,16 +56,21 @@ export async function readPermissionFile(
   return { service: agreed, permissions: declared.permissions }
 }
 
-/** JSON or YAML: `{service?, permissions: [{code, name}]}`, or the bare list. `source` is named in what is thrown. */
+/** As JSON or YAML. `source` is named in what is thrown: the first fault. */
 export async function parsePermissionFile(text: string, source: string): Promise<PermissionFile> {
-  const content = await parseContent(text, source)
-  if (Array.isArray(content)) return { service: undefined, permissions: parseList(content, source) }
-  if (!isObject(content)) throw invalid(`${source} is neither a list of permissions nor an object with one`)
-  const { service, permissions, ...more } = content
-  assertNothingElse(more, source)
-  if (service !== undefined && typeof service !== 'string') throw invalid(`${source}: service must be text`)
-  if (!Array.isArray(permissions)) throw invalid(`${source}: permissions must be a list`)
-  return { service, permissions: parseList(permissions, source) }
+  const { data, error } = permissionFile.safeParse(await parseContent(text, source))
+  if (!error) return data
+  const [issue] = error.issues
+  throw invalid(issue ? spell(issue, source) : error.message)
+}
+
+/** What is at fault stands before its fault: the file, or an entry of the list. */
+function spell(issue: z.core.$ZodIssue, source: string): string {
+  const [, index, field] = issue.path
+  const place = index === undefined ? source : `${source}: permissions[${String(index)}]`
+  if (issue.code === 'unrecognized_keys') return `${place}: there is no field ${issue.keys[0]}`
+  const isOfAnotherKind = issue.code === 'invalid_type' && field === undefined && issue.path.length !== 1
+  return isOfAnotherKind ? `${place} ${issue.message}` : `${place}: ${issue.message}`
 }
 
 async function parseContent(text: string, source: string): Promise<unknown> {
@@ -53,41 +83,8 @@ async function parseContent(text: string, source: string): Promise<unknown> {
   try {
     return parse(text)
   } catch (error) {
-    throw invalid(`${source} is neither JSON nor YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw invalid(`${source} is neither JSON nor YAML: ${messageOf(error).split('\n')[0]}`)
   }
-}
-
-function parseList(entries: unknown[], source: string): Declared[] {
-  const codes = new Set<string>()
-  return entries.map((entry, index) => {
-    const place = `${source}: permissions[${index}]`
-    const declared = parseEntry(entry, place)
-    if (codes.has(declared.code)) throw invalid(`${place}: ${declared.code} is in the list already`)
-    codes.add(declared.code)
-    return declared
-  })
-}
-
-function parseEntry(entry: unknown, place: string): Declared {
-  if (!isObject(entry)) throw invalid(`${place} must be an object with code and name`)
-  const { code, name, resource, action, ...more } = entry
-  assertNothingElse(more, place)
-  const parts = typeof code === 'string' ? codeForm.exec(code) : null
-  if (!parts) throw invalid(`${place}: code must be resource:action, each of a-z, 0-9, _ and -`)
-  if (typeof name !== 'string' || name.trim() === '') throw invalid(`${place}: name must be text`)
-  const whole = { code: parts[0], name, resource: parts[1]!, action: parts[2]! }
-  if ((resource ?? whole.resource) !== whole.resource || (action ?? whole.action) !== whole.action)
-    throw invalid(`${place}: resource and action must be those of the code; they can be left out`)
-  return whole
-}
-
-function assertNothingElse(more: object, place: string): void {
-  const [unknown] = Object.keys(more)
-  if (unknown !== undefined) throw invalid(`${place}: there is no field ${unknown}`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(message: string): Failure {

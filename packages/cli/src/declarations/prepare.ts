@@ -2,7 +2,8 @@ import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { checkReferences, findOrganizations } from './check-references.ts'
 import { parseDeclaration } from './parse-declaration.ts'
-import { type Plan, planChanges } from './plan-changes.ts'
+import type { Plan } from './plan.ts'
+import { planChanges } from './plan-changes.ts'
 import { readInstallation } from './read-installation.ts'
 
 export interface Prepared {

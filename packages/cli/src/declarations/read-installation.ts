@@ -1,7 +1,8 @@
-import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import { type Api, bodyOf, pages, readAll } from '../api/api-client.ts'
 import type { components } from '../api-types.ts'
 import { getOrganization } from '../nouns/organization-ref.ts'
-import { builtInService, byName, type Declaration, type DeclaredApp, type DeclaredService, holderOfAll } from './declaration.ts'
+import { builtInService, byName, holderOfAll } from './declaration.ts'
+import type { Declaration, DeclaredApp, DeclaredService } from './schema.ts'
 
 type App = components['schemas']['App']
 type Permission = components['schemas']['Permission']
@@ -17,9 +18,9 @@ export interface Installation extends Required<Declaration> {
 }
 
 export async function readInstallation(api: Api): Promise<Installation> {
-  const roles = await all(pages((query) => bodyOf(api.GET('/api/v1/admin/roles', { params: { query } }))))
-  const permissions = await all(pages((query) => bodyOf(api.GET('/api/v1/admin/permissions', { params: { query } }))))
-  const apps = (await all(pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } }))))).filter(
+  const roles = await readAll(pages((query) => bodyOf(api.GET('/api/v1/admin/roles', { params: { query } }))))
+  const permissions = await readAll(pages((query) => bodyOf(api.GET('/api/v1/admin/permissions', { params: { query } }))))
+  const apps = (await readAll(pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } }))))).filter(
     ({ built_in }) => !built_in,
   )
   return {
@@ -78,12 +79,6 @@ function declareApp(app: App, default_organization_slug: string | null): Declare
     default_organization_slug,
     webhooks: webhooks.map(({ name, url, events, enabled }) => ({ name, url, events, enabled, secret: undefined })),
   }
-}
-
-async function all<T>(read: AsyncIterable<T[]>): Promise<T[]> {
-  const items: T[] = []
-  for await (const page of read) items.push(...page)
-  return items
 }
 
 async function inSequence<T, U>(items: readonly T[], read: (item: T) => Promise<U>): Promise<U[]> {

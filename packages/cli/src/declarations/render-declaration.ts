@@ -1,29 +1,26 @@
 import { unsafe } from '../text/escape-controls.ts'
-import { type Declaration, type Entry, nestedFields, type Section, sections } from './declaration.ts'
-import type { Field, Fields } from './read-field.ts'
+import { isSame, type Kind, kinds, sections } from './declaration.ts'
+import { type Declaration, standardsOf } from './schema.ts'
 
 /** A declaration as it stands in a file: of each entry, what is not as it would be anyway. */
 export function plainDeclaration(declaration: Declaration): Record<string, object[]> {
   const plain: Record<string, object[]> = {}
-  for (const section of Object.keys(sections) as Section[]) {
-    const list: Entry[] | undefined = declaration[section]
-    if (list) plain[section] = list.map((entry) => plainEntry(entry, sections[section].fields as Fields<never>))
+  for (const section of sections) {
+    const list: object[] | undefined = declaration[section]
+    if (list) plain[section] = list.map((entry) => plainEntry(kinds[section], entry))
   }
   return plain
 }
 
-function plainEntry(entry: object, fields: Fields<never>): Record<string, unknown> {
-  const members = Object.entries<Field<unknown>>(fields).flatMap(([key, { standard }]) => {
-    const value = (entry as Record<string, unknown>)[key]
-    if (standard && isSame(value, standard(entry as Record<string, unknown>))) return []
-    const nested = nestedFields[key]
-    return [[key, nested ? (value as object[]).map((element) => plainEntry(element, nested)) : value]]
+function plainEntry(kind: Kind | 'webhook', entry: object): object {
+  const values: Record<string, unknown> = { ...entry }
+  const members = [...standardsOf(kind, entry)].flatMap(([field, standard]) => {
+    const value = values[field]
+    if (standard && isSame(value, standard.value)) return []
+    const isNested = field === 'webhooks' && Array.isArray(value)
+    return [[field, isNested ? value.map((webhook) => plainEntry('webhook', webhook)) : value]]
   })
   return Object.fromEntries(members)
-}
-
-export function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 const heading = ' Services, roles and apps, for authctl diff and apply. What is not said of one is as in a new one.'
@@ -43,6 +40,6 @@ export async function renderDeclaration(declaration: Declaration): Promise<strin
 }
 
 function escaped(character: string): string {
-  const hex = character.codePointAt(0)!.toString(16)
+  const hex = (character.codePointAt(0) ?? 0).toString(16)
   return hex.length > 4 ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`
 }

@@ -1,151 +1,211 @@
-/** Where in the file: `['apps', 0, 'webhooks', 1, 'url']`. */
-export type Path = readonly (string | number)[]
+import { domainToASCII } from 'node:url'
+import { z } from 'zod'
+import { builtInApp, builtInService, byName, holderOfAll, type Kind } from './declaration.ts'
+import {
+  appCode,
+  entry,
+  flag,
+  isObject,
+  listOf,
+  mostPermissions,
+  name,
+  oneOf,
+  permissionCode,
+  plainCode,
+  redirectUrl,
+  serviceCode,
+  setOf,
+  text,
+  textOf,
+  webhookSecret,
+  webUrl,
+} from './fields.ts'
 
-/** Takes what is wrong there. */
-export type Fault = (path: Path, message: string) => void
+/** Takes what is wrong at that place: `['apps', 0, 'webhooks', 1, 'url']`. */
+export type Fault = (path: PropertyKey[], message: string) => void
 
-/** A value in the form in which the service keeps it. What comes back after a fault is nobody's: the file is refused. */
-type Read<T> = (given: unknown, path: Path, fault: Fault) => T
-
-export interface Field<T> {
-  read: Read<T>
-  /** What the field is when the file leaves it out, by the fields before it; without one it cannot be left out. */
-  standard?: (entry: Record<string, unknown>) => T
-  /** Null is a value of its own, not another way to leave the field out. */
-  takesNull?: boolean
-}
-
-export type Fields<Entry> = { [Key in keyof Entry]-?: Field<Entry[Key]> }
-
-export const mostEntries = 200
-export const mostPermissions = 5_000
-
-/** An object of these fields and no other. */
-export function readEntry<Entry>(fields: Fields<Entry>, given: unknown, path: Path, fault: Fault): Entry {
-  const entry: Record<string, unknown> = {}
-  if (!isObject(given)) {
-    fault(path, `must have the fields ${Object.keys(fields).join(', ')}`)
-    return entry as Entry
-  }
-  for (const key of Object.keys(given)) if (!Object.hasOwn(fields, key)) fault([...path, key], 'is no field of it')
-  for (const [key, { read, standard, takesNull }] of Object.entries<Field<unknown>>(fields)) {
-    const value = Object.hasOwn(given, key) ? given[key] : undefined
-    const isLeftOut = value === undefined || value === '' || (value === null && !takesNull)
-    if (!isLeftOut) entry[key] = read(value, [...path, key], fault)
-    else if (standard) entry[key] = standard(entry)
-    else fault([...path, key], 'is required')
-  }
-  return entry as Entry
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A list of such entries. */
-export function entries<Entry>(fields: Fields<Entry>, most = mostEntries): Read<Entry[]> {
-  return listOf((given, path, fault) => readEntry(fields, given, path, fault), most)
-}
-
-export function listOf<T>(read: Read<T>, most = mostEntries): Read<T[]> {
-  return (given, path, fault) => {
-    if (!Array.isArray(given)) {
-      fault(path, 'must be a list')
-      return []
-    }
-    if (given.length > most) fault(path, `has more than ${most} entries`)
-    return given.map((entry, index) => read(entry, [...path, index], fault))
+/** A rule over several fields or entries. */
+function rule<T>(look: (value: T, fault: Fault) => void): (value: T, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    if (typeof value === 'object' && value !== null)
+      look(value, (path, message) => context.addIssue({ code: 'custom', path, message }))
   }
 }
 
-/** A list in which the service keeps each value once. */
-export function setOf<T>(read: Read<T>, most = mostEntries): Read<T[]> {
-  const readList = listOf(read, most)
-  return (given, path, fault) => [...new Set(readList(given, path, fault))]
+/** Such a rule also looks at what has other faults, so that one run names all. Hence `?.` and `elementsOf` where types need neither. */
+const always = { when: () => true }
+
+/** What stands in a list, be the list at fault or not. */
+function elementsOf<T>(list: T[]): [index: number, element: T][] {
+  return Array.isArray(list) ? [...list.entries()].filter(([, element]) => isObject(element)) : []
 }
 
-export function flag(given: unknown, path: Path, fault: Fault): boolean {
-  if (typeof given !== 'boolean') fault(path, 'must be true or false')
-  return given as boolean
-}
+const service = entry({
+  service: serviceCode.refine((code) => code !== builtInService, 'is built in: nobody registers its permissions'),
+  permissions: listOf(entry({ code: permissionCode, name }), mostPermissions)
+    .transform((permissions) => byName(permissions, ({ code }) => code))
+    .default(() => []),
+})
 
-export function oneOf<const Choice extends string>(...choices: Choice[]): Read<Choice> {
-  return (given, path, fault) => {
-    if (!choices.includes(given as Choice)) fault(path, `must be ${choices.join(' or ')}`)
-    return given as Choice
-  }
-}
-
-/** Text of at most so many characters; `faultOf` tells what else is wrong with it. */
-export function textOf(most: number, faultOf: (text: string) => string | undefined = () => undefined): Read<string> {
-  return (given, path, fault) => {
-    if (typeof given !== 'string') {
-      fault(path, 'must be text; a number or a date needs quotes')
-      return ''
-    }
-    const wrong = given.length > most ? `has more than ${most} characters` : (unstorable(given) ?? faultOf(given))
-    if (wrong !== undefined) fault(path, wrong)
-    return given
-  }
-}
-
-/** NUL, and halves of surrogate pairs. */
-const unstorableForm = /\0|\p{Cs}/u
-
-function unstorable(text: string): string | undefined {
-  return unstorableForm.test(text) ? 'holds a character that cannot be stored' : undefined
-}
-
-export const name: Read<string> = (given, path, fault) => {
-  const text = textOf(200)(typeof given === 'string' ? given.trim() : given, path, fault)
-  if (given !== '' && text === '' && typeof given === 'string') fault(path, 'must not be blank')
-  return text
-}
-
-export const text = textOf(2_000)
-
-/** A code of at most 100 characters. */
-export function codeOf(form: RegExp, message: string): Read<string> {
-  return textOf(100, (code) => (form.test(code) ? undefined : message))
-}
-
-export const appCode = codeOf(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
-export const plainCode = codeOf(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
-export const serviceCode = codeOf(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be of letters, digits, . _ : and -')
-
-const part = '[a-z0-9_-]{1,100}'
-const permissionForm = new RegExp(`^${part}:${part}$`)
-export const permissionCode = textOf(201, (code) =>
-  permissionForm.test(code) ? undefined : 'must be resource:action, each of a-z, 0-9, _ and -',
+const role = entry({
+  code: plainCode,
+  name,
+  scope: oneOf('global', 'org').default('global'),
+  description: text.nullable().default(null),
+  /** None for `super_admin`, which holds all without being given any. */
+  permissions: setOf(permissionCode, mostPermissions)
+    .transform((codes) => byName(codes, (code) => code))
+    .default(() => []),
+}).superRefine(
+  rule(({ code, permissions }, fault) => {
+    if (code === holderOfAll && permissions?.length > 0)
+      fault(['permissions'], `cannot be given: ${holderOfAll} holds every permission`)
+  }),
+  always,
 )
 
-const foreignToUrls = /[\s\\\p{Cc}]/u
-
-export const webUrl = textOf(2_000, (raw) => {
-  const url = URL.parse(raw)
-  if (!url || !/^https?:\/\/[^/]/i.test(raw) || foreignToUrls.test(raw)) return 'must be an absolute http or https URL'
-  return url.username || url.password ? 'must not hold user info' : undefined
+const webhook = entry({
+  name,
+  url: webUrl,
+  events: listOf(oneOf('user.registered'), 10).default(['user.registered']),
+  enabled: flag.default(true),
+  /** Undefined keeps what the service has, null clears it. */
+  secret: webhookSecret.optional(),
 })
 
-const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
+const app = entry({
+  code: appCode.refine((code) => code !== builtInApp, 'is built in; authctl app update changes its settings'),
+  name,
+  description: text.nullable().default(null),
+  status: oneOf('active', 'inactive').default('active'),
+  sign_up: oneOf('open', 'invitation', 'closed').default('open'),
+  auto_grant_on_signup: flag.default(false),
+  allowed_redirect_urls: listOf(redirectUrl).default(() => []),
+  frontend_url: webUrl
+    .transform((url) => url.replace(/\/+$/, ''))
+    .nullable()
+    .default(null),
+  registration_namespace: plainCode.default('default'),
+  read_namespaces: setOf(plainCode).default(() => []),
+  default_organization_slug: text.nullable().default(null),
+  default_role_code: plainCode.optional(),
+  override_role_codes: setOf(plainCode).default(() => []),
+  linked_app_codes: setOf(appCode)
+    .refine((codes) => !codes.includes(builtInApp), `cannot hold ${builtInApp}`)
+    .default(() => []),
+  service_codes: setOf(serviceCode).optional(),
+  permission_scope: oneOf('services', 'roles').default('services'),
+  allowed_email_domains: setOf(text.transform(normalizeDomain)).default(() => []),
+  // Which methods there are is the service's to say.
+  allowed_auth_methods: setOf(textOf(100)).default(() => []),
+  webhooks: listOf(webhook)
+    .superRefine(
+      rule((webhooks, fault) => {
+        const names = new Set<string>()
+        for (const [index, { name }] of elementsOf(webhooks)) {
+          if (names.has(name)) fault([index, 'name'], 'is used by another webhook of this app')
+          names.add(name)
+        }
+      }),
+      always,
+    )
+    .default(() => []),
+}).superRefine(
+  rule(({ default_role_code, default_organization_slug }, fault) => {
+    if (default_role_code !== undefined && default_organization_slug === null)
+      fault(['default_role_code'], 'needs default_organization_slug')
+  }),
+  always,
+)
 
-/** Refuses what is wrong at a glance; the service looks closer. */
-export const redirectUrl = textOf(2_000, (rule) => {
-  const star = rule.indexOf('*')
-  if (star !== -1 && star !== rule.length - 1) return 'only one * is allowed, as the last character'
-  const raw = star === -1 ? rule : rule.slice(0, -1)
-  if (!/^https?:\/\/[^/?#]/i.test(raw) && !privateScheme.test(raw))
-    return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
-  const url = URL.parse(raw)
-  const isForeign = !url || foreignToUrls.test(raw) || raw.includes('#') || url.username !== '' || url.password !== ''
-  return isForeign ? 'must be an absolute URL without user info, fragment, backslash or white space' : undefined
-})
-
-const webhookSecretForm = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/
-
-/** Null clears the secret that the webhook has. */
-export const webhookSecret: Read<string | null | undefined> = (given, path, fault) => {
-  if (given !== null && !(typeof given === 'string' && webhookSecretForm.test(given)))
-    fault(path, 'must be whsec_ and 24 to 64 bytes in base64, or null')
-  return given as string | null
+/** What fields of an app are by what other fields of it are. */
+function appStandards({ code, default_organization_slug }: { code: string; default_organization_slug: string | null }) {
+  return { default_role_code: default_organization_slug === null ? null : 'org_member', service_codes: [code] }
 }
+
+const wholeApp = app.transform((given) => {
+  const { default_role_code, service_codes } = appStandards(given)
+  return {
+    ...given,
+    default_role_code: given.default_role_code ?? default_role_code,
+    service_codes: given.service_codes ?? service_codes,
+  }
+})
+
+function sectionOf<Entry extends z.ZodType>(entry: Entry, nameOf: (one: z.output<Entry>) => string) {
+  return z.array(entry, 'must be a list').superRefine(
+    rule((entries, fault) => {
+      const known = new Set<string>()
+      for (const [index, one] of elementsOf(entries)) {
+        const name = nameOf(one)
+        if (name !== undefined && known.has(name)) fault([index], `is ${name} once more`)
+        known.add(name)
+      }
+    }),
+    always,
+  )
+}
+
+/** Each code belongs to one service, and stands there once. */
+const services = sectionOf(service, (one) => one.service).superRefine(
+  rule((entries, fault) => {
+    const owners = new Map<string, string>()
+    for (const [index, { service, permissions }] of elementsOf(entries)) {
+      for (const [, { code }] of elementsOf(permissions)) {
+        const owner = owners.get(code)
+        if (owner !== undefined)
+          fault([index, 'permissions'], owner === service ? `has ${code} twice` : `has ${code}, which is of ${owner}`)
+        if (code !== undefined) owners.set(code, service)
+      }
+    }
+  }),
+  always,
+)
+
+const sections = {
+  services: services.optional(),
+  roles: sectionOf(role, ({ code }) => code).optional(),
+  apps: sectionOf(wholeApp, ({ code }) => code).optional(),
+}
+
+/** What a file of `export`, `diff` and `apply` says: each entry whole. What is said of a section that is not there is nothing. */
+export const declaration = z.preprocess(
+  // `apps:` with nothing behind it is a list that somebody has emptied; a file without any section is none.
+  (given) =>
+    isObject(given) && Object.keys(given).length > 0
+      ? Object.fromEntries(Object.entries(given).map(([section, list]) => [section, list ?? []]))
+      : undefined,
+  z.strictObject(sections, { error: `must hold ${Object.keys(sections).join(', ')}, or one of them` }),
+)
+
+const shapes = { service: service.out.shape, role: role.out.shape, app: app.out.shape, webhook: webhook.out.shape }
+
+/** The fields of an entry, in their order, each with what it is when nothing is said of it; undefined where that must be said. */
+export function standardsOf(
+  kind: Kind | 'webhook',
+  { code = '', default_organization_slug = null }: { code?: string; default_organization_slug?: string | null },
+): Map<string, { value: unknown } | undefined> {
+  const dependent: Record<string, unknown> = kind === 'app' ? appStandards({ code, default_organization_slug }) : {}
+  return new Map(
+    Object.entries<z.ZodType>(shapes[kind]).map(([field, schema]) => {
+      const { success, data } = schema.safeParse(undefined)
+      return [field, success ? { value: field in dependent ? dependent[field] : data } : undefined]
+    }),
+  )
+}
+
+/** As the service writes domains, so that one spelled otherwise is no difference. */
+function normalizeDomain(raw: string): string {
+  const lower = raw.trim().normalize('NFKC').toLowerCase()
+  const wildcard = lower.startsWith('*.') ? '*.' : ''
+  const domain = lower.slice(wildcard.length)
+  return /[^\x20-\x7e]/.test(domain) ? wildcard + domainToASCII(domain) : lower
+}
+
+export type DeclaredService = z.output<typeof service>
+export type DeclaredRole = z.output<typeof role>
+export type DeclaredWebhook = z.output<typeof webhook>
+/** All of an app that is the same on another installation. */
+export type DeclaredApp = z.output<typeof wholeApp>
+export type Declaration = z.output<typeof declaration>
+export type Entry = DeclaredService | DeclaredRole | DeclaredApp

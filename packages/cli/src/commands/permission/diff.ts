@@ -1,6 +1,5 @@
 import { Failure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, text } from '../../command-line/options.ts'
-import { readPermissionFile } from '../../declarations/permission-file.ts'
 import { readPermissions } from '../../nouns/read-permissions.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
@@ -33,6 +32,8 @@ interface Difference {
 }
 
 export async function runDiffPermissions(tools: Tools, { exitCode, ...input }: Input<typeof options>): Promise<Result> {
+  // Loaded late: other commands do without the schema, which is slow to load.
+  const { readPermissionFile } = await import('../../declarations/permission-file.ts')
   const { service, permissions } = await readPermissionFile(tools, input)
   const before = new Map((await readPermissions(tools.api, service)).map(({ code, name }) => [code, name]))
   const after = new Map(permissions.map(({ code, name }) => [code, name]))

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, requiredText, text } from '../../command-line/options.ts'
-import { readPermissionFile } from '../../declarations/permission-file.ts'
+import type { PermissionFile } from '../../declarations/permission-file.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
@@ -33,6 +33,8 @@ export const registerPermissions = command({
 export async function runRegisterPermissions(tools: Tools, input: Input<typeof options>): Promise<Result> {
   const maxPrune = parseNumber('--max-prune', input.maxPrune)
   const revision = parseNumber('--revision', input.revision)
+  // Loaded late: other commands do without the schema, which is slow to load.
+  const { readPermissionFile } = await import('../../declarations/permission-file.ts')
   const declared = await readPermissionFile(tools, input)
   const body = { ...declared, ...(revision === undefined ? {} : { revision }) }
   if (tools.settings.dryRun) {
@@ -57,10 +59,7 @@ async function agreeToPrune(tools: Tools, body: Body): Promise<number> {
   return pruned
 }
 
-async function rehearse(
-  { rehearsalApi }: Tools,
-  body: Awaited<ReturnType<typeof readPermissionFile>> & { revision?: number; max_prune?: number },
-) {
+async function rehearse({ rehearsalApi }: Tools, body: Required<PermissionFile> & { revision?: number; max_prune?: number }) {
   const params = { query: { dry_run: 'true' as const } }
   return bodyOf(rehearsalApi.POST('/api/v1/admin/permissions/register', { params, body }))
 }
