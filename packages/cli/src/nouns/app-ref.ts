@@ -1,4 +1,8 @@
 import { Failure } from '../command-line/exit-codes.ts'
+import { positional } from '../command-line/options.ts'
+
+/** The app that a command is about. */
+export const appSubject = positional('CODE', 'Code or id of the app', { completes: 'apps' })
 
 /** An app named by code or id; refused here when it would not stay one segment of a path. */
 export function parseAppRef(typed: string): string {

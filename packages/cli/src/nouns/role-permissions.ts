@@ -4,9 +4,11 @@ import { type Input, type Options, positional, texts } from '../command-line/opt
 import type { Tools } from '../tools/create-tools.ts'
 import { parsePlainName } from './plain-name.ts'
 
+export const roleSubject = positional('CODE', 'Code of the role')
+
 /** What `role permit` and `role forbid` have in common. */
 export const permissionOptions = {
-  code: positional('CODE', 'Code of the role'),
+  code: roleSubject,
   permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
 } satisfies Options
 

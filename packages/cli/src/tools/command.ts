@@ -3,7 +3,8 @@ import type { Formats } from '../command-line/settings.ts'
 import type { Result } from '../output/output.ts'
 import type { Tools } from './create-tools.ts'
 
-export interface Command<O extends Options = Options> {
+/** What help and reference say of a command. */
+export interface Wording {
   /** `app create`, or `login`. */
   path: string
   summary: string
@@ -11,6 +12,9 @@ export interface Command<O extends Options = Options> {
   description?: string
   /** What one would type, from the common to the rare. */
   examples: readonly [string, string, string]
+}
+
+export interface Command<O extends Options = Options> extends Wording {
   options: O
   /** The confirmation it needs: `--yes`, or the name once more in `--confirm`. */
   confirms?: 'yes' | 'name'

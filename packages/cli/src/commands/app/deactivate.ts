@@ -1,22 +1,12 @@
-import { type Input, positional } from '../../command-line/options.ts'
-import { setAppStatus } from '../../nouns/set-app-status.ts'
-import type { Result } from '../../output/output.ts'
-import { confirmYes } from '../../terminal/prompt.ts'
-import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
+import { appStatus } from '../../nouns/app-status.ts'
+import { statusCommand } from '../../tools/subject-commands.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
-
-export const deactivateApp = command({
+export const deactivateApp = statusCommand({
   path: 'app deactivate',
   summary: 'Close an app to logins',
   examples: ['app deactivate shop --yes', 'app deactivate shop', 'app deactivate shop --dry-run'],
-  options,
-  confirms: 'yes',
-  run: runDeactivateApp,
+  noun: appStatus,
+  status: 'inactive',
+  outcome: 'deactivated',
+  action: (code) => `deactivate the app ${code}`,
 })
-
-export async function runDeactivateApp(tools: Tools, { code }: Input<typeof options>): Promise<Result> {
-  await confirmYes(tools, `deactivate the app ${code}`)
-  return setAppStatus(tools.api, code, 'inactive')
-}

@@ -1,12 +1,12 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { type Input, positional } from '../../command-line/options.ts'
+import type { Input } from '../../command-line/options.ts'
 import { secretHint, variablesOf } from '../../nouns/app-environment.ts'
-import { parseAppRef } from '../../nouns/app-ref.ts'
+import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
 import type { Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { code: positional('CODE', 'Code or id of the app', { completes: 'apps' }) }
+const options = { code: appSubject }
 
 export const appEnv = command({
   path: 'app env',

@@ -1,14 +1,14 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, positional, text } from '../../command-line/options.ts'
-import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Input, text } from '../../command-line/options.ts'
+import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
 import { appBody, appSettings, isSameApp } from '../../nouns/app-settings.ts'
 import { type Result, record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: positional('CODE', 'Code or id of the app', { completes: 'apps' }),
+  code: appSubject,
   name: text('NAME', 'Name that people read'),
   ...appSettings,
 }

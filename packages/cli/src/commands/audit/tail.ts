@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import type { Input } from '../../command-line/options.ts'
 import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from '../../nouns/audit-events.ts'
 import { type Result, stream } from '../../output/output.ts'
@@ -54,8 +54,6 @@ async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Asyn
 
 /** Oldest first; with a limit the newest of them. */
 async function read(api: Api, query: AuditQuery, limit?: number): Promise<AuditEvent[]> {
-  const found: AuditEvent[] = []
   const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
-  for await (const page of all) found.push(...page)
-  return found.reverse()
+  return (await readAll(all)).reverse()
 }

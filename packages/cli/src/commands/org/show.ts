@@ -1,4 +1,4 @@
-import { bodyOf, pages } from '../../api/api-client.ts'
+import { bodyOf, pages, readAll } from '../../api/api-client.ts'
 import { type Input, positional } from '../../command-line/options.ts'
 import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
 import { userRefOf } from '../../nouns/user-ref.ts'
@@ -19,10 +19,10 @@ export const showOrganization = command({
 export async function runShowOrganization({ api }: Tools, { org }: Input<typeof options>): Promise<Result> {
   const organization = await getOrganization(api, org)
   const path = { organizationId: organization.id }
-  const members = await all(
+  const members = await readAll(
     pages((query) => bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}/members', { params: { path, query } }))),
   )
-  const invitations = await all(
+  const invitations = await readAll(
     pages((query) => bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}/invitations', { params: { path, query } }))),
   )
   const open = invitations.filter(({ status }) => status === 'pending')
@@ -43,10 +43,4 @@ export async function runShowOrganization({ api }: Tools, { org }: Input<typeof 
       ...(open.length === 0 ? [] : ['', invitationRows]),
     ],
   }
-}
-
-async function all<T>(read: AsyncIterable<T[]>): Promise<T[]> {
-  const items: T[] = []
-  for await (const page of read) items.push(...page)
-  return items
 }

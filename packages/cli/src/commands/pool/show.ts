@@ -1,6 +1,6 @@
+import { bodyOf, pages } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, positional } from '../../command-line/options.ts'
-import { poolPages } from '../../nouns/read-pools.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -16,7 +16,8 @@ export const showPool = command({
 })
 
 export async function runShowPool({ api }: Tools, { pool }: Input<typeof options>): Promise<Result> {
-  for await (const page of poolPages(api)) {
+  const pools = pages((query) => bodyOf(api.GET('/api/v1/admin/namespaces', { params: { query } })))
+  for await (const page of pools) {
     const found = page.find(({ namespace }) => namespace === pool)
     if (!found) continue
     const { apps, ...counts } = found

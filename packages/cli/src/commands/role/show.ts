@@ -1,11 +1,12 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { type Input, positional } from '../../command-line/options.ts'
+import type { Input } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
+import { roleSubject } from '../../nouns/role-permissions.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { code: positional('CODE', 'Code of the role') }
+const options = { code: roleSubject }
 
 export const showRole = command({
   path: 'role show',

@@ -1,14 +1,14 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, positional, text } from '../../command-line/options.ts'
+import { type Input, text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
-import { providerSettings, readClientSecret, settingsBody } from '../../nouns/sso-provider-settings.ts'
+import { providerSettings, providerSubject, readClientSecret, settingsBody } from '../../nouns/sso-provider-settings.ts'
 import { type Result, record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: positional('CODE', 'Code of the provider'),
+  code: providerSubject,
   clientId: text('ID', 'Id of this service at the provider'),
   ...providerSettings,
 }

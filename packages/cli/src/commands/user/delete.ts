@@ -1,13 +1,14 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { flag, type Input, positional } from '../../command-line/options.ts'
-import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { flag, type Input } from '../../command-line/options.ts'
+import { userSubject } from '../../nouns/user-commands.ts'
+import { findUserId } from '../../nouns/user-ref.ts'
 import { type Result, record } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  user: positional('USER', userRefSyntax),
+  user: userSubject,
   erase: flag('Also blank e-mail and names everywhere; takes the id of a user who is deleted already, too'),
 }
 

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
@@ -46,17 +46,13 @@ async function* exportLines(api: Api, filter: { namespace?: string }): AsyncGene
 }
 
 async function codesOfApps(api: Api): Promise<string[]> {
-  const codes: string[] = []
-  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query: page } })))
-  for await (const page of all) codes.push(...page.map(({ code }) => code))
-  return codes
+  const apps = await readAll(pages((page) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query: page } }))))
+  return apps.map(({ code }) => code)
 }
 
 async function codesOfGlobalRoles(api: Api): Promise<string[]> {
-  const codes: string[] = []
-  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/roles', { params: { query: page } })))
-  for await (const page of all) codes.push(...page.filter(({ scope }) => scope === 'global').map(({ code }) => code))
-  return codes.filter((code) => code !== everyonesRole)
+  const roles = await readAll(pages((page) => bodyOf(api.GET('/api/v1/admin/roles', { params: { query: page } }))))
+  return roles.filter(({ scope, code }) => scope === 'global' && code !== everyonesRole).map(({ code }) => code)
 }
 
 function lineOf(user: User, apps: string[], roles: string[]): object {

@@ -1,15 +1,16 @@
 import { type Api, bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, positional, requiredText } from '../../command-line/options.ts'
+import { flag, type Input, requiredText } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
-import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
+import { userSubject } from '../../nouns/user-commands.ts'
+import { findUserId } from '../../nouns/user-ref.ts'
 import { type Result, record } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  user: positional('USER', userRefSyntax),
+  user: userSubject,
   role: requiredText('ROLE', 'A global role; those of organizations are set by org member'),
   remove: flag('Take the role away; needs --yes'),
 }

@@ -1,0 +1,37 @@
+import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import { count, type Input, type Options } from '../command-line/options.ts'
+import type { Column } from '../output/cells.ts'
+import { list } from '../output/output.ts'
+import { type Command, command, type Wording } from './command.ts'
+import type { Tools } from './create-tools.ts'
+
+interface ListSpec<Filters extends Options, Row extends object> extends Wording {
+  filters: Filters
+  /** Reads a page. The limit and the cursor of `page` go last into the query. */
+  read(
+    api: Api,
+    filters: Input<Filters>,
+    page: { limit: string; cursor?: string },
+  ): Promise<{ data?: { items: Row[]; next_cursor: string | null } }>
+  columns: Column<Row>[]
+  /** Said when there is nothing to list. */
+  none: string
+}
+
+/** A command that lists what the service has: all of it, or `--limit` many. */
+export function listCommand<Filters extends Options, Row extends object>({
+  filters,
+  read,
+  columns,
+  none,
+  ...wording
+}: ListSpec<Filters, Row>): Command {
+  const options: Options = { ...filters, limit: count('N', 'At most so many; all unless given') }
+  const run = async ({ api }: Tools, input: Input<Filters> & { limit?: number }) =>
+    list(
+      pages((page) => bodyOf(read(api, input, page)), input.limit),
+      columns,
+      none,
+    )
+  return command({ ...wording, options, run: run as Command['run'] })
+}
