@@ -11,7 +11,7 @@ interface Vectors {
   tokens: { name: string; result: string; token: string }[]
 }
 
-const page = readFileSync(new URL('../../../docs/tokens.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/tokens.md', import.meta.url), 'utf8')
 const { now, issuer, app_code: app, secret, secret_previous, tokens }: Vectors = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!)
 const expected = { secret, issuer, app, now: now * 1000 }
 
