@@ -90,7 +90,10 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
       onDatabase('sqlite', { exclude: programsOnPostgres }),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
-      onDatabase('postgres', { exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral], env: { TEST_POOL_MAX: '1' } }),
+      onDatabase('postgres', {
+        exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral],
+        env: { TEST_POOL_MAX: '1' },
+      }),
       onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...races, ...concurrent] }),
       {
         extends: true,

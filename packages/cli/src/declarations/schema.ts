@@ -204,7 +204,6 @@ function normalizeDomain(raw: string): string {
 
 export type DeclaredService = z.output<typeof service>
 export type DeclaredRole = z.output<typeof role>
-export type DeclaredWebhook = z.output<typeof webhook>
 /** All of an app that is the same on another installation. */
 export type DeclaredApp = z.output<typeof wholeApp>
 export type Declaration = z.output<typeof declaration>

@@ -16,6 +16,6 @@ export const findUsers = listCommand({
   },
   read: (api, { pool, ...filters }, page) =>
     api.GET('/api/v1/admin/users', { params: { query: { ...filters, namespace: pool, ...page } } }),
-  columns: [['user', userRefOf], 'first_name', 'last_name', 'status', ['pools', (user) => user.namespaces], 'id'],
+  columns: [['user', (user) => userRefOf(user)], 'first_name', 'last_name', 'status', ['pools', (user) => user.namespaces], 'id'],
   none: 'no users',
 })
