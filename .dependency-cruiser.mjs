@@ -28,7 +28,7 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
   to: { path: to, ...(typesAllowed && { dependencyTypesNot: ['type-only'] }) },
 })
 
-const useCasesUse = [`${server}(models|lib)/`, `${server}(errors|deps)[.]ts$`, anyPresent, `${server}resources/[^/]+/${useCase}`]
+const useCasesUse = [`${server}(models|lib|mail|adapters)/`, `${server}(errors|deps)[.]ts$`, anyPresent, `${server}resources/[^/]+/${useCase}`]
 
 const cli = '^packages/cli/src/'
 /** What commands are made of. Each room imports only those before it, so that no two import each other. */
@@ -100,12 +100,12 @@ export default {
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
     {
       name: 'shapes-are-pure',
-      comment: 'schema.ts and present.ts import zod, lib/, the types of models and of their own schema, and other present.ts.',
+      comment: 'schema.ts and present.ts import zod, lib/, mail/, the types of models and of their own schema, and other present.ts.',
       severity: 'error',
       from: { path: `${server}((?:resources|flows)/[^/]+)/(schema|present)[.]ts$`, pathNot: tests },
       to: {
         path: '^(packages|examples|test|scripts)/',
-        pathNot: [`${server}lib/`, `${server}models/`, anyPresent, `${server}$1/schema[.]ts$`],
+        pathNot: [`${server}(lib|mail|models)/`, anyPresent, `${server}$1/schema[.]ts$`],
       },
     },
     never(
@@ -125,14 +125,14 @@ export default {
     only(
       'http-is-handed-what-it-needs',
       `${server}http/`,
-      [`${server}(http|lib)/`, `${server}(errors|deps)[.]ts$`],
-      'http/ imports Koa, errors, deps and lib/; app.ts hands it the rest.',
+      [`${server}(http|lib|adapters)/`, `${server}(errors|deps)[.]ts$`],
+      'http/ imports Koa, errors, deps, lib/ and the types of adapters; app.ts hands it the rest.',
     ),
     only(
       'flows-import-no-flow-but-login',
       `${server}(flows/(?!account-pages/)[^/]+)/${useCase}`,
       [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/login/${useCase}`],
-      'A flow uses resources’ use-cases, any presentation, models/, lib/, errors, deps and the flow `login`.',
+      'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `login`.',
     ),
     only(
       'account-pages-use-flows',
@@ -150,7 +150,7 @@ export default {
       'resources-import-no-flow',
       `${server}(resources/[^/]+)/${useCase}`,
       [...useCasesUse, `${server}$1/(?!routes[.]ts$)`],
-      'A resource uses other resources’ use-cases, any presentation, models/, lib/, errors and deps; never flows/ or http/.',
+      'A resource uses other resources’ use-cases, any presentation, models/, lib/, mail/, errors and deps; never flows/ or http/.',
     ),
     never(
       'use-cases-use-schema-as-types',
@@ -182,8 +182,8 @@ export default {
     only(
       'deps-import-the-foundations',
       `${server}deps[.]ts$`,
-      [`${server}lib/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate|statement)[.]ts$`],
-      'deps.ts imports config, errors, lib/ and what opens the database.',
+      [`${server}(lib|adapters)/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate|statement)[.]ts$`],
+      'deps.ts imports config, errors, lib/, adapters/ and what opens the database.',
     ),
     only(
       'db-imports-the-foundations',
@@ -191,6 +191,20 @@ export default {
       [`${server}(db|lib)/`, `${server}config[.]ts$`],
       'db/ imports knex, config and lib/.',
     ),
+    only(
+      'adapters-import-the-foundations',
+      `${server}adapters/`,
+      [`${server}(adapters|lib)/`, `${server}(config|errors)[.]ts$`],
+      'adapters/ imports npm packages, lib/, config and errors; no rules and no rows.',
+    ),
+    never(
+      'adapters-come-with-deps',
+      `${server}(?!(?:adapters|workers)/|(?:deps|program)[.]ts$)`,
+      `${server}adapters/`,
+      'deps.ts opens what talks to the world, and workers use it; everybody else is handed it and names its types alone.',
+      { typesAllowed: true },
+    ),
+    only('mail-imports-lib', `${server}mail/`, [`${server}(mail|lib)/`], 'What mails say depends on lib/ alone.'),
     only(
       'foundations-import-lib',
       [`${server}lib/`, `${server}(errors|config)[.]ts$`],

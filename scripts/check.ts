@@ -33,6 +33,7 @@ const checks: Record<string, Check> = {
       'vitest.config.ts',
     ],
   },
+  names: { what: 'use-cases lie in files of their names', command: ['node', 'scripts/check-names.ts'] },
   style: {
     what: 'style and likely mistakes',
     command: ['biome', 'check', '--colors=off', '--error-on-warnings', '--max-diagnostics=50', '.'],

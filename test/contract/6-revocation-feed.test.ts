@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/deps.ts'
-import { raiseFloor } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
 import { atOnce, chance } from '../support/chance.ts'
@@ -45,7 +45,7 @@ const here = async (): Promise<number> => (await service.deps.db('revocations').
 const newUser = async (of: Json = app): Promise<Json> => (await buildUser(service, of)).user
 /** Ends all sessions of a user, in a transaction of its own. */
 const raiseForAllApps = (userId: string, on: TestService = service) =>
-  transaction(on.deps, (deps) => raiseFloor(deps, { userId, appId: null, reason: 'test' }))
+  transaction(on.deps, (deps) => raiseTokenVersion(deps, { userId, appId: null, reason: 'test' }))
 
 describe('the assertion', () => {
   test('opens the feed, by either name of its type, whatever kids it carries up to four', async () => {
@@ -246,7 +246,7 @@ describe('the order of cursors', () => {
       for (let repeat = 0; repeat < repeats; repeat += 1) {
         await soon(5, () =>
           transaction(busy.deps, async (deps) => {
-            await raiseFloor(deps, { userId: users[index]!, appId: next() < 0.5 ? null : home.id, reason: 'test' })
+            await raiseTokenVersion(deps, { userId: users[index]!, appId: next() < 0.5 ? null : home.id, reason: 'test' })
             // Holds its place in the order open, while others would like to commit.
             await sleep(next() * 3)
           }),
@@ -337,7 +337,7 @@ describe('the stream', () => {
     const open = await stream(cursor)
     await expect(
       transaction(service.deps, async (deps) => {
-        await raiseFloor(deps, { userId: undone.id, appId: null, reason: 'test' })
+        await raiseTokenVersion(deps, { userId: undone.id, appId: null, reason: 'test' })
         throw new Error('taken back')
       }),
     ).rejects.toThrow('taken back')

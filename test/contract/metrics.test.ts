@@ -1,8 +1,8 @@
 // decisions 1 and 2: what an operator asks of a running server, as Prometheus reads it.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { HashQueueFullError } from '../../packages/server/src/adapters/password-hasher.ts'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
+import { HashQueueFullError } from '../../packages/server/src/lib/unavailable.ts'
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { expectError } from '../support/expect-reply.ts'

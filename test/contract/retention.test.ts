@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createLogger } from '../../packages/server/src/deps.ts'
+import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { chunksOf } from '../../packages/server/src/lib/chunks.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { countRows } from '../support/rows.ts'

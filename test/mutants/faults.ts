@@ -91,7 +91,7 @@ const login: PlantedFault[] = [
   },
   {
     title: 'a hash of a lower cost is never made anew',
-    file: server('flows/login/login.ts'),
+    file: server('flows/login/upgrade-hash.ts'),
     search: '!deps.passwords.needsUpgrade(user.password_hash)',
     replace: 'user.password_hash.length > 0',
     tests: contract('password-hashes'),
@@ -442,7 +442,7 @@ const revocation: PlantedFault[] = [
   },
   {
     title: 'the feed does not tell of a session that ended',
-    file: server('resources/revocations/raise-token-version.ts'),
+    file: server('resources/revocations/end-session.ts'),
     search: 'sessionId: input.sessionId, minTokenVersion: null })',
     replace: 'sessionId: null, minTokenVersion: 0 })',
     tests: contract('6-revocation-feed', '5-sessions'),
@@ -535,7 +535,7 @@ const pools: PlantedFault[] = [
   {
     title: 'a move leaves the tokens that name the old pool alive',
     file: server('resources/pools/move-user.ts'),
-    search: "await raiseFloor(deps, { userId, appId: null, reason: 'user.namespace_changed' })",
+    search: "await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.namespace_changed' })",
     replace: '',
     tests: contract('4.9-pools'),
   },
@@ -548,7 +548,7 @@ const pools: PlantedFault[] = [
   },
   {
     title: 'tags do not count where an address has to be free',
-    file: server('resources/users/assert-email-free.ts'),
+    file: server('resources/users/find-collisions.ts'),
     search: '[user.namespace, ...user.tags].find',
     replace: '[user.namespace].find',
     tests: contract('4.9-pools', '2.4-pools', 'users'),
@@ -565,9 +565,9 @@ const outbox: PlantedFault[] = [
   },
   {
     title: 'a webhook is tried four times',
-    file: server('workers/send-webhook.ts'),
-    search: 'waitsMs: [2_000, 10_000]',
-    replace: 'waitsMs: [2_000, 10_000, 10_000]',
+    file: server('workers/retries.ts'),
+    search: 'webhookWaitsMs = [2_000, 10_000]',
+    replace: 'webhookWaitsMs = [2_000, 10_000, 10_000]',
     tests: contract('6.1-webhook-delivery'),
   },
   {
@@ -816,7 +816,7 @@ const sdkChecks: PlantedFault[] = [
   },
   {
     title: 'SDK: a token of another app of this code is taken',
-    file: sdk('claims.ts'),
+    file: sdk('app-binding.ts'),
     search: ' || app_id !== (expected.appId ?? app_id)',
     replace: '',
     tests: unit('sdk/src/verify-token'),

@@ -83,6 +83,11 @@ describe('imports', () => {
   /** Planted all at once, for one run of the check: [who imports, what, the rule that refuses it]. */
   const refused: [file: string, line: string, rule: string][] = [
     [`${server}/lib/planted.ts`, "import '../models/user.ts'", 'foundations-import-lib'],
+    [`${server}/adapters/planted.ts`, "import '../deps.ts'", 'adapters-import-the-foundations'],
+    [`${server}/http/planted-adapter.ts`, "import '../adapters/mailer.ts'", 'adapters-come-with-deps'],
+    [`${server}/resources/planted/send-planted.ts`, "import '../../adapters/mailer.ts'", 'adapters-come-with-deps'],
+    [`${server}/lib/planted-adapter.ts`, "import '../adapters/mailer.ts'", 'foundations-import-lib'],
+    [`${server}/mail/planted.ts`, "import '../deps.ts'", 'mail-imports-lib'],
     [`${server}/models/planted.ts`, "import '../errors.ts'", 'models-import-models'],
     [`${server}/models/planted-npm.ts`, "import 'koa'", 'models-know-only-objection'],
     [`${server}/db/planted.ts`, "import '../models/user.ts'", 'db-imports-the-foundations'],
@@ -121,6 +126,7 @@ describe('imports', () => {
     [`${server}/resources/planted-types/present.ts`, "import type { User } from '../../models/user.ts'"],
     [`${server}/resources/planted-types/find-planted.ts`, "import type { Planted } from './schema.ts'"],
     [`${server}/resources/planted-types/schema.ts`, 'export type Planted = string'],
+    [`${server}/resources/planted-types/send-planted.ts`, "import type { Mailer } from '../../adapters/mailer.ts'"],
     [`${server}/flows/planted/plant-login.ts`, "import '../login/login.ts'"],
     [`${server}/lib/planted.test.ts`, "import '../models/user.ts'"],
   ]

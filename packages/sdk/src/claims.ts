@@ -1,3 +1,4 @@
+import { checkAppBinding } from './app-binding.ts'
 import { type AuthError, refused } from './errors.ts'
 
 /** What an access token says (contract 2.8). Times are seconds since 1970. */
@@ -113,7 +114,7 @@ export function checkTimes({ claims }: Payload, expected: ClaimExpectations): vo
 /** Checks what else a token says. With its times first, that is the order of `docs/tokens.md`. */
 export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
   const { claims, lists } = payload
-  const { iss, aud, uid, tv, app_code, app_id } = claims
+  const { iss, aud, uid, tv } = claims
   if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
   if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')
@@ -123,9 +124,7 @@ export function checkClaims(payload: Payload, expected: ClaimExpectations): asse
   if (!lists) throw wrongClaim('permissions')
   checkOptionalTexts(claims)
 
-  // contract 5.2
-  if (app_code !== expected.appCode || !app_id || typeof app_id !== 'string' || app_id !== (expected.appId ?? app_id))
-    throw refused('APP_MISMATCH', 'SERVICE_APP_ID')
+  checkAppBinding(claims, expected)
 }
 
 function checkBegun(name: 'nbf' | 'iat', value: unknown, latest: number): void {

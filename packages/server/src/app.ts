@@ -28,6 +28,7 @@ import { authenticateConsumer } from './resources/consumers/authenticate-consume
 import { consumerRoutes } from './resources/consumers/routes.ts'
 import { identityRoutes } from './resources/identities/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
+import { lockoutRoutes } from './resources/lockouts/routes.ts'
 import { mailRoutes } from './resources/mail/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
 import { permissionRoutes } from './resources/permissions/routes.ts'
@@ -42,6 +43,8 @@ import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { sessionRoutes } from './resources/sessions/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
+import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
+import { userImportRoutes } from './resources/user-imports/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
 import { webhookRoutes } from './resources/webhooks/routes.ts'
 
@@ -71,6 +74,9 @@ export function listRoutes(): Route[] {
     ...appAccessRoutes,
     ...webhookRoutes,
     ...userRoutes,
+    ...userImportRoutes,
+    ...userDeletionRoutes,
+    ...lockoutRoutes,
     ...poolRoutes,
     ...secondFactorRoutes,
     ...organizationRoutes,

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { HashQueueFullError, PasswordHasher } from './password-hasher.ts'
+import { HashQueueFullError } from '../lib/unavailable.ts'
+import { PasswordHasher } from './password-hasher.ts'
 
 function buildHasher(options: { cost: number; threads: number }) {
   const observer = { waited() {}, refused: vi.fn() }

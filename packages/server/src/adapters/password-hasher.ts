@@ -1,15 +1,8 @@
 import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
+import { HashQueueFullError } from '../lib/unavailable.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
-
-/** Thrown when a hash would wait longer than 3 seconds for a thread; callers answer 503. */
-export class HashQueueFullError extends Error {
-  constructor() {
-    super('the password hash queue is full')
-    this.name = 'HashQueueFullError'
-  }
-}
 
 /** Told of each hash how long it waited for a thread, or that it was refused. */
 export interface HashObserver {

@@ -1,9 +1,9 @@
 import type { Context, Middleware, Next } from 'koa'
-import { HashQueueFullError } from '../adapters/password-hasher.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
-import { DatabaseUnavailableError } from '../lib/unavailable.ts'
+import { retryAfterHeader } from '../lib/retry-after.ts'
+import { DatabaseUnavailableError, HashQueueFullError } from '../lib/unavailable.ts'
 
 const retryAfterSeconds = 2
 
@@ -28,7 +28,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
   const challenge = error.status === 401 && error.code.startsWith('token_') ? bearerChallenge(error.code) : {}
   ctx.status = error.status
   ctx.set({ ...challenge, ...error.headers })
-  if (error.retryAfter !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))))
+  if (error.retryAfter !== undefined) ctx.set('Retry-After', retryAfterHeader(error.retryAfter))
   ctx.body = ownBodyOf(error.code) ?? {
     status: error.status,
     code: error.code,

@@ -30,3 +30,11 @@ export async function atStage<T>(stage: DatabaseStage, run: () => Promise<T>): P
     throw error instanceof DatabaseUnavailableError ? error : new DatabaseUnavailableError(stage, error)
   }
 }
+
+/** Thrown when a hash would wait longer than 3 seconds for a thread; callers answer 503. */
+export class HashQueueFullError extends Error {
+  constructor() {
+    super('the password hash queue is full')
+    this.name = 'HashQueueFullError'
+  }
+}

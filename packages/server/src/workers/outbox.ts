@@ -4,6 +4,7 @@ import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
 import type { OutboxEntry, OutboxKind } from '../resources/outbox/outbox-entry.ts'
 import { type Outcome, type Settlement, settleEntry } from '../resources/outbox/settle-entry.ts'
 import { onDemand } from './on-demand.ts'
+import { pauseAfter } from './retries.ts'
 
 /** How one kind of entry is sent. */
 export interface Channel {
@@ -29,7 +30,6 @@ const claimPerDestination = 8
 /** What other servers wrote, and what a dead one had claimed, is found by looking. */
 const pollMs = 1_000
 const wakeGridMs = 100
-const longestRetryAfterMs = 60_000
 const settleRetryMs = 500
 
 /**
@@ -131,12 +131,6 @@ async function send(deps: Deps, channel: Channel, entry: OutboxEntry, stopping: 
   }
   await settle(deps, entry, outcome, settlement, stopping)
   return waitMs
-}
-
-function pauseAfter(channel: Channel, entry: OutboxEntry, outcome: Outcome): number | undefined {
-  if (outcome.result === 'delivered' || outcome.isFinal) return undefined
-  const waitMs = channel.waitsMs[entry.attempts]
-  return waitMs === undefined ? undefined : Math.max(waitMs, Math.min(outcome.retryAfterMs ?? 0, longestRetryAfterMs))
 }
 
 /** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */

@@ -9,13 +9,14 @@ import type { OutboxEntry } from '../resources/outbox/outbox-entry.ts'
 import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
+import { mailWaitsMs } from './retries.ts'
 
 /** Account mail (contract 4.4 step 6, decisions 5 and 7). The payload of what is finished is blanked: nobody looks at a mail again. */
 export const mailChannel: Channel = {
   atOnce: 5,
   // One after the other: the newest link is the one that works, so it should come last.
   atOncePerDestination: 1,
-  waitsMs: [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000],
+  waitsMs: mailWaitsMs,
   remains: '{}',
   attempt: sendMail,
   onGivenUp: recordGivenUp,

@@ -8,13 +8,14 @@ import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
 import type { Channel } from './outbox.ts'
+import { webhookWaitsMs } from './retries.ts'
 
 /** How webhooks are sent (contract 6.1, decisions 7): 3 attempts, 5 seconds each. */
 export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: number } = { timeoutMs: 5_000 }): Channel {
   return {
     atOnce: 512,
     atOncePerDestination: 64,
-    waitsMs: [2_000, 10_000],
+    waitsMs: webhookWaitsMs,
     async attempt(deps, entry) {
       const webhook = await findWebhook(deps, entry)
       if (!webhook) return { result: 'failed', error: 'the app has no webhook of this name any more', isFinal: true }

@@ -5,7 +5,7 @@ import type { InvitationOffer } from './describe-invitation.ts'
 import type { Entered } from './enter-by-invitation.ts'
 import { alert, codeField, field, form, headOf, name, nameOf, type Place } from './page-parts.ts'
 import type { Refusal } from './refusal.ts'
-import { generalFault, withFaultOfCode } from './refusal-text.ts'
+import { generalFault, withFaultOfCode } from './refusal.ts'
 import type { InvitationForm } from './schema.ts'
 
 /** What was sent before, to be shown once more; passwords and codes are not. */

@@ -34,3 +34,49 @@ export function refusalOf(error: unknown): Refusal {
   const focus = aboutCredentials.has(code) ? 'password' : Object.keys(faults)[0]
   return { status, code, title: errorCodes[code].title, faults, focus, retryAfter }
 }
+
+const accountIsThere =
+  'there is an account with this address. If you do not know its password, set a new one with "forgot password" where you sign in'
+
+/** The same refusal with what its code says about a single field. */
+export function withFaultOfCode(refusal: Refusal): Refusal {
+  return { ...refusal, faults: { ...refusal.faults, ...faultOfCode(refusal) } }
+}
+
+function faultOfCode({ code }: Refusal): Record<string, string> {
+  if (code === 'invalid_credentials') return { password: `does not fit: ${accountIsThere}` }
+  if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong, or was used before' }
+  return {}
+}
+
+/** What a code means that is about no field in particular. */
+export function generalFault(refusal: Refusal | undefined, app: string): string | undefined {
+  if (refusal === undefined) return undefined
+  const later = minutesIn(refusal.retryAfter)
+  switch (refusal.code) {
+    case 'validation_failed':
+    case 'invalid_credentials':
+      return undefined
+    case 'two_factor_required':
+      return 'This account has a second factor. Enter your password once more, and the code with it.'
+    case 'invalid_two_factor_code':
+      return 'Enter your password once more, and another code with it.'
+    case 'account_locked':
+      return `This account is locked after too many failed tries. Try again in ${later}.`
+    case 'rate_limited':
+      return `Too many tries. Try again in ${later}.`
+    case 'account_suspended':
+      return 'This account is suspended.'
+    case 'app_access_denied':
+      return `This account has no access to ${app}. Ask whoever invited you to give it access.`
+    case 'email_domain_not_allowed':
+      return `${app} takes no addresses of this domain.`
+    default:
+      return `${refusal.title}.`
+  }
+}
+
+function minutesIn(seconds = 60): string {
+  const minutes = Math.max(1, Math.ceil(seconds / 60))
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`
+}

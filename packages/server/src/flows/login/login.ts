@@ -16,6 +16,7 @@ import type { PooledUser } from '../../resources/users/present.ts'
 import { accountKey } from './account-key.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
 import type { LoginInput } from './schema.ts'
+import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
 
 /** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
@@ -72,12 +73,6 @@ async function resolveApp(deps: Deps, code: string | undefined): Promise<App | n
   if (code !== undefined) return getActiveApp(deps, code)
   if (deps.config.requireAppCode) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   return null
-}
-
-/** A hash at the configured cost for a password whose hash has another. A full queue puts it off to the next login. */
-async function upgradeHash(deps: Deps, password: string, user: PooledUser): Promise<string | undefined> {
-  if (user.password_hash === null || !deps.passwords.needsUpgrade(user.password_hash)) return undefined
-  return deps.passwords.hash(password).catch(() => undefined)
 }
 
 function entryOf(input: LoginInput, app: App | null, user: PooledUser, secondFactor: SecondFactorProof) {

@@ -6,9 +6,9 @@ import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { addNotice } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
-import { raiseFloor } from '../../resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
 import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../login/prove-again.ts'
@@ -43,7 +43,7 @@ export async function changePassword(
     await dropLoginTokens(deps, caller.userId)
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'password.changed', actor, userId: caller.userId, appId: caller.appId })
-    await raiseFloor(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
+    await raiseTokenVersion(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
 
     const user = await getUser(deps, caller.userId)
     const app = caller.appId === null ? null : ((await App.query(deps.db).findById(caller.appId)) ?? null)

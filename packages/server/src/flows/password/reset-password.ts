@@ -4,10 +4,10 @@ import type { Actor } from '../../lib/caller.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
-import { addNotice } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
-import { raiseFloor } from '../../resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
 import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
 import type { ClaimableAccount, PooledUser } from '../../resources/users/present.ts'
@@ -36,7 +36,7 @@ export async function resetPassword(
     await deps.db('users').where({ id: user.id }).update({ password_hash: passwordHash })
     await dropLoginTokens(deps, user.id)
     await finish()
-    await raiseFloor(deps, { userId: user.id, appId: null, reason: 'password.reset' })
+    await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
   })
   return { redirectUrl: found.redirect_url }
 }

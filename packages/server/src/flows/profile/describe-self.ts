@@ -4,7 +4,6 @@ import type { Membership } from '../../lib/records.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { globalRolesColumn } from '../../resources/roles/list-user-roles.ts'
 import {
   authenticateCaller,
   callerOf,
@@ -14,6 +13,7 @@ import {
   verifyToken,
 } from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/open-session.ts'
+import { globalRolesColumn } from '../../resources/users/list-global-roles.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { type UserRow, userColumns, userOf, wordsIn } from '../../resources/users/user-columns.ts'
 import type { Profile } from './schema.ts'

@@ -1,7 +1,7 @@
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { endSession } from '../../resources/revocations/raise-token-version.ts'
+import { endSession } from '../../resources/revocations/end-session.ts'
 
 /** Ends the session of a refresh token. Whoever comes with an unknown or dead one has what they wanted, so it never fails. */
 export async function logout(deps: Deps, refreshToken: string, actor: Actor): Promise<void> {

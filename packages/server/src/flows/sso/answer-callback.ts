@@ -11,8 +11,9 @@ import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
+import { openFor, type PkceState, sealFor } from './pkce-state.ts'
 import type { CallbackInput } from './schema.ts'
-import { codeLifeMs, loginColumns, openFor, type SealedChallenge, type SsoLogin, type SsoProfile, sealFor } from './sso-login.ts'
+import { codeLifeMs, loginColumns, type SsoLogin, type SsoProfile } from './sso-login.ts'
 import { assertRedirectUrl } from './start-sso.ts'
 
 /** The error words of RFC 6749 that a client is told, and their text. Never the provider's own text, which anybody could have written. */
@@ -56,11 +57,7 @@ export async function answerCallback(deps: Deps, code: string, input: CallbackIn
 }
 
 /** Bound to the provider: the answer of one, brought to the callback of another, finds nothing. */
-async function spendState(
-  deps: Deps,
-  provider: SsoProvider,
-  state: string,
-): Promise<{ login: SsoLogin; challenge: SealedChallenge }> {
+async function spendState(deps: Deps, provider: SsoProvider, state: string): Promise<{ login: SsoLogin; challenge: PkceState }> {
   const now = deps.clock()
   const [spent]: (SsoLogin & { challenge_box: string })[] = await deps
     .db('sso_logins')

@@ -8,7 +8,7 @@ import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { settleTry } from '../../resources/lockouts/settle-try.ts'
 import { recordLoginFailure } from '../login/record-login-failure.ts'
 import { findEntrant } from './find-entrant.ts'
-import { getProviderOf } from './keep-provider.ts'
+import { keepProvider } from './keep-provider.ts'
 import { logInEntrant } from './log-in-entrant.ts'
 import { registerEntrant } from './register-entrant.ts'
 import type { ExchangeInput } from './schema.ts'
@@ -39,7 +39,7 @@ export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Acto
 
 /** Either way ends undefined when, under its locks, it finds the other one called for. */
 async function enter(deps: Deps, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
-  const entrant = await findEntrant(deps, exchange, await getProviderOf(deps, exchange))
+  const entrant = await findEntrant(deps, exchange, await keepProvider(deps, exchange))
   const tokens = entrant ? await logInEntrant(deps, exchange, entrant, actor) : await registerEntrant(deps, exchange, actor)
   return tokens ?? enter(deps, exchange, actor)
 }

@@ -8,7 +8,7 @@ import type { AnsweredLogin, Exchange } from './sso-login.ts'
  * The provider of a login, kept as it is until the transaction ends. Throws `sso_provider_disabled`, `auth_method_not_allowed` when it
  * is not for the app by now, and `invalid_sso_code` when it is gone or another.
  */
-export async function getProviderOf(deps: Deps, { login, app }: Exchange): Promise<SsoProvider> {
+export async function keepProvider(deps: Deps, { login, app }: Exchange): Promise<SsoProvider> {
   const provider = await findKeptProvider(deps, login.provider_id)
   if (provider?.issuer !== login.issuer) throw invalidCode()
   assertServesApp(provider, app)

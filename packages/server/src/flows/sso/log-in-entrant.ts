@@ -6,7 +6,7 @@ import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
-import { addNotice } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
 import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
@@ -15,7 +15,7 @@ import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { accountKey } from '../login/account-key.ts'
 import { type Entrant, findEntrant } from './find-entrant.ts'
-import { getProviderOf, lockSubject } from './keep-provider.ts'
+import { keepProvider, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
 
@@ -51,7 +51,7 @@ async function enter(
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, login, profile, tried } = exchange
-  const provider = await getProviderOf(deps, exchange)
+  const provider = await keepProvider(deps, exchange)
   if (!entrant.isLinked) await lockSubject(deps, exchange)
   // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
   await lockUserRow(deps, entrant.user.id)

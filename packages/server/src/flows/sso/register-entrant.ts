@@ -17,7 +17,7 @@ import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { findEntrant } from './find-entrant.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
-import { getProviderOf, lockSubject } from './keep-provider.ts'
+import { keepProvider, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
 
@@ -42,7 +42,7 @@ interface Registered {
 async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<Registered | undefined> {
   const { app, login, pools, profile } = exchange
   const { email } = profile
-  const provider = await getProviderOf(deps, exchange)
+  const provider = await keepProvider(deps, exchange)
   if (email === null) throw new ApiError('sso_email_missing', { detail: 'Ask the provider for the scope email' })
   checkPolicy(app, { email, method: provider.code, isInvited: false })
   await lockSubject(deps, exchange)

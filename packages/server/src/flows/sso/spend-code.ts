@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { type AnsweredLogin, loginColumns, openFor, type SsoLogin } from './sso-login.ts'
+import { isVerifierOf, openFor } from './pkce-state.ts'
+import { type AnsweredLogin, loginColumns, type SsoLogin } from './sso-login.ts'
 
 /**
  * The login that a code stands for, while it is good, for whoever holds the verifier. A wrong verifier spends nothing: it cannot be
@@ -26,11 +26,6 @@ export async function spendCode(deps: Deps, { state_hash }: SsoLogin): Promise<v
 
 function spendable(deps: Deps) {
   return deps.db('sso_logins').whereNotNull('code_hash').whereNull('spent_at').where('expires_at', '>', deps.clock())
-}
-
-function isVerifierOf(verifier: string, challenge: string): boolean {
-  const digest = createHash('sha256').update(verifier).digest('base64url')
-  return timingSafeEqual(Buffer.from(digest), Buffer.from(challenge))
 }
 
 export function invalidCode(): ApiError {

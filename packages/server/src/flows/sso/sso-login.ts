@@ -1,5 +1,3 @@
-import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
-import type { Deps } from '../../deps.ts'
 import type { App } from '../../models/app.ts'
 import type { CredentialsTry } from '../../resources/lockouts/settle-try.ts'
 
@@ -55,19 +53,4 @@ export interface Exchange extends AnsweredLogin {
   pools: readonly string[]
   twoFactorCode: string | undefined
   tried: CredentialsTry
-}
-
-/** What is sealed in a login's row until its answer comes. */
-export type SealedChallenge = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
-
-export function sealFor(deps: Deps, stateHash: string, value: SealedChallenge | SsoProfile): string {
-  return deps.secretBox.seal(JSON.stringify(value), contextOf(stateHash))
-}
-
-export function openFor<T extends SealedChallenge | SsoProfile>(deps: Deps, stateHash: string, box: string): T {
-  return JSON.parse(deps.secretBox.open(box, contextOf(stateHash)))
-}
-
-function contextOf(stateHash: string): string {
-  return `sso_logins/${stateHash}`
 }

@@ -4,9 +4,9 @@ import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { addNotice } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { findFactor, type SecondFactor, seedContext } from '../../resources/second-factors/find-second-factor.ts'
+import { findSecondFactor, type SecondFactor, seedContext } from '../../resources/second-factors/find-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
@@ -41,7 +41,7 @@ export async function activateTwoFactor(
 }
 
 async function getPendingFactor(deps: Deps, userId: string): Promise<SecondFactor> {
-  const factor = await findFactor(deps, userId)
+  const factor = await findSecondFactor(deps, userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
   if (factor.activated_at !== null) throw new ApiError('two_factor_active')
   return factor

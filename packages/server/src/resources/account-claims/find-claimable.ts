@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { asClaimable } from '../../lib/account-record.ts'
-import { listGlobalRoles } from '../roles/list-user-roles.ts'
+import { listGlobalRoles } from '../users/list-global-roles.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 import { BASE_ROLE } from '../users/settle-global-roles.ts'
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
 import type { grantRecord } from './schema.ts'
@@ -28,7 +28,7 @@ export async function revokeAccess(
       .returning('*')
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
     await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
-    await raiseFloor(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
+    await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
     return presentGrant(revoked, app.code)
   })
 }

@@ -1,8 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewEntry } from '../outbox/add-to-outbox.ts'
-import type { InvitationPayload, NoticePayload, NoticePurpose, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
+import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
 // All of these need the transaction of what the mail tells about.
 
@@ -37,30 +36,6 @@ export async function addInvitationMail(
   await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
 }
 
-interface NoticeAbout {
-  user: { id: string; email: string }
-  appId?: string | null
-  /** Its code, of a change of identities. */
-  provider?: string | null
-}
-
-/** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
-export async function addNotice(
-  deps: Deps,
-  purpose: NoticePurpose,
-  { user, appId = null, provider = null }: NoticeAbout,
-  { caller, origin }: Actor,
-): Promise<void> {
-  const isOwn = caller === undefined || (caller.kind === 'user' && caller.userId === user.id)
-  const payload: NoticePayload = {
-    at: deps.clock(),
-    ip: isOwn ? origin.ip || null : null,
-    user_agent: isOwn ? origin.userAgent : null,
-    provider,
-  }
-  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email }, payload)
-}
-
-async function addMail(deps: Deps, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
+export async function addMail(deps: Deps, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
   await addToOutbox(deps, [{ kind: 'mail', ...entry, payload: JSON.stringify(payload) }])
 }

@@ -9,11 +9,11 @@ import { CORE_SERVICE } from '../catalog/list-token-permissions.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { listLosses } from './list-losses.ts'
 import { type DeclaredPermission, type LivePermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
+import { maxCodesTold, pruneLimit, prunePermissions } from './prune-permissions.ts'
 import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 
 /** What an audit event and an error name at most; the counts are whole. */
 const maxCodesAudited = 200
-const maxCodesTold = 20
 
 /**
  * Makes the permissions of a service those that it declares (contract 4.6): new codes are inserted, other names written, and what is
@@ -48,7 +48,7 @@ export async function registerPermissions(
     if (dryRun) return { ...answer, ...(await listLosses(deps, plan.pruned)) }
 
     if (changes) await renewCatalog(deps)
-    await prune(deps, plan.pruned)
+    await prunePermissions(deps, plan.pruned)
     await write(deps, service, written)
     if (revision !== undefined && (newest === null || revision > newest)) {
       await deps.db('permission_services').where({ service }).update({ revision })
@@ -92,21 +92,6 @@ async function assertUnowned(deps: Deps, service: string, claimed: readonly Decl
   if (owned.length === 0) return
   const named = owned.slice(0, maxCodesTold).map(({ code, service }) => `${code} (${service})`)
   throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })
-}
-
-function pruneLimit({ pruned }: RegistrationPlan, limit: number): ApiError {
-  const named = pruned.slice(0, maxCodesTold).map(({ code }) => code)
-  return new ApiError('prune_limit', {
-    detail: `${pruned.length} would be pruned and max_prune is ${limit}: ${named.join(', ')}`,
-  })
-}
-
-async function prune(deps: Deps, pruned: readonly LivePermission[]): Promise<void> {
-  const now = deps.clock()
-  for (const chunk of chunksOf(pruned)) {
-    const ids = chunk.map(({ id }) => id)
-    await deps.db('permissions').whereIn('id', ids).update({ pruned_at: now, updated_at: now })
-  }
 }
 
 /** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */

@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/raise-token-version.ts'
-import { assertEmailFree } from '../users/assert-email-free.ts'
+import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { changeUser } from '../users/change-user.ts'
+import { assertEmailFree } from '../users/find-collisions.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentPools } from './present.ts'
@@ -21,7 +21,7 @@ export async function moveUser(deps: Deps, userId: string, namespace: string, ac
     const moved = await getUser(deps, userId)
     const details = { before: presentPools(user), after: presentPools(moved) }
     await recordEvent(deps, { event: 'user.namespace_changed', actor, userId, details })
-    await raiseFloor(deps, { userId, appId: null, reason: 'user.namespace_changed' })
+    await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.namespace_changed' })
     return moved
   })
 }

@@ -1,21 +1,12 @@
-import { type Deps, lockUntilCommit, notifyAtCommit } from '../../deps.ts'
-import type { Actor } from '../../lib/caller.ts'
-import { recordEvent } from '../audit/record-event.ts'
-
-/** What local validators have to learn (decisions 6): a floor under `tv`, or the end of one session. */
-interface Revocation {
-  userId: string
-  appId: string | null
-  sessionId: string | null
-  minTokenVersion: number | null
-}
+import type { Deps } from '../../deps.ts'
+import { recordRevocation } from './record-revocation.ts'
 
 /**
  * Kills a user's tokens of one app, or of all apps without `appId`: raises the token version, sets the floor that old tokens fall
  * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
  * `keptSessionId` goes on under the new version. Needs a transaction, and comes last in it.
  */
-export async function raiseFloor(deps: Deps, input: NewFloor & { keptSessionId?: string }): Promise<void> {
+export async function raiseTokenVersion(deps: Deps, input: NewFloor & { keptSessionId?: string }): Promise<void> {
   const { userId, appId } = input
   const minTokenVersion = await setFloor(deps, input)
   if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
@@ -30,7 +21,7 @@ interface NewFloor {
 }
 
 /**
- * The part of `raiseFloor` that may come before other writes of the transaction: this server refuses what is below the floor. Returns
+ * The part of `raiseTokenVersion` that may come before other writes of the transaction: this server refuses what is below the floor. Returns
  * the new floor; `announceFloor` must follow as the last write.
  */
 export async function setFloor(deps: Deps, { userId, appId, reason }: NewFloor): Promise<number> {
@@ -60,39 +51,4 @@ export async function announceFloor(deps: Deps, userId: string, minTokenVersion:
 /** Lifts one session over the new floor: that of somebody who changes the own password goes on. */
 async function keepSession(deps: Deps, sessionId: string, tokenVersion: number): Promise<void> {
   await deps.db('sessions').where({ id: sessionId }).update({ ended_at: null, ended_reason: null, token_version: tokenVersion })
-}
-
-/** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
-export async function endSession(
-  deps: Deps,
-  input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
-  actor: Actor,
-): Promise<void> {
-  const [ended] = await deps
-    .db('sessions')
-    .where({ id: input.sessionId })
-    .whereNull('ended_at')
-    .update({ ended_at: deps.clock(), ended_reason: input.event })
-    .returning(['user_id', 'app_id'])
-  if (!ended) return
-  const about = { userId: ended.user_id, appId: ended.app_id }
-  await recordEvent(deps, { event: input.event, actor, ...about, details: { session_id: input.sessionId } })
-  await recordRevocation(deps, { ...about, sessionId: input.sessionId, minTokenVersion: null })
-}
-
-/** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
-async function recordRevocation(deps: Deps, revocation: Revocation): Promise<void> {
-  await lockUntilCommit(deps, 'revocations')
-  const [written] = await deps
-    .db('revocations')
-    .insert({
-      user_id: revocation.userId,
-      app_id: revocation.appId,
-      session_id: revocation.sessionId,
-      min_tv: revocation.minTokenVersion,
-      at: deps.clock(),
-    })
-    .returning('cursor')
-  await notifyAtCommit(deps, 'gatehouse_revocations', String(written.cursor))
-  deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

@@ -15,7 +15,7 @@ export interface FeedPage {
 
 /**
  * What the consumers of an app have to learn after a cursor, in the order of cursors; all that is live without one. Rows become visible
- * in that order (`end-sessions.ts`), so nothing below the newest cursor is still to come.
+ * in that order (`record-revocation.ts`), so nothing below the newest cursor is still to come.
  */
 export async function readRevocations(
   deps: Deps,

@@ -19,7 +19,7 @@ export async function findActiveFactor(deps: Deps, userId: string): Promise<Seco
 }
 
 /** The one that was set up, active or not. */
-export async function findFactor(deps: Deps, userId: string): Promise<SecondFactor | undefined> {
+export async function findSecondFactor(deps: Deps, userId: string): Promise<SecondFactor | undefined> {
   return deps.db('second_factors').where({ user_id: userId }).first()
 }
 

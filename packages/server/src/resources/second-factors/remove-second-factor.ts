@@ -2,7 +2,7 @@ import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { addNotice } from '../mail/add-mail.ts'
+import { addNotice } from '../mail/add-notice.ts'
 import { getUser } from '../users/get-user.ts'
 
 /** Takes a user's second factor away, for an admin. Throws `not_found`, also when none is active. */

@@ -1,7 +1,7 @@
 import { type Deps, transaction } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
-import { endSession } from '../revocations/raise-token-version.ts'
+import { endSession } from '../revocations/end-session.ts'
 
 /** Ends one of the caller's own sessions; throws `not_found` for any other and for one that has ended. */
 export async function endOwnSession(deps: Deps, caller: UserCaller, sessionId: string, actor: Actor): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /** Ends every session of a user and kills every access token, in all apps (contract 5.4). Throws `not_found`. */
@@ -9,6 +9,6 @@ export async function logOutEverywhere(deps: Deps, userId: string, actor: Actor)
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
     await recordEvent(deps, { event: 'logout.all', actor, userId })
-    await raiseFloor(deps, { userId, appId: null, reason: 'logout.all' })
+    await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
   })
 }

@@ -1,6 +1,6 @@
 import { type Deps, Statement } from '../../deps.ts'
 import { type Access, accessBy } from '../app-access/find-access.ts'
-import { globalRolesColumn } from '../roles/list-user-roles.ts'
+import { globalRolesColumn } from '../users/list-global-roles.ts'
 import { wordsIn } from '../users/user-columns.ts'
 
 /** What the gate asks about somebody who wants in: read in one statement, on its own or with what the door reads anyway. */

@@ -4,7 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
-import { raiseFloor } from '../revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
 import { describeUser } from '../users/describe-user.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
@@ -51,5 +51,5 @@ async function closeAccount(deps: Deps, userId: string, actor: Actor): Promise<v
     .where({ id: userId })
     .update({ status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })
-  await raiseFloor(deps, { userId, appId: null, reason: 'user.deleted' })
+  await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.deleted' })
 }

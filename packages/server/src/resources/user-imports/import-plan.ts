@@ -4,8 +4,8 @@ import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { isUuid, newId } from '../../lib/uuid.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { ClaimableAccount } from '../users/present.ts'
-import type { ImportedUser } from '../users/schema.ts'
 import { BASE_ROLE } from '../users/settle-global-roles.ts'
+import type { ImportedUser } from './schema.ts'
 
 /** What became of a line. */
 export type ImportOutcome = 'imported' | 'updated' | 'unchanged' | { code: string; message: string }

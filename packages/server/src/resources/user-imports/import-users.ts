@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deps, transaction } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import type { ImportAnswer, ImportedUser } from '../users/schema.ts'
 import { ImportPlan, loadPlan } from './import-plan.ts'
+import type { ImportAnswer, ImportedUser } from './schema.ts'
 import { writePlan } from './write-plan.ts'
 
 /** A line of an import as it was read. */

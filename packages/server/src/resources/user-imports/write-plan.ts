@@ -4,8 +4,8 @@ import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type Claim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
-import type { ImportedUser } from '../users/schema.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
+import type { ImportedUser } from './schema.ts'
 
 type Row = Record<string, unknown>
 

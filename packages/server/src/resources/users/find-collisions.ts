@@ -1,6 +1,26 @@
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import { User } from '../../models/user.ts'
+import { listUsersOfEmail } from './find-user-in-pools.ts'
 import { type PooledUser, pooled } from './present.ts'
+
+// Which users may not share an e-mail: those who would meet in a pool that one app reads.
+
+/**
+ * Throws `email_exists_in_pool` when one of the pools, as home or by tag, holds a user of this e-mail other than `exceptUserId`. The
+ * caller holds the lock on the e-mail, so that what is found stays true until its transaction ends.
+ */
+export async function assertEmailFree(
+  deps: Deps,
+  { email, pools, exceptUserId }: { email: string; pools: readonly string[]; exceptUserId?: string },
+): Promise<void> {
+  for (const user of await listUsersOfEmail(deps, email)) {
+    if (user.id === exceptUserId) continue
+    const pool = [user.namespace, ...user.tags].find((each) => pools.includes(each))
+    if (pool !== undefined)
+      throw new ApiError('email_exists_in_pool', { detail: `The pool ${pool} holds another user of this e-mail: ${user.id}` })
+  }
+}
 
 /** An e-mail that more than one user of a set of pools has; those users, who would meet if one app read all of the pools. */
 export interface Collision {
@@ -64,4 +84,47 @@ async function collisionsAmong(deps: Deps, emails: readonly string[], pools: rea
 /** Those of the pools that a user is in, in their order. */
 export function poolsOf(user: Pick<PooledUser, 'namespace' | 'tags'>, pools: readonly string[]): string[] {
   return pools.filter((pool) => user.namespace === pool || user.tags.includes(pool))
+}
+
+export interface CollisionWarning {
+  code: 'email_collisions'
+  /** Two pools of the app, in the order in which their users are found. */
+  namespaces: [string, string]
+  count: number
+  message: string
+}
+
+/** No more e-mails are counted. */
+const mostCounted = 1_000
+const mostWarnings = 200
+
+/** What an app that reads these pools should know: which pairs of them hold e-mails that two users share, of whom it finds one alone. */
+export async function warnOfCollisions(deps: Deps, pools: readonly string[]): Promise<CollisionWarning[]> {
+  if (pools.length < 2) return []
+  const counts = new Map<string, number>()
+  for (const { users } of await findCollisions(deps, pools, { most: mostCounted })) {
+    for (const pair of pairsOf(users.map((user) => poolsOf(user, pools)))) counts.set(pair, (counts.get(pair) ?? 0) + 1)
+  }
+  const rank = (pair: string) => pools.indexOf(pair.split(' ')[0]!) * pools.length + pools.indexOf(pair.split(' ')[1]!)
+  return [...counts]
+    .sort(([a], [b]) => rank(a) - rank(b))
+    .slice(0, mostWarnings)
+    .map(([pair, count]) => {
+      const namespaces = pair.split(' ') as [string, string]
+      const message = `${count}${count === mostCounted ? ' or more' : ''} e-mails have one user in ${namespaces[0]} and another in ${namespaces[1]}`
+      return { code: 'email_collisions', namespaces, count, message }
+    })
+
+  /** The pairs of pools, as `first second`, in which two of these users meet; each once. */
+  function pairsOf(memberships: readonly string[][]): Set<string> {
+    const pairs = new Set<string>()
+    memberships.forEach((one, index) => {
+      for (const other of memberships.slice(index + 1)) {
+        for (const a of one) {
+          for (const b of other) pairs.add(pools.indexOf(a) < pools.indexOf(b) ? `${a} ${b}` : `${b} ${a}`)
+        }
+      }
+    })
+    return pairs
+  }
 }

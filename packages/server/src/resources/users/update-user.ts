@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseFloor } from '../revocations/raise-token-version.ts'
-import { assertEmailFree } from './assert-email-free.ts'
+import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
 import { changeUser } from './change-user.ts'
 import { describeUser } from './describe-user.ts'
+import { assertEmailFree } from './find-collisions.ts'
 import type { PooledUser } from './present.ts'
 import type { UpdateUserInput, userDetail } from './schema.ts'
 
@@ -25,7 +25,7 @@ export async function updateUser(
   return changeUser(deps, userId, input.email, async (deps, user) => {
     const changes = await applyChanges(deps, user, input, actor)
     const detail = await describeUser(deps, userId)
-    if (changes.status === 'suspended') await raiseFloor(deps, { userId, appId: null, reason: 'user.suspended' })
+    if (changes.status === 'suspended') await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.suspended' })
     return detail
   })
 }

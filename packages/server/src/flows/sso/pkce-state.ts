@@ -1,0 +1,25 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
+import type { Deps } from '../../deps.ts'
+import type { SsoProfile } from './sso-login.ts'
+
+/** What is sealed in a login's row until its answer comes. */
+export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
+
+export function sealFor(deps: Deps, stateHash: string, value: PkceState | SsoProfile): string {
+  return deps.secretBox.seal(JSON.stringify(value), contextOf(stateHash))
+}
+
+export function openFor<T extends PkceState | SsoProfile>(deps: Deps, stateHash: string, box: string): T {
+  return JSON.parse(deps.secretBox.open(box, contextOf(stateHash)))
+}
+
+function contextOf(stateHash: string): string {
+  return `sso_logins/${stateHash}`
+}
+
+/** Whether the client that brings the verifier is the one that sent the challenge (PKCE, S256). */
+export function isVerifierOf(verifier: string, challenge: string): boolean {
+  const digest = createHash('sha256').update(verifier).digest('base64url')
+  return timingSafeEqual(Buffer.from(digest), Buffer.from(challenge))
+}

@@ -1,0 +1,1 @@
+export { userParams } from '../../lib/fields.ts'

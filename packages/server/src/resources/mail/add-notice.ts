@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { addMail } from './add-mail.ts'
+import type { NoticePayload, NoticePurpose } from './token-purpose.ts'
+
+interface NoticeAbout {
+  user: { id: string; email: string }
+  appId?: string | null
+  /** Its code, of a change of identities. */
+  provider?: string | null
+}
+
+/** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
+export async function addNotice(
+  deps: Deps,
+  purpose: NoticePurpose,
+  { user, appId = null, provider = null }: NoticeAbout,
+  { caller, origin }: Actor,
+): Promise<void> {
+  const isOwn = caller === undefined || (caller.kind === 'user' && caller.userId === user.id)
+  const payload: NoticePayload = {
+    at: deps.clock(),
+    ip: isOwn ? origin.ip || null : null,
+    user_agent: isOwn ? origin.userAgent : null,
+    provider,
+  }
+  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email }, payload)
+}

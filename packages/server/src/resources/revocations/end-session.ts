@@ -1,0 +1,22 @@
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { recordRevocation } from './record-revocation.ts'
+
+/** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
+export async function endSession(
+  deps: Deps,
+  input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
+  actor: Actor,
+): Promise<void> {
+  const [ended] = await deps
+    .db('sessions')
+    .where({ id: input.sessionId })
+    .whereNull('ended_at')
+    .update({ ended_at: deps.clock(), ended_reason: input.event })
+    .returning(['user_id', 'app_id'])
+  if (!ended) return
+  const about = { userId: ended.user_id, appId: ended.app_id }
+  await recordEvent(deps, { event: input.event, actor, ...about, details: { session_id: input.sessionId } })
+  await recordRevocation(deps, { ...about, sessionId: input.sessionId, minTokenVersion: null })
+}

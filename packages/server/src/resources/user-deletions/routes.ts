@@ -1,0 +1,22 @@
+import { noContent, type Route, route } from '../../http/route.ts'
+import { deleteUser } from './delete-user.ts'
+import { deleteUserQuery, userParams } from './schema.ts'
+
+export const userDeletionRoutes: Route[] = [
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}',
+    tag: 'Users',
+    summary: 'Delete a user',
+    description: 'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays.',
+    auth: 'system_admin',
+    params: userParams,
+    query: deleteUserQuery,
+    responses: { 204: null },
+    errors: ['last_system_admin'],
+    handle: async (deps, { params, query, ...actor }) => {
+      await deleteUser(deps, params.userId, { erase: query.erase === 'true' }, actor)
+      return noContent()
+    },
+  }),
+]
