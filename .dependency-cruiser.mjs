@@ -28,7 +28,14 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
   to: { path: to, ...(typesAllowed && { dependencyTypesNot: ['type-only'] }) },
 })
 
-const useCasesUse = [`${server}(models|lib|mail|adapters)/`, `${server}(errors|deps)[.]ts$`, anyPresent, `${server}resources/[^/]+/${useCase}`]
+const useCasesUse = [
+  `${server}(models|lib|mail|adapters)/`,
+  `${server}(errors|deps)[.]ts$`,
+  // statement and bulk: for the files of scripts/outside-models.ts alone.
+  `${server}db/(handle|transaction|locks|notify|schema-too-new|statement|bulk)[.]ts$`,
+  anyPresent,
+  `${server}resources/[^/]+/${useCase}`,
+]
 
 const cli = '^packages/cli/src/'
 /** What commands are made of. Each room imports only those before it, so that no two import each other. */
@@ -87,6 +94,7 @@ export default {
         `${server}http/`,
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
+        `${server}db/handle[.]ts$`,
         `${feature}(authenticate-caller|authenticate-consumer|take-attempt|find-app-of-token)[.]ts$`,
       ],
       'app.ts lists routers and hands http/ the use-cases it needs: those that look up callers and count attempts.',
@@ -100,7 +108,8 @@ export default {
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
     {
       name: 'shapes-are-pure',
-      comment: 'schema.ts and present.ts import zod, lib/, mail/, the types of models and of their own schema, and other present.ts.',
+      comment:
+        'schema.ts and present.ts import zod, lib/, mail/, the types of models and of their own schema, and other present.ts.',
       severity: 'error',
       from: { path: `${server}((?:resources|flows)/[^/]+)/(schema|present)[.]ts$`, pathNot: tests },
       to: {
@@ -125,8 +134,8 @@ export default {
     only(
       'http-is-handed-what-it-needs',
       `${server}http/`,
-      [`${server}(http|lib|adapters)/`, `${server}(errors|deps)[.]ts$`],
-      'http/ imports Koa, errors, deps, lib/ and the types of adapters; app.ts hands it the rest.',
+      [`${server}(http|lib|adapters)/`, `${server}(errors|deps)[.]ts$`, `${server}db/handle[.]ts$`],
+      'http/ imports Koa, errors, deps, lib/ and the types of adapters and handles; app.ts hands it the rest.',
     ),
     only(
       'flows-import-no-flow-but-login',
@@ -169,8 +178,8 @@ export default {
     only(
       'models-import-models',
       `${server}models/`,
-      [`${server}(models|lib)/`],
-      'Models import lib/, Objection and each other; nothing else.',
+      [`${server}(models|lib)/`, `${server}db/(handle|statement)[.]ts$`],
+      'Models import lib/, handles and statements, Objection and each other; nothing else.',
     ),
     {
       name: 'models-know-only-objection',
@@ -182,14 +191,14 @@ export default {
     only(
       'deps-import-the-foundations',
       `${server}deps[.]ts$`,
-      [`${server}(lib|adapters)/`, `${server}(config|errors)[.]ts$`, `${server}db/(knex|listen|migrate|statement)[.]ts$`],
+      [`${server}(lib|adapters)/`, `${server}(config|errors)[.]ts$`, `${server}db/(handle|knex|migrate)[.]ts$`],
       'deps.ts imports config, errors, lib/, adapters/ and what opens the database.',
     ),
     only(
       'db-imports-the-foundations',
       `${server}db/`,
-      [`${server}(db|lib)/`, `${server}config[.]ts$`],
-      'db/ imports knex, config and lib/.',
+      [`${server}(db|lib)/`, `${server}(config|deps)[.]ts$`],
+      'db/ imports knex, config and lib/; of deps the type, which `transaction` hands on.',
     ),
     only(
       'adapters-import-the-foundations',

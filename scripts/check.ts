@@ -34,6 +34,10 @@ const checks: Record<string, Check> = {
     ],
   },
   names: { what: 'use-cases lie in files of their names', command: ['node', 'scripts/check-names.ts'] },
+  data: {
+    what: 'models alone name tables, no handle leaks out of a transaction',
+    command: ['node', 'scripts/check-data.ts'],
+  },
   style: {
     what: 'style and likely mistakes',
     command: ['biome', 'check', '--colors=off', '--error-on-warnings', '--max-diagnostics=50', '.'],

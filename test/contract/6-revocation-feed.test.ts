@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { transaction } from '../../packages/server/src/deps.ts'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'

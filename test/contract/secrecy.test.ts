@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { createApp } from '../../packages/server/src/app.ts'
-import { type Deps } from '../../packages/server/src/deps.ts'
+import type { Pool } from '../../packages/server/src/db/handle.ts'
+import type { Deps } from '../../packages/server/src/deps.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { mailChannel } from '../../packages/server/src/workers/send-mail.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
@@ -137,7 +138,7 @@ describe('no answer and no line of the log, at level trace, holds a password, a 
 describe('on every journey, workers and all, no secret is in the log at level trace, in the audit, in the outbox or in the metrics', () => {
   const secrets = new Map<string, string>()
   const logged: string[] = []
-  let deps: Deps
+  let deps: Deps<Pool>
   let at: string
   let metricsUrl: string
 

@@ -151,7 +151,7 @@ const registration: PlantedFault[] = [
   {
     title: 'registrations of one address do not wait for each other',
     file: server('flows/registration/register.ts'),
-    search: "await lockUntilCommit(deps, 'email', input.email)",
+    search: "await lockUntilCommit(deps.db, 'email', input.email)",
     replace: '',
     tests: contract('concurrency'),
     database: 'postgres, many connections',
@@ -517,7 +517,7 @@ const prune: PlantedFault[] = [
   {
     title: 'registrations of one service run into each other',
     file: server('resources/permissions/register-permissions.ts'),
-    search: "forUpdate(deps, deps.db('permission_services').where({ service }).first('revision'))",
+    search: "forUpdate(deps.db, deps.db('permission_services').where({ service }).first('revision'))",
     replace: "deps.db('permission_services').where({ service }).first('revision')",
     tests: contract('4.6-permissions'),
     database: 'postgres, many connections',

@@ -1,7 +1,8 @@
 // State that no route can make yet, written as rows; and questions to the tables that no route answers.
 
 import { randomBytes } from 'node:crypto'
-import { type Deps, transaction } from '../../packages/server/src/deps.ts'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
+import type { Deps } from '../../packages/server/src/deps.ts'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { renewCatalog } from '../../packages/server/src/resources/catalog/renew-catalog.ts'

@@ -11,6 +11,7 @@ import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
+import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
@@ -34,7 +35,7 @@ export * from './client.ts'
 
 export interface TestService {
   url: string
-  deps: Deps
+  deps: Deps<Pool>
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
   /** The same with the access token of a system_admin. */
   admin(method: string, path: string, options?: CallOptions): Promise<Reply>

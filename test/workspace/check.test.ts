@@ -184,6 +184,25 @@ test('dead code and careless style are refused', async () => {
   expect(style).toMatchObject({ code: 1, output: expect.stringContaining(`${server}/lib/planted.ts`) })
 })
 
+test('a table named outside of the models, a handle that leaks into a transaction and a list of exceptions that is too long are refused', async () => {
+  const plantedFile = (name: string) => `${server}/resources/planted/${name}.ts`
+  const files = {
+    [plantedFile('table')]: "deps.db('users')\n",
+    [plantedFile('sql')]: 'export const sql = `select id\n from users where id = :id`\n',
+    [plantedFile('knex')]: "import 'knex'\n",
+    [plantedFile('outer')]: 'transaction(deps, async (inner) => inner)\n',
+    [plantedFile('outer-db')]: 'transaction(deps, async (deps) => db.raw(deps))\n',
+    [plantedFile('related')]: 'user.$relatedQuery("tags")\n',
+    [plantedFile('fine')]: 'transaction(deps, async (deps) => { const { db } = deps; return User.findByEmail(db) })\n',
+    'scripts/outside-models.ts': ";(filesOutsideModels as Set<string>).add('lib/email.ts')\n",
+  }
+  const { code, output } = await planted(files, () => check('data'))
+  expect(code).toBe(1)
+  for (const name of ['table', 'sql', 'knex', 'outer', 'outer-db', 'related']) expect(output).toContain(`planted/${name}.ts`)
+  expect(output).not.toContain('planted/fine.ts')
+  expect(output).toContain('lib/email.ts  names no table any more')
+})
+
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)

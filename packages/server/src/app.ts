@@ -1,4 +1,5 @@
 import Koa from 'koa'
+import type { Pool } from './db/handle.ts'
 import type { Deps } from './deps.ts'
 import { accountPages } from './flows/account-pages/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
@@ -105,7 +106,7 @@ export function openApiDocument() {
 }
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
-export function createApp(deps: Deps, options: AppOptions = {}): Koa {
+export function createApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   const mounts = [
     { prefix: BASE_PATH, routes: listRoutes() },
     { prefix: '', routes: listRootRoutes() },

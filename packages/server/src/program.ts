@@ -3,8 +3,10 @@ import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
 import { keptSecret } from './adapters/kept-secret.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
-import { pendingMigrations, SchemaTooNewError } from './db/migrate.ts'
-import { closeDeps, createDeps, type Deps, migrateDatabase } from './deps.ts'
+import type { Pool } from './db/handle.ts'
+import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
+import { SchemaTooNewError } from './db/schema-too-new.ts'
+import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { ApiError } from './errors.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
@@ -72,7 +74,7 @@ async function main(): Promise<void> {
 }
 
 /** Runs a short command; what it logs is only worth a line when something is wrong, and its answer alone is on stdout. */
-async function withDeps(envFile: string | undefined, run: (deps: Deps) => Promise<void>): Promise<void> {
+async function withDeps(envFile: string | undefined, run: (deps: Deps<Pool>) => Promise<void>): Promise<void> {
   const deps = createDeps({ ...readConfig(envFile), logLevel: 'silent' })
   try {
     await run(deps)
@@ -81,7 +83,7 @@ async function withDeps(envFile: string | undefined, run: (deps: Deps) => Promis
   }
 }
 
-async function runServe(deps: Deps): Promise<void> {
+async function runServe(deps: Deps<Pool>): Promise<void> {
   const starting = serve(deps)
   let stopping = false
   // Before it listens: whoever reads that it does may end it at once.
@@ -104,7 +106,7 @@ async function runMigrate(deps: Deps): Promise<void> {
 }
 
 async function runCreateAdmin(
-  deps: Deps,
+  deps: Deps<Pool>,
   options: { email?: string; 'password-stdin': boolean; promote: boolean; 'claim-unverified': boolean },
 ): Promise<void> {
   if (options.email === undefined) throw new UsageError('--email is required')

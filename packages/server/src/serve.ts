@@ -1,8 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
-import { isPostgres } from './db/knex.ts'
-import { closeDeps, type Deps, migrateDatabase } from './deps.ts'
+import { isPostgres, type Pool } from './db/handle.ts'
+import { migrateDatabase } from './db/migrate.ts'
+import { closeDeps, type Deps } from './deps.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
@@ -28,7 +29,7 @@ export interface RunningServer {
 }
 
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
-export async function serve(deps: Deps): Promise<RunningServer> {
+export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   await prepareDatabase(deps)
   // Otherwise they would start in the first storm of logins, when there is least to spare.
   deps.passwords.warmUp()
@@ -76,7 +77,7 @@ export function assertMigratable(deps: Deps, pending: readonly string[]): void {
   throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
 }
 
-async function prepareDatabase(deps: Deps): Promise<void> {
+async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
   assertMigratable(deps, await deps.lifecycle.pendingMigrations())
   const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')

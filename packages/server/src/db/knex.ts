@@ -8,6 +8,7 @@ import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
 import { isBehindPooler } from './behind-pooler.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 import { classifyPostgresError, classifySqliteError } from './classify-error.ts'
+import type { Pool } from './handle.ts'
 
 const INT8_OID = 20
 const sqliteBusyTimeoutMs = 4_000
@@ -167,7 +168,7 @@ export interface DatabaseSettings {
  * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. Statements throw
  * `DatabaseUnavailableError` when the database cannot serve them now.
  */
-export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Knex {
+export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Pool {
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
   const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
   return createKnexInstance({
@@ -177,11 +178,7 @@ export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Kne
     ...(config.dbAcquireTimeoutMs === undefined ? {} : { acquireConnectionTimeout: config.dbAcquireTimeoutMs }),
     // knex would write to the console, between the lines of the structured log.
     log: { warn, error: warn, deprecate: warn, debug() {} },
-  })
-}
-
-export function isPostgres(db: Knex): boolean {
-  return db.client.driverName === 'pg'
+  }) as Pool
 }
 
 function sqliteSettings(path: string): Knex.Config {

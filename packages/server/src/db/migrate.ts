@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
-import { isPostgres } from './knex.ts'
+import { isPostgres } from './handle.ts'
+import { createKnex, type DatabaseSettings } from './knex.ts'
 import * as initial from './migrations/0001-initial.ts'
+import { SchemaTooNewError } from './schema-too-new.ts'
 import { seed } from './seed.ts'
 
 interface Migration {
@@ -15,14 +17,6 @@ const migrations: Record<string, Migration> = {
 const table = 'schema_migrations'
 /** Any constant will do, as long as every server takes the same. */
 const advisoryLock = 7_231_004
-
-/** The database was migrated by a newer server: this one would misread it. */
-export class SchemaTooNewError extends Error {
-  constructor(unknown: readonly string[]) {
-    super(`the database schema is newer than this server (it holds ${unknown.join(', ')}); run the newer version`)
-    this.name = 'SchemaTooNewError'
-  }
-}
 
 /** The names of the migrations that this server has and the database has not, oldest first. Throws SchemaTooNewError. */
 export async function pendingMigrations(db: Knex): Promise<string[]> {
@@ -53,4 +47,21 @@ export async function migrate(db: Knex, now: number = Date.now()): Promise<strin
     if (pending.length > 0) await seed(trx, now)
     return pending
   })
+}
+
+interface Migrating {
+  config: DatabaseSettings
+  db: Knex
+  clock(): number
+}
+
+/** Brings the database up to date and says what it applied; on a connection that waits, for other servers too. Throws SchemaTooNewError. */
+export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
+  if (!isPostgres(db)) return migrate(db, clock())
+  const patient = createKnex({ ...config, dbPoolMax: 1, dbStatementTimeoutMs: undefined })
+  try {
+    return await migrate(patient, clock())
+  } finally {
+    await patient.destroy()
+  }
 }

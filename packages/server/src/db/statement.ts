@@ -1,5 +1,4 @@
-import type { Knex } from 'knex'
-import { isPostgres } from './knex.ts'
+import { type Db, isPostgres } from './handle.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
 
@@ -36,22 +35,22 @@ export class Statement<Row = never> {
     this.#sqlite = parts.map(marked)
   }
 
-  async all(db: Knex, values: Values): Promise<Row[]> {
+  async all(db: Db, values: Values): Promise<Row[]> {
     const answer = await this.#run(db, values)
     return (Array.isArray(answer) ? answer : answer.rows!) as Row[]
   }
 
-  async first(db: Knex, values: Values): Promise<Row | undefined> {
+  async first(db: Db, values: Values): Promise<Row | undefined> {
     return (await this.all(db, values))[0]
   }
 
   /** How many rows it changed, or the first of its parts. */
-  async run(db: Knex, values: Values): Promise<number> {
+  async run(db: Db, values: Values): Promise<number> {
     const answer = (await this.#run(db, values)) as Answer
     return (answer.rowCount ?? answer.changes)!
   }
 
-  async #run(db: Knex, values: Values): Promise<Answer | unknown[]> {
+  async #run(db: Db, values: Values): Promise<Answer | unknown[]> {
     const { client } = db
     const connection = await client.acquireConnection()
     // Knex looks three times through the text of each statement of its own. In a transaction it also refuses what comes after the end.

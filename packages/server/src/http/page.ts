@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import type { PageView } from '../lib/page-view.ts'
@@ -16,10 +17,10 @@ export interface Page<F extends z.ZodType = z.ZodType> {
   /** What to do about a link that is no good. */
   advice: string
   /** `token` is that of the query, `''` without one. Throws `invalid_token`, `invalid_invitation`. */
-  show(deps: Deps, request: { token: string; origin: RequestOrigin }): Promise<PageReply>
+  show(deps: Deps<Pool>, request: { token: string; origin: RequestOrigin }): Promise<PageReply>
   /** Its fields. What does not fit it was not sent by the form. */
   form: F
-  submit(deps: Deps, request: { form: z.output<F>; origin: RequestOrigin }): Promise<PageReply>
+  submit(deps: Deps<Pool>, request: { form: z.output<F>; origin: RequestOrigin }): Promise<PageReply>
 }
 
 /** Declares a page; the fields that `submit` gets are typed by its form. */

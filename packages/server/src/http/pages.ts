@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, errorCodes } from '../errors.ts'
 import { html } from '../lib/html.ts'
@@ -17,7 +18,7 @@ import { validate } from './validate.ts'
 const methods = ['GET', 'HEAD', 'POST']
 
 /** Serves pages, errors of theirs as pages too; every other path is left to what comes after. A POST counts as one under `/auth/`. */
-export function servePages(deps: Deps, pages: readonly Page[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
+export function servePages(deps: Deps<Pool>, pages: readonly Page[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
   const byPath = new Map(
     pages.map((page) => {
       const refuse = errorHandler(deps, (ctx, error, requestId) => sendView(ctx, refusalView(page, error, requestId)))
@@ -33,7 +34,7 @@ export function servePages(deps: Deps, pages: readonly Page[], options: Pick<Rou
   }
 }
 
-async function answer(deps: Deps, page: Page, ctx: Context, options: Pick<RouterOptions, 'takeAttempt'>): Promise<void> {
+async function answer(deps: Deps<Pool>, page: Page, ctx: Context, options: Pick<RouterOptions, 'takeAttempt'>): Promise<void> {
   const { origin } = ctx.state
   if (ctx.method === 'POST') {
     await limitByAddress(deps, origin.ip, options)

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ServiceAuthority } from '../lib/authority.ts'
 import { addressKey } from '../lib/client-address.ts'
@@ -7,7 +8,7 @@ import { claimsServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, Route } from './route.ts'
 
 /** Counts an attempt and throws `rate_limited` past the limit; handed in by `app.ts`. */
-export type TakeAttempt = (deps: Deps, key: string, limit: RateLimit | null) => Promise<Attempt | undefined>
+export type TakeAttempt = (deps: Deps<Pool>, key: string, limit: RateLimit | null) => Promise<Attempt | undefined>
 /** Takes back an attempt that does not count; handed in by `app.ts`. */
 export type GiveBackAttempt = (deps: Deps, attempt: Attempt | undefined) => Promise<void>
 /** The code of the app that a token in a body belongs to; handed in by `app.ts`. */
@@ -29,7 +30,7 @@ export type SettleLimit = (body: Record<string, unknown>) => Promise<void>
 const settled: SettleLimit = async () => {}
 
 /** Counts a call against the address it came from, an IPv6 one by its /64. Throws `rate_limited`. */
-export async function limitByAddress(deps: Deps, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
+export async function limitByAddress(deps: Deps<Pool>, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
   return takeAttempt(deps, `ip:${addressKey(ip)}`, deps.config.ipLimit)
 }
 
@@ -39,7 +40,7 @@ export async function limitByAddress(deps: Deps, ip: string, { takeAttempt }: Pi
  * instead, the attempt is taken at once and given back when the token belongs to one of those apps: guesses are counted.
  */
 export async function limitCall(
-  deps: Deps,
+  deps: Deps<Pool>,
   route: Route,
   call: { ip: string; bearer: string | undefined },
   options: LimitOptions,

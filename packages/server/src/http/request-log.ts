@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware, Next } from 'koa'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
@@ -8,7 +9,7 @@ const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 
 /** For what is done for one request: every line that it logs names it. Most log none, so the logger is made when it is asked for. */
-export function naming(deps: Deps, ctx: Context): Deps {
+export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
   const { requestId } = ctx.state.origin
   let logger: Deps['logger'] | undefined
   return {

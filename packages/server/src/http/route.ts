@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
@@ -87,7 +88,7 @@ export interface Route {
   takesDefaultApp?: boolean
   /** Answered without the database, and so never with `unavailable`. */
   offline?: boolean
-  handle(deps: Deps, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
+  handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
@@ -106,7 +107,7 @@ interface RouteDeclaration<
   body?: B
   headers?: H
   lines?: L
-  handle(deps: Deps, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
+  handle(deps: Deps<Pool>, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
 }
 
 /** Declares a route; the request that `handle` gets is typed by its schemas. */

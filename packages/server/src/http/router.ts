@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import type KoaRouter from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
@@ -43,7 +44,7 @@ export interface Mount {
 }
 
 /** Mounts routes: limit, authenticate, read the body, validate, handle, in that order. */
-export function createRouting(deps: Deps, mounts: readonly Mount[], options: RouterOptions): Routing {
+export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], options: RouterOptions): Routing {
   const literals = new Map<string, Map<string, Handler>>()
   const router = new Router({ strict: true, sensitive: true })
   for (const { prefix, routes } of mounts) {
@@ -100,7 +101,7 @@ function isSoundPath(path: string): boolean {
   }
 }
 
-async function answer(deps: Deps, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
+async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   try {
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)

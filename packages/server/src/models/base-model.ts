@@ -1,8 +1,12 @@
-import { Model, type Pojo } from 'objection'
+import { type Constructor, Model, type Pojo, type QueryBuilderType } from 'objection'
+import type { Db } from '../db/handle.ts'
 
 /** Columns that hold 0 or 1 and are booleans in code: SQLite has no boolean, so both databases store an integer. */
 export class BaseModel extends Model {
   static booleanColumns: readonly string[] = []
+
+  /** A query never runs but on a handle that is given. */
+  declare static query: <M extends Model>(this: Constructor<M>, db: Db) => QueryBuilderType<M>
 
   override $parseDatabaseJson(json: Pojo): Pojo {
     const parsed = super.$parseDatabaseJson(json)

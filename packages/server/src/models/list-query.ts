@@ -1,4 +1,5 @@
 import type { Model, QueryBuilder } from 'objection'
+import { isPostgres } from '../db/handle.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
 /** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
@@ -26,7 +27,7 @@ export async function withPageByName<M extends Model, K extends keyof M & string
   request: PageRequest,
   column: K,
 ): Promise<Page<M>> {
-  const ordered = query.knex().client.driverName === 'pg' ? '?? collate "C"' : '??'
+  const ordered = isPostgres(query.knex()) ? '?? collate "C"' : '??'
   if (request.cursor !== undefined) query.whereRaw(`${ordered} > ?`, [column, request.cursor])
   const rows = await query.orderByRaw(ordered, [column]).limit(rowsToRead(request))
   return pageOf(rows as M[], request, (row) => nameKeyOf(String(row[column])))
@@ -35,7 +36,7 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 /** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
   const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
-  const postgres = query.knex().client.driverName === 'pg'
+  const postgres = isPostgres(query.knex())
   // Both fold ASCII alone, so the databases agree; without "C" Postgres would fold by its locale.
   const folded = (column: string) => (postgres ? `lower(${column} collate "C")` : `lower(${column})`)
   query.where((any) => {

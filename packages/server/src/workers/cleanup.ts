@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { type Deps, forUpdateOfUnlocked, transaction } from '../deps.ts'
+import type { Pool } from '../db/handle.ts'
+import { forUpdateOfUnlocked } from '../db/locks.ts'
+import { transaction } from '../db/transaction.ts'
+import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
@@ -17,7 +20,7 @@ interface Rule {
   /** Names the rule in the log. */
   name: string
   /** Deletes a batch of rows that had expired by `now`. False when it found no more. */
-  deleteBatch: (deps: Deps, now: number) => Promise<boolean>
+  deleteBatch: (deps: Deps<Pool>, now: number) => Promise<boolean>
 }
 
 function rulesOf(deps: Deps): Rule[] {
@@ -67,7 +70,7 @@ function sessionsWithTokens(name: string, expired: Expired): Rule {
         const { db } = deps
         const some = db('sessions').limit(sessionsAtOnce)
         expired(some, now)
-        const ids: string[] = await forUpdateOfUnlocked(deps, some).pluck('id')
+        const ids: string[] = await forUpdateOfUnlocked(deps.db, some).pluck('id')
         if (ids.length === 0) return false
         const tokens = db('refresh_tokens').select('token_hash').whereIn('session_id', ids).limit(batchSize)
         const deleted = await db('refresh_tokens').whereIn('token_hash', tokens).delete()
@@ -81,7 +84,7 @@ function sessionsWithTokens(name: string, expired: Expired): Rule {
  * Deletes what has expired or outlived AUTH_RETENTION_DAYS; several servers may do so at once. `isStopping` ends it between batches.
  * A rule that fails is logged and stops no other rule.
  */
-export async function removeExpired(deps: Deps, isStopping: () => boolean = () => false): Promise<void> {
+export async function removeExpired(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<void> {
   const now = deps.clock()
   for (const { name, deleteBatch } of rulesOf(deps)) {
     try {
@@ -93,7 +96,7 @@ export async function removeExpired(deps: Deps, isStopping: () => boolean = () =
 }
 
 /** Cleans up now and then, one run at a time; `stop` waits for what is under way. */
-export function startCleanup(deps: Deps): { stop(): Promise<void> } {
+export function startCleanup(deps: Deps<Pool>): { stop(): Promise<void> } {
   let isStopping = false
   let running = Promise.resolve()
   const run = inFlight(() => removeExpired(deps, () => isStopping))

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
 import type { OutboxEntry, OutboxKind } from '../resources/outbox/outbox-entry.ts'
@@ -17,11 +18,11 @@ export interface Channel {
   /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
   waitsMs: readonly number[]
   /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
-  attempt(deps: Deps, entry: OutboxEntry): Promise<Outcome>
+  attempt(deps: Deps<Pool>, entry: OutboxEntry): Promise<Outcome>
   /** What stays of the payload once it is finished. */
   remains?: string
   /** Run with what is given up, in one transaction. */
-  onGivenUp?(deps: Deps, entry: OutboxEntry, outcome: Outcome): Promise<void>
+  onGivenUp?(deps: Deps<Tx>, entry: OutboxEntry, outcome: Outcome): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
@@ -36,7 +37,7 @@ const settleRetryMs = 500
  * Sends what lies in the outbox, any number of servers together: each entry is claimed by one of them and settled when its attempt has
  * ended. An entry is sent again only when the server that claimed it died, or could not reach the database until the claim ended.
  */
-export function startOutbox(deps: Deps, channels: Channels): { stop(): Promise<void> } {
+export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxEntry>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
@@ -118,7 +119,7 @@ function tally<T>(values: readonly T[]): Map<T, number> {
 }
 
 /** One attempt from its beginning until it is settled; answers the pause until the next one. */
-async function send(deps: Deps, channel: Channel, entry: OutboxEntry, stopping: AbortSignal): Promise<number | undefined> {
+async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxEntry, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, entry)
     .catch((error): Outcome => ({ result: 'failed', error: error?.message || error?.code || String(error) }))
@@ -127,7 +128,7 @@ async function send(deps: Deps, channel: Channel, entry: OutboxEntry, stopping: 
   const settlement = {
     waitMs,
     remains: channel.remains,
-    onGivenUp: channel.onGivenUp && ((deps: Deps) => channel.onGivenUp!(deps, entry, outcome)),
+    onGivenUp: channel.onGivenUp && ((deps: Deps<Tx>) => channel.onGivenUp!(deps, entry, outcome)),
   }
   await settle(deps, entry, outcome, settlement, stopping)
   return waitMs
@@ -135,7 +136,7 @@ async function send(deps: Deps, channel: Channel, entry: OutboxEntry, stopping: 
 
 /** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
 async function settle(
-  deps: Deps,
+  deps: Deps<Pool>,
   entry: OutboxEntry,
   outcome: Outcome,
   settlement: Settlement,

@@ -1,4 +1,5 @@
-import { type Deps, listenFor } from '../deps.ts'
+import { listenFor } from '../db/notify.ts'
+import type { Deps } from '../deps.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
 import { newestCursor, readAllRevocations } from '../resources/revocations/read-revocations.ts'
@@ -34,7 +35,7 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
   const { wake } = reader
   hub.onWake = wake
 
-  const listener = listenFor(deps, 'gatehouse_revocations', {
+  const listener = listenFor(deps.db, deps.config.databaseUrl, 'gatehouse_revocations', {
     onMessage(payload) {
       if (!(Number(payload) <= hub.head)) wake()
     },

@@ -1,4 +1,5 @@
 import { MailError } from '../adapters/mailer.ts'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
@@ -24,7 +25,7 @@ export const mailChannel: Channel = {
 
 const nothingToSend: Outcome = { result: 'delivered' }
 
-async function sendMail(deps: Deps, entry: OutboxEntry): Promise<Outcome> {
+async function sendMail(deps: Deps<Pool>, entry: OutboxEntry): Promise<Outcome> {
   const write = await prepareMail(deps, entry)
   if (!write) return nothingToSend
   const isLimited = entry.name in linkPaths

@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -9,7 +10,7 @@ import type { NewPasswordForm } from './schema.ts'
  * `invalid_token`, and `validation_failed`, which leaves the token as it was.
  */
 export async function choosePassword(
-  deps: Deps,
+  deps: Deps<Pool>,
   { token, password, password_again: again }: NewPasswordForm,
   actor: Actor,
 ): Promise<void> {

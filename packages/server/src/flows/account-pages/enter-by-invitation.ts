@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { logout } from '../refresh/logout.ts'
@@ -17,7 +18,7 @@ export interface Entered {
  * Throws what such a registration throws.
  */
 export async function enterByInvitation(
-  deps: Deps,
+  deps: Deps<Pool>,
   { token, app, answers }: { token: string; app: NonNullable<InvitationOffer['app']>; answers: InvitationAnswers },
   actor: Actor,
 ): Promise<Entered> {

@@ -1,4 +1,7 @@
-import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -38,7 +41,7 @@ export interface NewSystemAdmin {
  * Throws `validation_failed`, `user_exists`, `account_unverified`, and `not_found` when there is nobody to promote and no password.
  */
 export async function createSystemAdmin(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: NewSystemAdmin,
   actor: Actor,
 ): Promise<'created' | 'promoted' | 'claimed' | 'unchanged'> {
@@ -48,9 +51,9 @@ export async function createSystemAdmin(
   const passwordHash = input.password === undefined ? undefined : await hashNewPassword(deps, input.password, email)
 
   return transaction(deps, async (deps) => {
-    await lockUntilCommit(deps, 'bootstrap')
+    await lockUntilCommit(deps.db, 'bootstrap')
     if (input.unlessOneExists && (await hasSystemAdmin(deps))) return 'unchanged'
-    await lockUntilCommit(deps, 'email', email)
+    await lockUntilCommit(deps.db, 'email', email)
     const existing = await findUserInPools(deps, email, [DEFAULT_POOL])
     if (existing) {
       if (!input.promote)
@@ -83,7 +86,7 @@ export async function createSystemAdmin(
   })
 }
 
-async function promote(deps: Deps, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
+async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const assigned = await deps
     .db('user_roles')
     .insert({ user_id: userId, role_code: ROLE, created_at: deps.clock() })

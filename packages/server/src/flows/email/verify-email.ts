@@ -1,5 +1,7 @@
 import type { z } from 'zod'
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
@@ -13,7 +15,7 @@ export interface Verified {
 }
 
 /** Verifies the address that the token was mailed to (decisions 5). Throws `invalid_token`. */
-export async function verifyEmail(deps: Deps, token: string, actor: Actor): Promise<Verified> {
+export async function verifyEmail(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'verify_email')
   return transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)

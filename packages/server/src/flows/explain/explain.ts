@@ -1,3 +1,5 @@
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
@@ -44,7 +46,7 @@ interface Verdict {
  * is taken back: an explanation cannot differ from what it explains, nor leave anything behind.
  * Throws `not_found` for an unknown `user_id`.
  */
-export async function explain(deps: Deps, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
+export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
   return rehearse(deps, async (deps) => {
     const situation = await survey(deps, input)
     const before = await listEntitlements(deps, situation.subject?.id)
@@ -58,10 +60,10 @@ export async function explain(deps: Deps, input: ExplainInput, origin: RequestOr
   })
 }
 
-async function tryLogin(deps: Deps, situation: Situation, origin: RequestOrigin): Promise<Verdict> {
+async function tryLogin(deps: Deps<Pool>, situation: Situation, origin: RequestOrigin): Promise<Verdict> {
   const { email, appCode, organizationId, subject, found } = situation
   // Whoever has a second factor is taken to bring it.
-  if (found) await deleteSecondFactor(deps, found.id)
+  if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
   const verdict = await login(
     deps,
     { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },

@@ -1,3 +1,5 @@
+import type { Pool } from '../../db/handle.ts'
+import { rehearsal } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { bcryptCost } from '../../lib/password-hash.ts'
 
@@ -6,15 +8,9 @@ import { bcryptCost } from '../../lib/password-hash.ts'
  * could have, and its log is silent. All that a login leaves behind, its counts, audit events and outbox included, are rows, so
  * nothing of it stays.
  */
-export async function rehearse<T>(deps: Deps, fn: (deps: Deps) => Promise<T>): Promise<T> {
-  if (deps.db.isTransaction) throw new Error('a rehearsal inside a transaction would take that one back')
-  const db = await deps.db.transaction()
-  try {
-    const logger = deps.logger.child({}, { level: 'silent' })
-    return await fn({ ...deps, db, logger, passwords: anyPassword(deps.passwords) })
-  } finally {
-    await db.rollback()
-  }
+export async function rehearse<T>(deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<T>): Promise<T> {
+  const logger = deps.logger.child({}, { level: 'silent' })
+  return rehearsal(deps, (deps) => fn({ ...deps, logger, passwords: anyPassword(deps.passwords) }))
 }
 
 /** Stands in for the password that an admin cannot know: right for whoever has one. */

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
@@ -20,7 +22,7 @@ import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
 
 /** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
-export type AcceptInvitation = (deps: Deps, user: PooledUser) => Promise<Membership>
+export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<Membership>
 
 /**
  * Login with a password: contract 4.5, step by step. What must not be told apart (wrong password, unknown user, one outside the
@@ -29,7 +31,7 @@ export type AcceptInvitation = (deps: Deps, user: PooledUser) => Promise<Members
  * what the gate throws.
  */
 export async function login(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: LoginInput,
   actor: Actor,
   acceptInvitation?: AcceptInvitation,

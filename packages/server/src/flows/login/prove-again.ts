@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
@@ -17,7 +18,7 @@ import { verifyPassword } from './verify-password.ts'
  * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `two_factor_required`, `invalid_two_factor_code`.
  */
 export async function proveAgain(
-  deps: Deps,
+  deps: Deps<Pool>,
   { caller, password, secondFactor }: { caller: UserCaller; password: string; secondFactor?: { code: string | undefined } },
   actor: Actor,
 ): Promise<void> {

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
@@ -33,7 +35,7 @@ export interface MagicLogin {
  * Throws `invalid_token`, `auth_method_not_allowed`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
  * and what the gate throws.
  */
-export async function consumeMagicLink(deps: Deps, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
+export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
   const app = await App.query(deps.db).findById(found.app_id)
   if (!app) throw invalidToken()
@@ -59,7 +61,7 @@ interface Entering {
   tried: CredentialsTry
 }
 
-async function enter(deps: Deps, entering: Entering, actor: Actor): Promise<TokenAnswer> {
+async function enter(deps: Deps<Pool>, entering: Entering, actor: Actor): Promise<TokenAnswer> {
   const { found, app, code, tried } = entering
   // Pools may have changed since the mail: whoever a login through the app would not find, does not come in by a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
@@ -82,7 +84,7 @@ async function enter(deps: Deps, entering: Entering, actor: Actor): Promise<Toke
 }
 
 async function logIn(
-  deps: Deps,
+  deps: Deps<Tx>,
   { app, tried, user, secondFactor }: Pick<Entering, 'app' | 'tried'> & Pick<NewEntry, 'user' | 'secondFactor'>,
   actor: Actor,
 ): Promise<TokenAnswer> {

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newOpaqueToken } from '../../lib/opaque-token.ts'
@@ -19,7 +21,7 @@ import type { ChangePasswordInput } from './schema.ts'
  * end. Throws `validation_failed`, what `proveAgain` and the gate throw, and `token_revoked` when the session ended meanwhile.
  */
 export async function changePassword(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: ChangePasswordInput,
   caller: UserCaller,
   actor: Actor,

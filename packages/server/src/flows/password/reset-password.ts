@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
@@ -20,7 +22,7 @@ import type { ResetPasswordInput } from './schema.ts'
  * Throws `validation_failed` for the password, which spends nothing, and `invalid_token`.
  */
 export async function resetPassword(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: ResetPasswordInput,
   actor: Actor,
 ): Promise<{ redirectUrl: string | null }> {
@@ -41,7 +43,7 @@ export async function resetPassword(
   return { redirectUrl: found.redirect_url }
 }
 
-async function finishReset(deps: Deps, user: PooledUser, appId: string, actor: Actor): Promise<void> {
+async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, actor: Actor): Promise<void> {
   await clearFailures(deps, lockoutKey(deps, { userId: user.id, email: user.email, appId: undefined }))
   await addNotice(deps, 'password_reset', { user, appId }, actor)
   await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId })
@@ -52,7 +54,7 @@ async function finishReset(deps: Deps, user: PooledUser, appId: string, actor: A
  * address stays unverified: the factor may be a stranger's, and only a magic link to a still unproven account removes it.
  */
 async function resetUnproven(
-  deps: Deps,
+  deps: Deps<Tx>,
   { account, passwordHash, appId }: { account: ClaimableAccount; passwordHash: string; appId: string },
   actor: Actor,
   finish: () => Promise<void>,

@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'

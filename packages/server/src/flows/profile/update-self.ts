@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { RequestOrigin, UserCaller } from '../../lib/caller.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import { applyChanges } from '../../resources/users/update-user.ts'
@@ -10,7 +12,7 @@ import type { Profile, UpdateSelfInput } from './schema.ts'
  * user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`.
  */
 export async function updateSelf(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: UpdateSelfInput,
   actor: { caller: UserCaller; origin: RequestOrigin },
 ): Promise<Profile> {

@@ -1,10 +1,12 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
 
 /** Ends the session of a refresh token. Whoever comes with an unknown or dead one has what they wanted, so it never fails. */
-export async function logout(deps: Deps, refreshToken: string, actor: Actor): Promise<void> {
+export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {
   const token = await deps
     .db('refresh_tokens')
     .where({ token_hash: hashOpaqueToken(refreshToken) })

@@ -1,12 +1,15 @@
 import { hash, randomBytes } from 'node:crypto'
-import { type Deps, Statement, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { Statement } from '../../db/statement.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { catalogGeneration, readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
-import { admit, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
+import { admitAlone, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
 import { type StandingRow, standingColumns, standingOf } from '../../resources/sessions/standing.ts'
 import { type UserRow, userColumns, userOf } from '../../resources/users/user-columns.ts'
 import type { RefreshInput } from './schema.ts'
@@ -67,7 +70,7 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
  * other second use ends the session. A failed try consumes nothing.
  * Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
  */
-export async function refresh(deps: Deps, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
+export async function refresh(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
   const presented = await getPresented(deps, input.refresh_token)
   const outcome = await (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
   if ('answer' in outcome) return outcome.answer
@@ -89,7 +92,7 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
   return presented
 }
 
-async function rotate(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
+async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const admission = await readmit(deps, input, presented, actor)
   const now = deps.clock()
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
@@ -111,7 +114,7 @@ async function rotate(deps: Deps, input: RefreshInput, presented: PresentedToken
 }
 
 /** A token that was spent before: within the leeway, while its successor is unused, it gives that same successor again. */
-async function replay(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
+async function replay(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const withinLeeway = deps.clock() - presented.used_at! <= deps.config.refreshLeewaySeconds * 1000
   const successor = withinLeeway ? await findUnusedSuccessor(deps, presented) : undefined
   if (!successor) return { reusedSession: presented.session_id }
@@ -126,13 +129,13 @@ async function findUnusedSuccessor(deps: Deps, presented: PresentedToken): Promi
 }
 
 /** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */
-async function readmit(deps: Deps, input: RefreshInput, presented: PresentedToken, actor: Actor) {
+async function readmit(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor) {
   if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
   const catalog = await readCatalog(deps, presented.catalog_generation)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
   const entry = { user: userOf(presented), app, organizationId, overrides: {}, catalog, standing: standingOf(deps, presented) }
-  return admit(deps, entry, actor)
+  return admitAlone(deps, entry, actor)
 }
 
 /**

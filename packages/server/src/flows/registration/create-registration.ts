@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
@@ -32,7 +33,7 @@ export interface NewRegistration {
  * on the e-mail and has checked for a collision.
  */
 export async function createRegistration(
-  deps: Deps,
+  deps: Deps<Tx>,
   { input, app, pools, passwordHash, received }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
@@ -60,14 +61,14 @@ export async function createRegistration(
 }
 
 /** Contract 4.4 step 6. An invitation may have verified the address already. */
-async function askForVerification(deps: Deps, user: PooledUser, app: App): Promise<void> {
+async function askForVerification(deps: Deps<Tx>, user: PooledUser, app: App): Promise<void> {
   if (user.email_verified_at !== null) return
   await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
 }
 
 /** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case (decisions 4). */
 async function associateOrganization(
-  deps: Deps,
+  deps: Deps<Tx>,
   input: RegisterInput,
   app: App,
   user: PooledUser,

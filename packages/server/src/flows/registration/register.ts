@@ -1,4 +1,7 @@
-import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
@@ -26,7 +29,7 @@ import type { RegisterInput, RegistrationAnswer } from './schema.ts'
  * `invalid_invitation`, and for `register_or_login` what a login throws.
  */
 export async function register(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: RegisterInput,
   received: Record<string, unknown>,
   actor: Actor,
@@ -45,7 +48,7 @@ export async function register(
 
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose sets overlap, so everybody with this address waits here.
-    await lockUntilCommit(deps, 'email', input.email)
+    await lockUntilCommit(deps.db, 'email', input.email)
     const rival = await findUserInPools(deps, input.email, pools) // step 4 again, now for good
     if (rival) return { rival }
     return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
@@ -61,7 +64,7 @@ async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
 
 /** contract 4.4 step 4, by mode. */
 async function meetExisting(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: RegisterInput,
   app: App,
   user: PooledUser,
@@ -78,7 +81,7 @@ async function meetExisting(
       // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.
       const invitation = invitationOf(input)
       let organization: Membership | null = null
-      const accept = async (deps: Deps, verified: PooledUser) => {
+      const accept = async (deps: Deps<Tx>, verified: PooledUser) => {
         await lockUserRow(deps, verified.id)
         organization = (await acceptInvitation(deps, invitation!, verified, actor)).membership
         return organization

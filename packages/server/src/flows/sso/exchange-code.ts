@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -8,7 +9,7 @@ import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { settleTry } from '../../resources/lockouts/settle-try.ts'
 import { recordLoginFailure } from '../login/record-login-failure.ts'
 import { findEntrant } from './find-entrant.ts'
-import { keepProvider } from './keep-provider.ts'
+import { getProviderOf } from './keep-provider.ts'
 import { logInEntrant } from './log-in-entrant.ts'
 import { registerEntrant } from './register-entrant.ts'
 import type { ExchangeInput } from './schema.ts'
@@ -21,7 +22,7 @@ import type { Exchange } from './sso-login.ts'
  * Throws `invalid_sso_code`, `sso_provider_disabled`, `app_inactive`, `link_required`, `sso_email_missing`, the policy's codes, and what a
  * login throws after the password.
  */
-export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Actor): Promise<TokenAnswer> {
+export async function exchangeCode(deps: Deps<Pool>, input: ExchangeInput, actor: Actor): Promise<TokenAnswer> {
   const { login, profile } = await getAnsweredLogin(deps, input.code, input.code_verifier)
   const app = await App.query(deps.db).findById(login.app_id)
   if (!app) throw invalidCode()
@@ -38,8 +39,8 @@ export async function exchangeCode(deps: Deps, input: ExchangeInput, actor: Acto
 }
 
 /** Either way ends undefined when, under its locks, it finds the other one called for. */
-async function enter(deps: Deps, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
-  const entrant = await findEntrant(deps, exchange, await keepProvider(deps, exchange))
+async function enter(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
+  const entrant = await findEntrant(deps, exchange, await getProviderOf(deps, exchange))
   const tokens = entrant ? await logInEntrant(deps, exchange, entrant, actor) : await registerEntrant(deps, exchange, actor)
   return tokens ?? enter(deps, exchange, actor)
 }

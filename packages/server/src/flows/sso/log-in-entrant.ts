@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
@@ -15,7 +17,7 @@ import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { accountKey } from '../login/account-key.ts'
 import { type Entrant, findEntrant } from './find-entrant.ts'
-import { keepProvider, lockSubject } from './keep-provider.ts'
+import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
 
@@ -24,7 +26,7 @@ import type { Exchange } from './sso-login.ts'
  * an unproven account. Undefined when it is about somebody else by now.
  */
 export async function logInEntrant(
-  deps: Deps,
+  deps: Deps<Pool>,
   exchange: Exchange,
   entrant: Entrant,
   actor: Actor,
@@ -45,13 +47,13 @@ export async function logInEntrant(
 
 /** `factor` is undefined for an account that is claimed. */
 async function enter(
-  deps: Deps,
+  deps: Deps<Tx>,
   exchange: Exchange,
   entrant: Entrant & { factor: SecondFactorProof | undefined },
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, login, profile, tried } = exchange
-  const provider = await keepProvider(deps, exchange)
+  const provider = await keepProviderOf(deps, exchange)
   if (!entrant.isLinked) await lockSubject(deps, exchange)
   // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
   await lockUserRow(deps, entrant.user.id)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
@@ -17,7 +19,7 @@ import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { findEntrant } from './find-entrant.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
-import { keepProvider, lockSubject } from './keep-provider.ts'
+import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 import type { Exchange } from './sso-login.ts'
 
@@ -26,7 +28,7 @@ import type { Exchange } from './sso-login.ts'
  * there afterwards, and the answer is `app_access_denied` until an admin grants it. Undefined when there is such a user by now.
  * Throws `sso_email_missing` and the policy's codes.
  */
-export async function registerEntrant(deps: Deps, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
+export async function registerEntrant(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const outcome = await transaction(deps, (deps) => register(deps, exchange, actor))
   if (!outcome || outcome.tokens) return outcome?.tokens
   exchange.tried.user = outcome.user
@@ -39,10 +41,10 @@ interface Registered {
   tokens: TokenAnswer | undefined
 }
 
-async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<Registered | undefined> {
+async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promise<Registered | undefined> {
   const { app, login, pools, profile } = exchange
   const { email } = profile
-  const provider = await keepProvider(deps, exchange)
+  const provider = await keepProviderOf(deps, exchange)
   if (email === null) throw new ApiError('sso_email_missing', { detail: 'Ask the provider for the scope email' })
   checkPolicy(app, { email, method: provider.code, isInvited: false })
   await lockSubject(deps, exchange)
@@ -74,7 +76,7 @@ async function register(deps: Deps, exchange: Exchange, actor: Actor): Promise<R
 }
 
 /** Contract 4.3, the verification mail of 4.4 step 6, and the webhooks. */
-async function provisionNewUser(deps: Deps, user: PooledUser, app: App, actor: Actor): Promise<void> {
+async function provisionNewUser(deps: Deps<Tx>, user: PooledUser, app: App, actor: Actor): Promise<void> {
   if (app.auto_grant_on_signup)
     await provisionAccess(deps, { userId: user.id, app, overrides: {}, joinOrganization: true }, actor)
   if (user.email_verified_at === null)

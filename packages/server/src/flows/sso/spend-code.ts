@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -18,8 +19,7 @@ export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: s
 }
 
 /** Spends the code in the transaction of what it buys: of any number of uses at once one passes. Throws `invalid_sso_code`. */
-export async function spendCode(deps: Deps, { state_hash }: SsoLogin): Promise<void> {
-  if (!deps.db.isTransaction) throw new Error('a code is spent in the transaction of what it buys')
+export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLogin): Promise<void> {
   const spent = await spendable(deps).where({ state_hash }).update({ spent_at: deps.clock(), claims_box: null })
   if (spent === 0) throw invalidCode()
 }

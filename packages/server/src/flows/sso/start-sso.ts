@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -25,7 +26,7 @@ const answerMembers = ['code', 'state', 'error', 'error_description']
  * `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL, `rate_limited`, and
  * `unavailable` while the provider cannot be reached.
  */
-export async function startSso(deps: Deps, code: string, input: StartInput, { origin }: Actor): Promise<string> {
+export async function startSso(deps: Deps<Pool>, code: string, input: StartInput, { origin }: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
   if (input.app_code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, input.app_code)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
@@ -18,7 +20,7 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
  * gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`, `rate_limited`.
  */
 export async function activateTwoFactor(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: ActivateInput,
   caller: UserCaller,
   actor: Actor,
@@ -47,7 +49,7 @@ async function getPendingFactor(deps: Deps, userId: string): Promise<SecondFacto
   return factor
 }
 
-async function activate(deps: Deps, factor: SecondFactor, step: number, actor: Actor): Promise<string[]> {
+async function activate(deps: Deps<Tx>, factor: SecondFactor, step: number, actor: Actor): Promise<string[]> {
   const userId = factor.user_id
   const activated = await deps
     .db('second_factors')

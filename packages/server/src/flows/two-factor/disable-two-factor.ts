@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -13,7 +15,7 @@ import type { DisableInput } from './schema.ts'
  * Turns the second factor off, for the caller who proves password and code again. Recovery codes go with it.
  * Throws `two_factor_not_set_up` when none is active, and what `proveAgain` throws.
  */
-export async function disableTwoFactor(deps: Deps, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
+export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
   if (!(await findActiveFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
   await proveAgain(deps, { caller, password: input.password, secondFactor: { code: input.code } }, actor)
   await transaction(deps, async (deps) => {

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newTotpSecret, totpUrl } from '../../lib/totp.ts'
@@ -11,7 +13,7 @@ import type { SetUpAnswer } from './schema.ts'
  * Gives the caller a seed for an authenticator app. It asks nothing of a login until it is activated; until then another set-up
  * replaces it. Throws `two_factor_active`.
  */
-export async function setUpTwoFactor(deps: Deps, caller: UserCaller, actor: Actor): Promise<SetUpAnswer> {
+export async function setUpTwoFactor(deps: Deps<Pool>, caller: UserCaller, actor: Actor): Promise<SetUpAnswer> {
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {

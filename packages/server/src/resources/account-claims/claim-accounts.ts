@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -37,7 +38,7 @@ export interface ClaimedAccount extends StrippedAccount {
  * transaction, and consumers learn of the ended sessions last. Needs the locks of the users' rows.
  */
 export async function claimAccounts<T>(
-  deps: Deps,
+  deps: Deps<Tx>,
   claims: readonly Claim[],
   actor: Actor,
   go: (claimed: ClaimedAccount[]) => Promise<T>,
@@ -51,7 +52,7 @@ export async function claimAccounts<T>(
 
 /** Claims an account for whoever has just shown that the mailbox is theirs, which verifies the address. A notice tells them. */
 export async function claimByMailbox<T>(
-  deps: Deps,
+  deps: Deps<Tx>,
   { account, appId, actor }: { account: ClaimableAccount; appId: string; actor: Actor },
   go: (claimed: ClaimedAccount) => Promise<T>,
 ): Promise<T> {
@@ -66,7 +67,7 @@ export async function claimByMailbox<T>(
 
 /** For a reset, which is no way around a second factor: the account loses the same but for that. */
 export async function stripForReset<T>(
-  deps: Deps,
+  deps: Deps<Tx>,
   claim: Claim,
   actor: Actor,
   go: (stripped: StrippedAccount) => Promise<T>,
@@ -76,7 +77,7 @@ export async function stripForReset<T>(
 }
 
 async function stripEach<T, S extends StrippedAccount>(
-  deps: Deps,
+  deps: Deps<Tx>,
   claims: readonly Claim[],
   go: (stripped: S[]) => Promise<T>,
   stripOne: (claim: Claim) => Promise<S>,
@@ -93,7 +94,7 @@ async function stripEach<T, S extends StrippedAccount>(
 }
 
 async function strip(
-  deps: Deps,
+  deps: Deps<Tx>,
   { account, given, appId }: Claim,
   { twoFactor, reason }: { twoFactor: boolean; reason: string },
   actor: Actor,

@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
 export interface Access {

@@ -1,5 +1,7 @@
 import type { z } from 'zod'
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -14,7 +16,7 @@ import type { GrantInput, grantRecord } from './schema.ts'
  * anew, and its old tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
  */
 export async function grantAccess(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { userId: string; appRef: string } & GrantInput,
   actor: Actor,
 ): Promise<{ created: boolean; grant: z.output<typeof grantRecord> }> {

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -26,9 +27,9 @@ export interface ProvisionInput {
 /**
  * Gives a user the entitlement set of an auto-granting app at the first touch (contract 4.3): access to the app and its linked
  * apps, and membership of its default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
- * Needs the transaction of the login or registration, so that a failed one leaves nothing of it.
+ * It is part of the login or registration: a failed one leaves nothing of it.
  */
-export async function provisionAccess(deps: Deps, input: ProvisionInput, actor: Actor): Promise<void> {
+export async function provisionAccess(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
   const { userId, app, overrides } = input
   await insertGrant(deps, userId, app.id, 'auto', actor)
   await linkApps(deps, input, actor)
@@ -39,7 +40,7 @@ export async function provisionAccess(deps: Deps, input: ProvisionInput, actor: 
 }
 
 /** Inserts an active grant where there is no row yet, and audits it. */
-export async function insertGrant(deps: Deps, userId: string, appId: string, via: GrantedVia, actor: Actor): Promise<void> {
+export async function insertGrant(deps: Deps<Tx>, userId: string, appId: string, via: GrantedVia, actor: Actor): Promise<void> {
   const now = deps.clock()
   const inserted = await deps
     .db('user_apps')
@@ -51,7 +52,7 @@ export async function insertGrant(deps: Deps, userId: string, appId: string, via
     await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
 }
 
-async function linkApps(deps: Deps, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
+async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
   const wanted = [...new Set(overrides.linkedAppCodes ?? app.linked_app_codes)].filter((code) => code !== app.code)
   if (wanted.length === 0) return
   const found: Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>[] = await deps

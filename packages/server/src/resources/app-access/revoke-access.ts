@@ -1,5 +1,7 @@
 import type { z } from 'zod'
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { getApp } from '../apps/get-app.ts'
@@ -14,7 +16,7 @@ import type { grantRecord } from './schema.ts'
  * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
  */
 export async function revokeAccess(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { userId: string; appRef: string },
   actor: Actor,
 ): Promise<z.output<typeof grantRecord>> {

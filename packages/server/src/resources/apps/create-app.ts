@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
@@ -11,7 +13,7 @@ import type { CreateAppInput } from './schema.ts'
 import { blankApp, settleApp } from './settle-app.ts'
 
 /** Creates an app (contract 4.1). Throws `app_code_taken` and the errors of `settleApp`. */
-export async function createApp(deps: Deps, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
+export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
   const now = deps.clock()
   const blank = blankApp(newId(now), code)
   try {

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
@@ -12,7 +14,7 @@ import { presentApp } from './present.ts'
  * Deletes an app with its grants and sessions. While users still have access it needs `force`.
  * Throws `not_found`, `built_in`, `app_in_use`.
  */
-export async function deleteApp(deps: Deps, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
+export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const app = await getAppForUpdate(deps, ref)
     if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} cannot be deleted` })

@@ -1,4 +1,6 @@
-import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
@@ -12,15 +14,15 @@ export async function getApp(deps: Deps, ref: string): Promise<App> {
 }
 
 /** The same, locked until the transaction ends. */
-export async function getAppForUpdate(deps: Deps, ref: string): Promise<App> {
-  const app = await forUpdate(deps, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }) as never)
+export async function getAppForUpdate(deps: Deps<Tx>, ref: string): Promise<App> {
+  const app = await forUpdate(deps.db, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }))
   if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
   return app as App
 }
 
 /** The same, kept from being deleted until the transaction ends. */
-export async function getKeptApp(deps: Deps, ref: string): Promise<App> {
-  const app = await keptFromDeletion(deps, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }) as never)
+export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
+  const app = await keptFromDeletion(deps.db, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }))
   if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
   return app as App
 }

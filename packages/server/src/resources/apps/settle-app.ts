@@ -1,4 +1,6 @@
-import { type Deps, keptFromDeletion } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { keptFromDeletion } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods } from '../../lib/auth-methods.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
@@ -41,7 +43,7 @@ export function blankApp(id: string, code: string): AppColumns {
  * The columns that an input changes in an app. The rules are judged on the merged record, so a PATCH cannot bring about what a
  * POST would be refused. Throws `validation_failed` (contract 2.1), `built_in`.
  */
-export async function settleApp(deps: Deps, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
+export async function settleApp(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
   const blank = blankApp(current.id, current.code)
   const changes: Partial<AppColumns> = {}
   for (const [field, value] of Object.entries(input) as [keyof AppInput, unknown][]) {
@@ -112,9 +114,9 @@ async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promis
   })
 }
 
-async function assertOrganizationRoles(deps: Deps, codes: readonly string[]): Promise<void> {
+async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<void> {
   // Kept until the app names them; nothing in the database says that it does.
-  const named = keptFromDeletion(deps, deps.db('roles').whereIn('code', codes).andWhere('scope', 'org'))
+  const named = keptFromDeletion(deps.db, deps.db('roles').whereIn('code', codes).andWhere('scope', 'org'))
   const known: string[] = await named.pluck('code')
   codes.forEach((code, index) => {
     if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')

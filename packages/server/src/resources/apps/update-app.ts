@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
@@ -18,7 +20,7 @@ import { settleApp } from './settle-app.ts'
  * Throws `not_found`, `code_immutable` and the errors of `settleApp`.
  */
 export async function updateApp(
-  deps: Deps,
+  deps: Deps<Pool>,
   ref: string,
   { code, ...input }: UpdateAppInput,
   actor: Actor,
@@ -29,7 +31,7 @@ export async function updateApp(
   return { app, warnings: setsPools ? await warnOfCollisions(deps, poolSet(app)) : [] }
 }
 
-async function change(deps: Deps, ref: string, input: AppInput, actor: Actor): Promise<App> {
+async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Actor): Promise<App> {
   return transaction(deps, async (deps) => {
     const current = await getAppForUpdate(deps, ref)
     const changes = await settleApp(deps, current, input)

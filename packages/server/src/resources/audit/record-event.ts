@@ -1,4 +1,6 @@
-import { type Deps, insertRows, Statement } from '../../deps.ts'
+import { insertRows } from '../../db/bulk.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 
@@ -101,7 +103,7 @@ export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> 
 export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
   const rows = events.map((event) => rowOf(deps, event))
   if (rows.length === 1) await oneEvent.run(deps.db, rows[0]!)
-  else await insertRows(deps, 'audit_events', rows)
+  else await insertRows(deps.db, 'audit_events', rows)
 }
 
 function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent) {

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -6,7 +7,7 @@ import type { Subject } from './find-linked-user.ts'
 
 /** Links a user with a subject. The caller holds the lock on the subject and has seen that nobody of the pools is linked with it. */
 export async function insertIdentity(
-  deps: Deps,
+  deps: Deps<Tx>,
   { providerId, subject }: Subject,
   { userId, appId, provider }: { userId: string; appId: string; provider: string },
   actor: Actor,

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
@@ -12,7 +14,7 @@ import type { PooledUser } from '../users/present.ts'
  * Unlinks one of the caller's own identities; sessions go on. Not the last way in: without a password another one must be left, of a
  * provider that is enabled and serves some app, however many are removed at once. Throws `not_found`, `last_login_method`.
  */
-export async function removeOwnIdentity(deps: Deps, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
+export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const removal = await getRemoval(deps, caller.userId, identityId)
     if (removal.user.password_hash === null && !(await hasOtherIdentity(deps, caller.userId, identityId)))
@@ -23,7 +25,7 @@ export async function removeOwnIdentity(deps: Deps, caller: UserCaller, identity
 
 /** Unlinks any identity of a user, for an admin. Throws `not_found`. */
 export async function removeIdentity(
-  deps: Deps,
+  deps: Deps<Pool>,
   { userId, identityId }: { userId: string; identityId: string },
   actor: Actor,
 ): Promise<void> {
@@ -37,7 +39,7 @@ interface Removal {
   identity: UserIdentity
 }
 
-async function getRemoval(deps: Deps, userId: string, identityId: string): Promise<Removal> {
+async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): Promise<Removal> {
   // Two who remove the last two at once would else each see the other.
   await lockUserRow(deps, userId)
   const user = await getUser(deps, userId)
@@ -46,7 +48,7 @@ async function getRemoval(deps: Deps, userId: string, identityId: string): Promi
   return { user, identity }
 }
 
-async function remove(deps: Deps, { user, identity }: Removal, notice: NoticePurpose, actor: Actor): Promise<void> {
+async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: NoticePurpose, actor: Actor): Promise<void> {
   const { id, provider } = identity
   await UserIdentity.query(deps.db).deleteById(id)
   await addNotice(deps, notice, { user, provider: provider!.code }, actor)
@@ -54,7 +56,7 @@ async function remove(deps: Deps, { user, identity }: Removal, notice: NoticePur
 }
 
 /** Unlinks a user from all providers, for an account that is claimed, and ends the logins by them that are not complete. Returns how many. */
-export async function removeIdentities(deps: Deps, userId: string): Promise<number> {
+export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
   const ofUser = () => deps.db('user_identities').where({ user_id: userId })
   const linked: { provider_id: string; subject: string }[] = await ofUser().select('provider_id', 'subject')
   for (const { provider_id, subject } of linked)

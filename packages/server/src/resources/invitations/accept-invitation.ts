@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -25,7 +26,7 @@ export interface Acceptance {
  * lock on the user's row. Of any number of callers one spends the invitation, and nobody who finds it spent leaves a trace.
  * Throws `invalid_invitation` when it is unknown, expired, spent or for another address.
  */
-export async function acceptInvitation(deps: Deps, token: string, user: PooledUser, actor: Actor): Promise<Acceptance> {
+export async function acceptInvitation(deps: Deps<Tx>, token: string, user: PooledUser, actor: Actor): Promise<Acceptance> {
   const { organization_id: organizationId } = await getAcceptable(deps, token, user)
   await lockOrganization(deps, organizationId)
   // As it is now that nobody else can spend it or take it back.
@@ -58,7 +59,7 @@ async function getAcceptable(deps: Deps, token: string, user: PooledUser): Promi
   return invitation
 }
 
-async function spend(deps: Deps, id: string, user: PooledUser): Promise<void> {
+async function spend(deps: Deps<Tx>, id: string, user: PooledUser): Promise<void> {
   const spent = await acceptable(deps, user).where({ id }).patch({ accepted_at: deps.clock(), accepted_by: user.id })
   if (spent === 0) throw invalidInvitation()
 }
@@ -73,7 +74,7 @@ async function rolesLeft(deps: Deps, codes: readonly string[]): Promise<string[]
  * Access to the app, and a proven mailbox when the invitation was for this address. Only of a system_admin's invitation: an org_admin
  * has the token in hand as well, and could register with it under an address of somebody else.
  */
-async function giveWhatAdminsGive(deps: Deps, invitation: Invitation, user: PooledUser, actor: Actor): Promise<void> {
+async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<void> {
   if (invitation.app_id !== null) await insertGrant(deps, user.id, invitation.app_id, 'invitation', actor)
   if (invitation.email !== null) Object.assign(user, await verifyAddress(deps, user))
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod'
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
@@ -21,7 +23,7 @@ const defaultLifeSeconds = 7 * 24 * 60 * 60
  * Throws what `lockGovernedOrganization` throws, `validation_failed`.
  */
 export async function createInvitation(
-  deps: Deps,
+  deps: Deps<Pool>,
   { organizationId, by, ...input }: Governed & CreateInvitationInput,
   actor: Actor,
 ): Promise<z.output<typeof createdInvitation>> {

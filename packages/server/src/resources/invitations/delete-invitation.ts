@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Invitation } from '../../models/invitation.ts'
@@ -11,7 +13,7 @@ import { presentInvitation } from './present.ts'
  * none of this organization.
  */
 export async function deleteInvitation(
-  deps: Deps,
+  deps: Deps<Pool>,
   { invitationId, ...governed }: Governed & { invitationId: string },
   actor: Actor,
 ): Promise<void> {

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
@@ -9,7 +11,11 @@ import { acceptInvitation } from './accept-invitation.ts'
  * Accepts an invitation for a user who is logged in. Throws `invalid_invitation`, and `already_member`, which spends nothing and leaves
  * the membership as it is.
  */
-export async function joinOrganization(deps: Deps, token: string, actor: Actor & { caller: UserCaller }): Promise<Membership> {
+export async function joinOrganization(
+  deps: Deps<Pool>,
+  token: string,
+  actor: Actor & { caller: UserCaller },
+): Promise<Membership> {
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, actor.caller.userId)
     const user = await getUser(deps, actor.caller.userId)

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Invitation } from '../../models/invitation.ts'
@@ -5,7 +6,7 @@ import { recordEvents } from '../audit/record-event.ts'
 import { presentInvitation } from './present.ts'
 
 /** Takes back all invitations of a user that nobody has accepted, for an account that is claimed. Returns how many. */
-export async function removeSentInvitations(deps: Deps, userId: string, actor: Actor): Promise<number> {
+export async function removeSentInvitations(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const sent = () => Invitation.query(deps.db).where({ invited_by: userId }).whereNull('accepted_at')
   const invitations = await sent().withGraphFetched('app')
   const now = deps.clock()

@@ -1,4 +1,6 @@
-import { type Deps, Statement } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { keyedDigest } from '../../lib/keyed-digest.ts'
 
@@ -30,7 +32,7 @@ export async function assertNotLocked(deps: Deps, key: string): Promise<void> {
  * Throws `account_locked` when others have locked meanwhile: of any number of guesses at once, no more than the threshold are told
  * that they were wrong.
  */
-export async function countFailure(deps: Deps, key: string): Promise<{ locks: boolean }> {
+export async function countFailure(deps: Deps<Pool>, key: string): Promise<{ locks: boolean }> {
   const { lockoutThreshold, lockoutSeconds } = deps.config
   const now = deps.clock()
   const lockMs = lockoutSeconds * 1000
@@ -61,7 +63,7 @@ export async function countFailure(deps: Deps, key: string): Promise<{ locks: bo
  * Forgets all failures: after a complete login, an unlock or a reset. `unlessLocked` throws `account_locked` instead when there is a
  * lock, which needs a transaction: failures that are being counted are waited for.
  */
-export async function clearFailures(deps: Deps, key: string, { unlessLocked = false } = {}): Promise<void> {
+export async function clearFailures(deps: Deps<Tx>, key: string, { unlessLocked = false } = {}): Promise<void> {
   const lock = await lockOfForUpdate.first(deps.db, { key })
   if (unlessLocked) refuseWhileLocked(deps, lock)
   if (lock) await deps.db('lockouts').where({ key }).delete()

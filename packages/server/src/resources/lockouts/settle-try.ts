@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -24,7 +25,7 @@ const failureCodes: ReadonlySet<string> = new Set(['invalid_credentials', 'inval
  * found out is told only while the account is not locked: guesses at once have all passed the first look, and those that come in
  * after the lock are told of the lock alone.
  */
-export async function settleTry(deps: Deps, tried: CredentialsTry, error: unknown, actor: Actor): Promise<unknown> {
+export async function settleTry(deps: Deps<Pool>, tried: CredentialsTry, error: unknown, actor: Actor): Promise<unknown> {
   const code = error instanceof ApiError ? error.code : undefined
   const outcome = code !== undefined && tried.lockKey !== undefined ? await settleLockout(deps, tried, error, actor) : error
   const isFailure = outcome instanceof ApiError && (failureCodes.has(outcome.code) || outcome.code === 'account_locked')
@@ -32,7 +33,7 @@ export async function settleTry(deps: Deps, tried: CredentialsTry, error: unknow
   return outcome
 }
 
-async function settleLockout(deps: Deps, tried: CredentialsTry, error: unknown, actor: Actor): Promise<unknown> {
+async function settleLockout(deps: Deps<Pool>, tried: CredentialsTry, error: unknown, actor: Actor): Promise<unknown> {
   const { lockKey, email, user, app } = tried
   try {
     if (!failureCodes.has((error as ApiError).code)) await assertNotLocked(deps, lockKey!)

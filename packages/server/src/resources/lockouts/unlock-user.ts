@@ -1,11 +1,13 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUser } from '../users/get-user.ts'
 import { clearFailures, lockoutKey } from './count-failure.ts'
 
 /** Forgets the failed logins of a user, and the lock that they led to; without any, nothing happens. Throws `not_found`. */
-export async function unlockUser(deps: Deps, userId: string, actor: Actor): Promise<void> {
+export async function unlockUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const { email } = await lockUser(deps, userId)
     const key = lockoutKey(deps, { userId, email, appId: undefined })

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewEntry } from '../outbox/add-to-outbox.ts'
@@ -15,7 +16,7 @@ interface TokenMail {
 }
 
 /** Asks for a mail with a token. Whether anybody gets one is found out when it is sent. */
-export async function addTokenMail(deps: Deps, { purpose, email, appId, userId, redirectUrl }: TokenMail): Promise<void> {
+export async function addTokenMail(deps: Deps<Tx>, { purpose, email, appId, userId, redirectUrl }: TokenMail): Promise<void> {
   const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null }
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
@@ -27,7 +28,7 @@ export function entryContext(id: string): string {
 
 /** Mails the token of an invitation to the address it is for. Until it is sent the token lies sealed in the outbox. */
 export async function addInvitationMail(
-  deps: Deps,
+  deps: Deps<Tx>,
   invitation: { id: string; email: string; appId: string | null; token: string },
 ): Promise<void> {
   const id = newId(deps.clock())
@@ -36,6 +37,6 @@ export async function addInvitationMail(
   await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
 }
 
-export async function addMail(deps: Deps, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
+export async function addMail(deps: Deps<Tx>, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
   await addToOutbox(deps, [{ kind: 'mail', ...entry, payload: JSON.stringify(payload) }])
 }

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { addMail } from './add-mail.ts'
@@ -12,7 +13,7 @@ interface NoticeAbout {
 
 /** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
 export async function addNotice(
-  deps: Deps,
+  deps: Deps<Tx>,
   purpose: NoticePurpose,
   { user, appId = null, provider = null }: NoticeAbout,
   { caller, origin }: Actor,

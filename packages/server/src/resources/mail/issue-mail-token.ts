@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -19,7 +21,7 @@ export interface TokenOrder {
  * Makes a token for a user who may have one, as things are now; those of the same purpose that were not used are gone with it.
  * Undefined when the user may not, any more.
  */
-export async function issueMailToken(deps: Deps, order: TokenOrder): Promise<string | undefined> {
+export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
   const { userId, purpose, email, appId, redirectUrl } = order
   const token = newOpaqueToken(TOKEN_PREFIX)
   return transaction(deps, async (deps) => {

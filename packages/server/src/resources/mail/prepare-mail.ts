@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { MailText } from '../../mail/render-mail.ts'
@@ -32,7 +33,7 @@ const templates = { verify_email: verificationMail, reset_password: resetMail, m
 export type WriteMail = () => Promise<MailText | undefined>
 
 /** What an entry of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
-export async function prepareMail(deps: Deps, entry: OutboxEntry): Promise<WriteMail | undefined> {
+export async function prepareMail(deps: Deps<Pool>, entry: OutboxEntry): Promise<WriteMail | undefined> {
   const payload = JSON.parse(entry.payload)
   if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
   if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
@@ -41,7 +42,7 @@ export async function prepareMail(deps: Deps, entry: OutboxEntry): Promise<Write
 }
 
 async function prepareTokenMail(
-  deps: Deps,
+  deps: Deps<Pool>,
   entry: OutboxEntry,
   purpose: TokenPurpose,
   { redirect_url: redirectUrl }: TokenMailPayload,

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { getActiveApp } from '../apps/get-app.ts'
@@ -14,7 +16,7 @@ import type { TokenPurpose } from './token-purpose.ts'
  * Throws `app_code_required`, `app_not_found`, `app_inactive`, `auth_method_not_allowed`, and `validation_failed` for a redirect URL
  * that the app does not allow.
  */
-export async function requestMail(deps: Deps, purpose: TokenPurpose, request: MailRequest): Promise<void> {
+export async function requestMail(deps: Deps<Pool>, purpose: TokenPurpose, request: MailRequest): Promise<void> {
   const { email, app_code: code, redirect_url: redirectUrl } = request
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, code)

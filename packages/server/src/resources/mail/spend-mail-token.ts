@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -28,8 +29,7 @@ export async function getMailToken(deps: Deps, token: string, purpose: TokenPurp
  * Spends a token in the transaction of what it buys: of any number of uses at once one passes, and one that is taken back has spent
  * nothing. Answers the user as it is now, locked. Throws `invalid_token` also when the user's address has changed since.
  */
-export async function spendMailToken(deps: Deps, found: MailToken): Promise<PooledUser> {
-  if (!deps.db.isTransaction) throw new Error('a mail token is spent in the transaction of what it buys')
+export async function spendMailToken(deps: Deps<Tx>, found: MailToken): Promise<PooledUser> {
   // The user first, as whoever issues a token does.
   await lockUserRow(deps, found.user_id)
   const spent = await spendable(deps, found.token_hash).update({ spent_at: deps.clock() })

@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { keyedDigest } from '../../lib/keyed-digest.ts'
@@ -10,7 +11,11 @@ const slotLimit = { count: 1, seconds: 15 * 60 }
  * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also across the
  * end of a fixed window, however many ask at once on however many servers (decisions 5). Undefined when all are taken.
  */
-export async function takeMailSlot(deps: Deps, kind: 'sent' | 'asked', ...what: readonly string[]): Promise<Attempt | undefined> {
+export async function takeMailSlot(
+  deps: Deps<Pool>,
+  kind: 'sent' | 'asked',
+  ...what: readonly string[]
+): Promise<Attempt | undefined> {
   const key = `mail-${kind}:${keyedDigest(deps.config.encryptionKeys[0], `mail-${kind}`, ...what)}`
   for (let slot = 0; slot < slots; slot += 1) {
     try {

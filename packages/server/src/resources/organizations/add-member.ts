@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -8,7 +9,7 @@ import { recordEvent } from '../audit/record-event.ts'
  * Called at once by many, one of them makes it; none does once the organization is deleted.
  */
 export async function addMember(
-  deps: Deps,
+  deps: Deps<Tx>,
   input: { organizationId: string; userId: string; roleCodes: readonly string[] },
   actor: Actor,
 ): Promise<boolean> {
@@ -30,7 +31,7 @@ export async function addMember(
   return true
 }
 
-export async function insertMemberRoles(deps: Deps, membershipId: string, roleCodes: readonly string[]): Promise<void> {
+export async function insertMemberRoles(deps: Deps<Tx>, membershipId: string, roleCodes: readonly string[]): Promise<void> {
   if (roleCodes.length === 0) return
   await deps.db('membership_roles').insert(roleCodes.map((role_code) => ({ membership_id: membershipId, role_code })))
 }

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
@@ -10,7 +12,7 @@ import { presentOrganization } from './present.ts'
  * Deletes an organization with its invitations, once no app names it and no user is a member.
  * Throws `not_found`, `organization_in_use`.
  */
-export async function deleteOrganization(deps: Deps, id: string, actor: Actor): Promise<void> {
+export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   try {
     await transaction(deps, async (deps) => {
       await lockOrganization(deps, id)

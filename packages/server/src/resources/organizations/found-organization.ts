@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
@@ -10,7 +11,7 @@ const founderRole = 'org_admin'
 
 /** Founds an organization with the user as its admin (contract 4.4 step 5); a suffix is added to a slug that is taken. */
 export async function foundOrganization(
-  deps: Deps,
+  deps: Deps<Tx>,
   input: { name: string; userId: string; appId: string | null },
   actor: Actor,
 ): Promise<Membership> {

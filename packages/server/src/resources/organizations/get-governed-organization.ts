@@ -1,3 +1,4 @@
+import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -29,7 +30,7 @@ export async function getGovernedOrganization(deps: Deps, governed: Governed, ac
 }
 
 /** The same, with the right and the organization standing as they are until the transaction ends. */
-export async function lockGovernedOrganization(deps: Deps, governed: Governed, actor: Actor): Promise<OrganizationRow> {
+export async function lockGovernedOrganization(deps: Deps<Tx>, governed: Governed, actor: Actor): Promise<OrganizationRow> {
   await lockOrganization(deps, governed.organizationId)
   return getGovernedOrganization(deps, governed, actor)
 }
@@ -38,7 +39,7 @@ export async function lockGovernedOrganization(deps: Deps, governed: Governed, a
 const memberWrites = { count: 60, seconds: 60 }
 
 /** Counts a write of an org_admin to members, committed by itself. Throws `rate_limited`. */
-export async function limitMemberWrites(deps: Deps, { by }: Governed, { caller }: Actor): Promise<void> {
+export async function limitMemberWrites(deps: Deps<Pool>, { by }: Governed, { caller }: Actor): Promise<void> {
   if (by === 'org_admin' && caller?.kind === 'user') await takeAttempt(deps, `member-writes:${caller.userId}`, memberWrites)
 }
 

@@ -1,4 +1,6 @@
-import { type Deps, lockUntilCommit } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { Organization } from '../../models/organization.ts'
 
@@ -14,6 +16,6 @@ export async function getOrganization(deps: Deps, id: string): Promise<Organizat
  * the row: whoever joins by auto-provisioning refers to that, and must neither wait here nor be waited for. Where a user's row is
  * locked too, that comes first.
  */
-export async function lockOrganization(deps: Deps, id: string): Promise<void> {
-  await lockUntilCommit(deps, 'organization', id)
+export async function lockOrganization(deps: Deps<Tx>, id: string): Promise<void> {
+  await lockUntilCommit(deps.db, 'organization', id)
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -21,7 +22,7 @@ function slugOf(name: string): string {
 
 /** Inserts an organization. A slug made from the name gets a suffix when it is taken; one that was asked for throws `organization_slug_taken`. */
 export async function insertOrganization(
-  deps: Deps,
+  deps: Deps<Tx>,
   input: { name: string; slug?: string | null | undefined },
 ): Promise<OrganizationRow> {
   const now = deps.clock()

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
@@ -25,7 +27,7 @@ import { settleMemberRoles } from './settle-member-roles.ts'
  * `rate_limited`.
  */
 export async function putMember(
-  deps: Deps,
+  deps: Deps<Pool>,
   { userId, ...input }: Governed & { userId: string; role_codes: readonly string[] },
   actor: Actor,
 ): Promise<{ created: boolean; member: Member }> {
@@ -60,7 +62,7 @@ export async function putMember(
 }
 
 async function replaceRoles(
-  deps: Deps,
+  deps: Deps<Tx>,
   change: { organizationId: string; userId: string; membership: StoredMembership; roleCodes: string[] },
   actor: Actor,
 ): Promise<void> {

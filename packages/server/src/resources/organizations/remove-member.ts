@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -22,7 +24,7 @@ import { lockOrganization } from './get-organization.ts'
  * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and but through the admin API `last_organization_admin`
  * and `rate_limited`.
  */
-export async function removeMember(deps: Deps, input: Governed & { userId: string }, actor: Actor): Promise<void> {
+export async function removeMember(deps: Deps<Pool>, input: Governed & { userId: string }, actor: Actor): Promise<void> {
   await limitMemberWrites(deps, input, actor)
   const { organizationId, userId } = input
   await transaction(deps, async (deps) => {
@@ -41,7 +43,7 @@ export async function removeMember(deps: Deps, input: Governed & { userId: strin
 }
 
 /** The membership, standing as it is until the transaction ends, for somebody who may end it. */
-async function lockMembership(deps: Deps, input: Governed & { userId: string }, actor: Actor): Promise<StoredMembership> {
+async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string }, actor: Actor): Promise<StoredMembership> {
   const isOwn = actor.caller?.kind === 'user' && actor.caller.userId === input.userId
   if (input.by === 'org_admin' && isOwn) return lockOwnMembership(deps, input)
   if (input.by === 'org_admin') {
@@ -58,7 +60,7 @@ async function lockMembership(deps: Deps, input: Governed & { userId: string }, 
 }
 
 /** Whoever is no member is told what strangers are told of any organization. */
-async function lockOwnMembership(deps: Deps, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
+async function lockOwnMembership(deps: Deps<Tx>, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
   await lockUserRow(deps, key.userId)
   await lockOrganization(deps, key.organizationId)
   const membership = await findMembership(deps, key)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { Organization } from '../../models/organization.ts'
@@ -13,7 +15,7 @@ import type { UpdateOrganizationInput } from './schema.ts'
  * Throws `not_found`, `organization_slug_taken`.
  */
 export async function updateOrganization(
-  deps: Deps,
+  deps: Deps<Pool>,
   id: string,
   input: UpdateOrganizationInput,
   actor: Actor,

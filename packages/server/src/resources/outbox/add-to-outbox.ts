@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { OutboxEntry } from './outbox-entry.ts'
@@ -9,8 +10,7 @@ export type NewEntry = Pick<OutboxEntry, 'kind' | 'app_id' | 'user_id' | 'name' 
  * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is taken
  * back (decisions 7). Answers the ids.
  */
-export async function addToOutbox(deps: Deps, entries: readonly NewEntry[]): Promise<string[]> {
-  if (!deps.db.isTransaction) throw new Error('the outbox is written in the transaction of what it tells about')
+export async function addToOutbox(deps: Deps<Tx>, entries: readonly NewEntry[]): Promise<string[]> {
   if (entries.length === 0) return []
   const now = deps.clock()
   const rows = entries.map((entry) => ({ id: newId(now), ...entry, created_at: now, next_attempt_at: now }))

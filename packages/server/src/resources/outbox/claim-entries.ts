@@ -1,4 +1,5 @@
-import { type Deps, forUpdateOfUnlocked } from '../../deps.ts'
+import { forUpdateOfUnlocked } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import type { OutboxEntry, OutboxKind } from './outbox-entry.ts'
 
 /** Longer than any attempt takes, so a server that lives never finds its claim taken over. */
@@ -38,7 +39,7 @@ export async function claimEntries(deps: Deps, claim: Claim): Promise<OutboxEntr
   const chosen = db('ranked').select('id').where('turn', '<=', claim.perDestination).orderBy('turn').limit(claim.limit)
   // Materialized: another plan could run the look-up, and so its locks, more than once.
   return db<OutboxEntry>('outbox')
-    .withMaterialized('due', forUpdateOfUnlocked(deps, due))
+    .withMaterialized('due', forUpdateOfUnlocked(deps.db, due))
     .with('ranked', ranked)
     .whereIn('id', chosen)
     .update({ next_attempt_at: now + leaseMs })

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { OutboxEntry } from './outbox-entry.ts'
 
 /** How an attempt ended. `status` is what the other side answered, where it did. */
@@ -12,11 +14,16 @@ export interface Settlement {
   /** What stays in the row once it is finished; the payload as it is unless told. */
   remains?: string
   /** Run in the same transaction when the entry is given up. */
-  onGivenUp?: (deps: Deps) => Promise<void>
+  onGivenUp?: (deps: Deps<Tx>) => Promise<void>
 }
 
 /** Writes how an attempt ended. False when the entry is no longer this server's: its lease ended, or the user was erased. */
-export async function settleEntry(deps: Deps, entry: OutboxEntry, outcome: Outcome, settlement: Settlement): Promise<boolean> {
+export async function settleEntry(
+  deps: Deps<Pool>,
+  entry: OutboxEntry,
+  outcome: Outcome,
+  settlement: Settlement,
+): Promise<boolean> {
   const now = deps.clock()
   const isDelivered = outcome.result === 'delivered'
   const tally = {

@@ -1,5 +1,8 @@
 import type { z } from 'zod'
-import { type Deps, forUpdate, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { forUpdate, lockUntilCommit } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, Caller } from '../../lib/caller.ts'
 import { chunksOf } from '../../lib/chunks.ts'
@@ -26,7 +29,7 @@ const maxCodesAudited = 200
  * Throws `service_reserved`, `scope_required`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
  */
 export async function registerPermissions(
-  deps: Deps,
+  deps: Deps<Pool>,
   { dryRun, ...input }: RegisterPermissionsInput & { dryRun: boolean },
   actor: Actor & { caller: Caller },
 ): Promise<z.output<typeof registrationRecord>> {
@@ -41,7 +44,7 @@ export async function registerPermissions(
     const written = [...plan.created, ...plan.updated]
     const changes = written.length > 0 || plan.pruned.length > 0
     // Whether a code is free is only certain while no other service can claim it or let go of it.
-    if (changes) await lockUntilCommit(deps, 'permission_codes')
+    if (changes) await lockUntilCommit(deps.db, 'permission_codes')
     await assertUnowned(deps, service, plan.created)
 
     const answer = { service, ...countsOf(plan), permissions: plan.result }
@@ -70,8 +73,8 @@ function assertMayRegister(caller: Caller, service: string): void {
 }
 
 /** Makes everyone who registers for this service wait until this transaction ends; the newest revision seen. */
-async function lockService(deps: Deps, service: string, { create }: { create: boolean }): Promise<number | null> {
-  const lock = () => forUpdate(deps, deps.db('permission_services').where({ service }).first('revision'))
+async function lockService(deps: Deps<Tx>, service: string, { create }: { create: boolean }): Promise<number | null> {
+  const lock = () => forUpdate(deps.db, deps.db('permission_services').where({ service }).first('revision'))
   const known: { revision: number | null } | undefined = await lock()
   if (known || !create) return known?.revision ?? null
   await deps.db('permission_services').insert({ service, registered_at: deps.clock() }).onConflict('service').ignore()
@@ -95,7 +98,7 @@ async function assertUnowned(deps: Deps, service: string, claimed: readonly Decl
 }
 
 /** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */
-async function write(deps: Deps, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
+async function write(deps: Deps<Tx>, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
   const now = deps.clock()
   const rows = declared.map(({ code, name, resource, action }) => {
     return { id: newId(now), service, code, name, resource, action, pruned_at: null, created_at: now, updated_at: now }

@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -13,7 +14,7 @@ import type { ChangePoolTagsInput } from './schema.ts'
  * sessions go on. Throws `not_found`, `email_exists_in_pool`, and `validation_failed` for removing the home pool.
  */
 export async function changePoolTags(
-  deps: Deps,
+  deps: Deps<Pool>,
   userId: string,
   { add = [], remove = [] }: ChangePoolTagsInput,
   actor: Actor,

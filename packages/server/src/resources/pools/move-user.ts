@@ -1,3 +1,4 @@
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -12,7 +13,7 @@ import { presentPools } from './present.ts'
  * Gives a user another home pool. A tag of that pool is dropped, and the pool left is not kept as one. Tokens name the home pool, so all
  * of them are dead, unless the user is there already. Throws `not_found`, `email_exists_in_pool`.
  */
-export async function moveUser(deps: Deps, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {
+export async function moveUser(deps: Deps<Pool>, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {
   return changeUser(deps, userId, undefined, async (deps, user) => {
     if (user.namespace === namespace) return user
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })

@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 
 /** By the field of a body that holds the token: a refresh token, the token of a mail, the code of a third-party login. */

@@ -1,4 +1,6 @@
-import { type Deps, Statement } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Attempt, RateLimit } from '../../lib/rate-limit.ts'
 
@@ -22,7 +24,7 @@ const givingBack = new Statement(
  * counted: the room that a given back attempt makes is room.
  * Throws `rate_limited` with the seconds left.
  */
-export async function takeAttempt(deps: Deps, key: string, limit: RateLimit | null): Promise<Attempt | undefined> {
+export async function takeAttempt(deps: Deps<Pool>, key: string, limit: RateLimit | null): Promise<Attempt | undefined> {
   if (limit === null) return undefined
   const now = deps.clock()
   const taken = await taking.first(deps.db, { key, now, resetsAt: now + limit.seconds * 1000, most: limit.count })

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -5,7 +6,7 @@ import { recordRevocation } from './record-revocation.ts'
 
 /** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
 export async function endSession(
-  deps: Deps,
+  deps: Deps<Tx>,
   input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
   actor: Actor,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { recordRevocation } from './record-revocation.ts'
 
@@ -6,7 +7,7 @@ import { recordRevocation } from './record-revocation.ts'
  * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
  * `keptSessionId` goes on under the new version. Needs a transaction, and comes last in it.
  */
-export async function raiseTokenVersion(deps: Deps, input: NewFloor & { keptSessionId?: string }): Promise<void> {
+export async function raiseTokenVersion(deps: Deps<Tx>, input: NewFloor & { keptSessionId?: string }): Promise<void> {
   const { userId, appId } = input
   const minTokenVersion = await setFloor(deps, input)
   if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
@@ -24,7 +25,7 @@ interface NewFloor {
  * The part of `raiseTokenVersion` that may come before other writes of the transaction: this server refuses what is below the floor. Returns
  * the new floor; `announceFloor` must follow as the last write.
  */
-export async function setFloor(deps: Deps, { userId, appId, reason }: NewFloor): Promise<number> {
+export async function setFloor(deps: Deps<Tx>, { userId, appId, reason }: NewFloor): Promise<number> {
   const floor = appId === null ? { min_token_version: deps.db.raw('token_version + 1') } : {}
   const [bumped] = await deps
     .db('users')
@@ -44,11 +45,11 @@ export async function setFloor(deps: Deps, { userId, appId, reason }: NewFloor):
 }
 
 /** Tells consumers of a floor that `setFloor` set for all apps. Needs its transaction, and comes last in it. */
-export async function announceFloor(deps: Deps, userId: string, minTokenVersion: number): Promise<void> {
+export async function announceFloor(deps: Deps<Tx>, userId: string, minTokenVersion: number): Promise<void> {
   await recordRevocation(deps, { userId, appId: null, sessionId: null, minTokenVersion })
 }
 
 /** Lifts one session over the new floor: that of somebody who changes the own password goes on. */
-async function keepSession(deps: Deps, sessionId: string, tokenVersion: number): Promise<void> {
+async function keepSession(deps: Deps<Tx>, sessionId: string, tokenVersion: number): Promise<void> {
   await deps.db('sessions').where({ id: sessionId }).update({ ended_at: null, ended_reason: null, token_version: tokenVersion })
 }

@@ -1,4 +1,5 @@
-import { type Deps, lastNumberGiven } from '../../deps.ts'
+import { lastNumberGiven } from '../../db/bulk.ts'
+import type { Deps } from '../../deps.ts'
 import type { RevocationRow } from './present.ts'
 
 /** Local validators look back this long (decisions 6): longer than any access token lives, so what is older concerns no living token. */
@@ -24,7 +25,7 @@ export async function readRevocations(
   const { appId, since = 0, limit } = input
   const newest = await newestCursor(deps)
   if (since === newest) return { rows: [], cursor: newest, hasMore: false, isReset: false }
-  const isReset = since > newest && since > (await lastNumberGiven(deps, 'revocations', 'cursor'))
+  const isReset = since > newest && since > (await lastNumberGiven(deps.db, 'revocations', 'cursor'))
   const after = isReset ? 0 : since
   const read: RevocationRow[] = await revocationsBetween(deps, after, newest)
     .where('at', '>', deps.clock() - revocationKeepMs)

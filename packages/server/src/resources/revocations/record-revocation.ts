@@ -1,4 +1,7 @@
-import { type Deps, lockUntilCommit, notifyAtCommit } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import { notifyAtCommit } from '../../db/notify.ts'
+import type { Deps } from '../../deps.ts'
 
 /** What local validators have to learn (decisions 6): a floor under `tv`, or the end of one session. */
 interface Revocation {
@@ -9,8 +12,8 @@ interface Revocation {
 }
 
 /** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
-export async function recordRevocation(deps: Deps, revocation: Revocation): Promise<void> {
-  await lockUntilCommit(deps, 'revocations')
+export async function recordRevocation(deps: Deps<Tx>, revocation: Revocation): Promise<void> {
+  await lockUntilCommit(deps.db, 'revocations')
   const [written] = await deps
     .db('revocations')
     .insert({
@@ -21,6 +24,6 @@ export async function recordRevocation(deps: Deps, revocation: Revocation): Prom
       at: deps.clock(),
     })
     .returning('cursor')
-  await notifyAtCommit(deps, 'gatehouse_revocations', String(written.cursor))
+  await notifyAtCommit(deps.db, 'gatehouse_revocations', String(written.cursor))
   deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

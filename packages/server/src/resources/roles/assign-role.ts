@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
@@ -16,7 +18,7 @@ const platformRoles = ['system_admin', 'super_admin']
  * `account_unverified` for `system_admin` or `super_admin` to an unproven account.
  */
 export async function assignRole(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { userId: string; role_code: string },
   actor: Actor,
 ): Promise<{ created: boolean; held: HeldRole }> {

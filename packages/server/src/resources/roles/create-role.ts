@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
@@ -8,7 +10,7 @@ import { presentRole } from './present.ts'
 import type { CreateRoleInput } from './schema.ts'
 
 /** Creates a role that holds no permission yet. Throws `role_code_taken`. */
-export async function createRole(deps: Deps, { description, ...input }: CreateRoleInput, actor: Actor): Promise<Role> {
+export async function createRole(deps: Deps<Pool>, { description, ...input }: CreateRoleInput, actor: Actor): Promise<Role> {
   const now = deps.clock()
   const row = { ...input, description: description ?? null, built_in: false, created_at: now, updated_at: now }
   try {

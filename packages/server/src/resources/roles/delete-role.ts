@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
@@ -11,7 +13,7 @@ import { presentRole } from './present.ts'
  * Deletes a role with its permissions, once no app names it and nobody holds it. Pending invitations do not keep it: whoever accepts
  * one gets the roles that are left. Throws `not_found`, `built_in`, `role_in_use`.
  */
-export async function deleteRole(deps: Deps, code: string, actor: Actor): Promise<void> {
+export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     // Before the lock: every registration refers to base_user, and would wait.
     const { built_in } = await getRole(deps, code)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { chunksOf } from '../../lib/chunks.ts'
@@ -12,7 +14,7 @@ import { HOLDER_OF_ALL, listRolePermissions, type RolePermission } from './list-
  * comes back that is not in the list. Throws `not_found`, `built_in`, `validation_failed` naming each unknown code.
  */
 export async function replaceRolePermissions(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
 ): Promise<RolePermission[]> {
@@ -31,7 +33,7 @@ export async function replaceRolePermissions(
 
 /** Adds permissions to those of a role. Throws as `replaceRolePermissions`. */
 export async function addRolePermissions(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
 ): Promise<RolePermission[]> {
@@ -45,7 +47,7 @@ export async function addRolePermissions(
  * hold it, and `built_in`.
  */
 export async function removeRolePermission(
-  deps: Deps,
+  deps: Deps<Pool>,
   input: { roleCode: string; permission: string },
   actor: Actor,
 ): Promise<void> {
@@ -59,10 +61,10 @@ export async function removeRolePermission(
 
 /** Runs a change that tells how many assignments it wrote, and records it. Callers of one role come one after the other. */
 async function changeAssignments(
-  deps: Deps,
+  deps: Deps<Pool>,
   roleCode: string,
   actor: Actor,
-  change: (deps: Deps) => Promise<number>,
+  change: (deps: Deps<Tx>) => Promise<number>,
 ): Promise<RolePermission[]> {
   return transaction(deps, async (deps) => {
     await getRoleForChange(deps, roleCode)
@@ -100,7 +102,7 @@ async function settlePermissions(deps: Deps, codes: readonly string[]): Promise<
 }
 
 /** Returns how many were not assigned before. */
-async function assign(deps: Deps, roleCode: string, permissionIds: readonly string[]): Promise<number> {
+async function assign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
   const now = deps.clock()
   const rows = permissionIds.map((permission_id) => ({ role_code: roleCode, permission_id, created_at: now }))
   let assigned = 0
@@ -112,7 +114,7 @@ async function assign(deps: Deps, roleCode: string, permissionIds: readonly stri
 }
 
 /** Returns how many were assigned. */
-async function unassign(deps: Deps, roleCode: string, permissionIds: readonly string[]): Promise<number> {
+async function unassign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
   let removed = 0
   for (const chunk of chunksOf(permissionIds)) {
     removed += await deps.db('role_permissions').where({ role_code: roleCode }).whereIn('permission_id', chunk).delete()

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -9,7 +11,7 @@ import { lockUser } from '../users/get-user.ts'
  * Takes a global role from a user. Tokens carry it until their next refresh; the admin API, which reads roles at each call, is closed
  * at once. Throws `not_found`, also for a role that is not held, and `last_system_admin`.
  */
-export async function unassignRole(deps: Deps, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
+export async function unassignRole(deps: Deps<Pool>, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
   const { userId, roleCode } = input
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)

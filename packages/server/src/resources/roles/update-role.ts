@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
@@ -11,7 +13,7 @@ import type { UpdateRoleInput } from './schema.ts'
  * Changes the name or description of a role, a built-in one too. What is held as a global role is never held in an organization, so
  * a scope does not change. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
  */
-export async function updateRole(deps: Deps, code: string, input: UpdateRoleInput, actor: Actor): Promise<Role> {
+export async function updateRole(deps: Deps<Pool>, code: string, input: UpdateRoleInput, actor: Actor): Promise<Role> {
   if (input.code !== undefined) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
   return transaction(deps, async (deps) => {
     const current = await getRoleForChange(deps, code)

@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 
 export interface SecondFactor {
   user_id: string

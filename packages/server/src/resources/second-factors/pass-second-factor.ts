@@ -1,3 +1,4 @@
+import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -22,7 +23,7 @@ export interface SecondFactorProof {
  * Throws `two_factor_required` without a code, `invalid_two_factor_code`.
  */
 export async function passSecondFactor(
-  deps: Deps,
+  deps: Deps<Pool>,
   user: { id: string },
   code: string | undefined,
   actor: Actor,
@@ -42,10 +43,9 @@ export function proofForNewUser(user: { id: string }): SecondFactorProof {
  * account can be passed here. Needs a transaction. Says whether there was an active one.
  */
 export async function proofByRemoval(
-  deps: Deps,
+  deps: Deps<Tx>,
   account: ClaimableAccount,
 ): Promise<{ proof: SecondFactorProof; removed: boolean }> {
-  if (!deps.db.isTransaction) throw new Error('what is removed and what it is removed for go together')
   const removed = await clearSecondFactor(deps, account.id)
   return { proof: proofFor(account), removed }
 }
@@ -54,9 +54,8 @@ function proofFor(user: { id: string }): SecondFactorProof {
   return { userId: user.id } as SecondFactorProof
 }
 
-async function spendCode(deps: Deps, factor: SecondFactor, code: string | undefined, actor: Actor): Promise<void> {
+async function spendCode(deps: Deps<Pool>, factor: SecondFactor, code: string | undefined, actor: Actor): Promise<void> {
   if (code === undefined) throw new ApiError('two_factor_required')
-  if (deps.db.isTransaction) throw new Error('a code that is spent in a transaction could come back with it')
   const totpCode = totpCodeIn(code)
   const isSpent = totpCode
     ? await spendTotpStep(deps, factor, totpCode)
@@ -64,7 +63,7 @@ async function spendCode(deps: Deps, factor: SecondFactor, code: string | undefi
   if (!isSpent) throw new ApiError('invalid_two_factor_code')
 }
 
-async function spendTotpStep(deps: Deps, factor: SecondFactor, code: string): Promise<boolean> {
+async function spendTotpStep(deps: Deps<Pool>, factor: SecondFactor, code: string): Promise<boolean> {
   const secret = deps.secretBox.open(factor.totp_box, seedContext(factor.user_id))
   const step = findTotpStep(secret, code, deps.clock())
   if (step === undefined) return false
@@ -76,7 +75,7 @@ async function spendTotpStep(deps: Deps, factor: SecondFactor, code: string): Pr
   return updated > 0
 }
 
-async function spendRecoveryCode(deps: Deps, userId: string, code: string, actor: Actor): Promise<boolean> {
+async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string, actor: Actor): Promise<boolean> {
   const digests = deps.config.encryptionKeys
     .map((key) => recoveryCodeDigest(key, userId, code))
     .filter((digest) => digest !== undefined)

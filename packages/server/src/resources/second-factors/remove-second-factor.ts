@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -6,7 +8,7 @@ import { addNotice } from '../mail/add-notice.ts'
 import { getUser } from '../users/get-user.ts'
 
 /** Takes a user's second factor away, for an admin. Throws `not_found`, also when none is active. */
-export async function removeSecondFactor(deps: Deps, userId: string, actor: Actor): Promise<void> {
+export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await getUser(deps, userId)
     if (!(await deleteSecondFactor(deps, user.id))) throw new ApiError('not_found', { detail: 'The user has no second factor' })
@@ -16,14 +18,14 @@ export async function removeSecondFactor(deps: Deps, userId: string, actor: Acto
 }
 
 /** Deletes the second factor, also one whose setup is not complete, with its recovery codes. Says whether an active one was among them. */
-export async function clearSecondFactor(deps: Deps, userId: string): Promise<boolean> {
+export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await deleteSecondFactor(deps, userId)
   await deps.db('second_factors').where({ user_id: userId }).delete()
   return wasActive
 }
 
 /** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
-export async function deleteSecondFactor(deps: Deps, userId: string): Promise<boolean> {
+export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const deleted = await deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').delete()
   if (deleted > 0) await deps.db('recovery_codes').where({ user_id: userId }).delete()
   return deleted > 0

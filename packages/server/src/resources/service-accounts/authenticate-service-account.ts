@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { authorityOfServiceAccount, type ServiceScope } from '../../lib/authority.ts'
 import type { ServiceCaller } from '../../lib/caller.ts'

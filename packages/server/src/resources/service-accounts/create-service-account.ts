@@ -1,4 +1,7 @@
-import { type Deps, keptFromDeletion, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { keptFromDeletion } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, fieldError } from '../../errors.ts'
 import { appScopes } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -21,7 +24,7 @@ export interface IssuedAccount {
  * Creates a service account. Throws `validation_failed` when it would be expired from the start, when it names no app for a scope that
  * is bound to apps, and when it names an app that does not exist.
  */
-export async function createServiceAccount(deps: Deps, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
+export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()
   if (input.expires_at != null && input.expires_at <= now)
     throw fieldError('expires_at', 'invalid_value', 'must be in the future')
@@ -57,10 +60,10 @@ export async function createServiceAccount(deps: Deps, input: ServiceAccountInpu
 }
 
 /** Throws `validation_failed` naming every entry that names no app. */
-async function idsOfApps(deps: Deps, codes: readonly string[]): Promise<string[]> {
+async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
   const named = deps.db('apps').whereIn('code', codes).orderBy('id')
-  const apps: { id: string; code: string }[] = await keptFromDeletion(deps, named.select('id', 'code'))
+  const apps: { id: string; code: string }[] = await keptFromDeletion(deps.db, named.select('id', 'code'))
   const known = new Set(apps.map(({ code }) => code))
   const errors = codes.flatMap((code, index): FieldError[] =>
     known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],

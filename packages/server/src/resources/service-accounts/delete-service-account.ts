@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
@@ -7,7 +9,7 @@ import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 
 /** Deletes a service account; its token is dead from then on. Throws `not_found`. */
-export async function deleteServiceAccount(deps: Deps, id: string, actor: Actor): Promise<void> {
+export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const account = await getServiceAccount(deps, id)
     const deleted = await ServiceAccount.query(deps.db).deleteById(id)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
@@ -9,7 +11,7 @@ import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 
 /** Gives a service account another token; the old one is dead from then on. Throws `not_found`. */
-export async function rotateServiceAccount(deps: Deps, id: string, actor: Actor): Promise<IssuedAccount> {
+export async function rotateServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<IssuedAccount> {
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
     await ServiceAccount.query(deps.db)

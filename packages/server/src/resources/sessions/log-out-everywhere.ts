@@ -1,11 +1,13 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /** Ends every session of a user and kills every access token, in all apps (contract 5.4). Throws `not_found`. */
-export async function logOutEverywhere(deps: Deps, userId: string, actor: Actor): Promise<void> {
+export async function logOutEverywhere(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
     await recordEvent(deps, { event: 'logout.all', actor, userId })

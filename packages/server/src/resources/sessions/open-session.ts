@@ -1,4 +1,7 @@
-import { type Deps, Statement, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { Statement } from '../../db/statement.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -59,16 +62,28 @@ export interface Admission {
 /**
  * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login.
  * State of the account and the app, then contract 4.5 steps 7 and 8. The password or its like was checked by the door; provisioning
- * that is due happens here, in the door's transaction where it has one.
+ * that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
  */
-export async function admit(deps: Deps, entry: Entry, actor: Actor): Promise<Admission> {
+export function admit(deps: Deps<Tx>, entry: Entry, actor: Actor): Promise<Admission> {
+  return judge(deps, entry, actor, (provision) => provision(deps))
+}
+
+/** The same for a door without a transaction: one is opened where provisioning is due. */
+export function admitAlone(deps: Deps<Pool>, entry: Entry, actor: Actor): Promise<Admission> {
+  return judge(deps, entry, actor, (provision) => transaction(deps, provision))
+}
+
+/** Runs what has to be one transaction. */
+type AsOne = (step: (deps: Deps<Tx>) => Promise<Access>) => Promise<Access>
+
+async function judge(deps: Deps, entry: Entry, actor: Actor, asOne: AsOne): Promise<Admission> {
   const { user, app } = entry
   if (user.status !== 'active') throw new ApiError('account_suspended')
   if (app) assertAppActive(app)
 
   const standing = entry.standing ?? (await readStanding(deps, user.id, app?.id ?? null))
-  const access = app ? await accessOf(deps, { ...entry, app }, standing, actor) : null
+  const access = app ? await accessOf({ ...entry, app }, standing, actor, asOne) : null
 
   // contract 4.5 step 7
   const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
@@ -93,15 +108,15 @@ export async function resolveRights(
 }
 
 async function accessOf(
-  deps: Deps,
   entry: Entry & { app: App },
   { globalRoles, access }: Standing,
   actor: Actor,
+  asOne: AsOne,
 ): Promise<Access> {
   // decisions 3: whoever administers the service enters any app without a grant.
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
   if (access.exists || !entry.app.auto_grant_on_signup) return access
-  return transaction(deps, async (deps) => {
+  return asOne(async (deps) => {
     // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
     await lockUserRow(deps, entry.user.id)
     const settled = await findAccess(deps, entry.user.id, entry.app.id)
@@ -125,31 +140,29 @@ export interface NewEntry extends Entry {
 }
 
 /** Opens a session for an entry that the gate admits, and gives its first tokens (contract 4.5 step 9). */
-export async function openSession(deps: Deps, entry: NewEntry, actor: Actor): Promise<TokenAnswer> {
+export async function openSession(deps: Deps<Tx>, entry: NewEntry, actor: Actor): Promise<TokenAnswer> {
   if (entry.secondFactor.userId !== entry.user.id) throw new Error('the second factor of somebody else was proven')
-  return transaction(deps, async (deps) => {
-    const admission = await admit(deps, entry, actor)
-    const now = deps.clock()
-    const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
-    const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
-    const refreshExpiresAt = refreshExpiry(deps, session, now)
-    await opening.run(deps.db, {
-      sessionId: session.id,
-      userId: entry.user.id,
-      appId: entry.app?.id ?? null,
-      organizationId: admission.membership?.id ?? null,
-      authMethod: entry.authMethod,
-      // What the user's version was when the account was read: a floor that rose since then ends this session.
-      version: entry.user.token_version,
-      ip: actor.origin.ip || null,
-      userAgent: actor.origin.userAgent,
-      now,
-      sessionExpiresAt: session.expiresAt,
-      hash: hashOpaqueToken(refreshToken),
-      expiresAt: refreshExpiresAt,
-    })
-    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
+  const admission = await admit(deps, entry, actor)
+  const now = deps.clock()
+  const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
+  const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
+  const refreshExpiresAt = refreshExpiry(deps, session, now)
+  await opening.run(deps.db, {
+    sessionId: session.id,
+    userId: entry.user.id,
+    appId: entry.app?.id ?? null,
+    organizationId: admission.membership?.id ?? null,
+    authMethod: entry.authMethod,
+    // What the user's version was when the account was read: a floor that rose since then ends this session.
+    version: entry.user.token_version,
+    ip: actor.origin.ip || null,
+    userAgent: actor.origin.userAgent,
+    now,
+    sessionExpiresAt: session.expiresAt,
+    hash: hashOpaqueToken(refreshToken),
+    expiresAt: refreshExpiresAt,
   })
+  return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
 }
 
 /** Stores a refresh token of a session; returns when it expires, in milliseconds. */

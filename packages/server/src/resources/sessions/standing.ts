@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { type Access, accessBy } from '../app-access/find-access.ts'
 import { globalRolesColumn } from '../users/list-global-roles.ts'
 import { wordsIn } from '../users/user-columns.ts'

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
@@ -14,7 +16,11 @@ import { settleProvider } from './settle-provider.ts'
 const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
 
 /** Sets a provider up (decisions 8). It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
-export async function createProvider(deps: Deps, { code, ...input }: CreateProviderInput, actor: Actor): Promise<SsoProvider> {
+export async function createProvider(
+  deps: Deps<Pool>,
+  { code, ...input }: CreateProviderInput,
+  actor: Actor,
+): Promise<SsoProvider> {
   const issuer = input.issuer ?? presetIssuers[code]
   if (issuer === undefined) throw fieldError('issuer', 'required', 'is required')
   const now = deps.clock()

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
@@ -11,7 +13,7 @@ import { presentProvider } from './present.ts'
  * Deletes a provider. While users are linked with it it needs `force`, which unlinks them; their sessions go on. To shut it for a
  * while, it is disabled. Throws `not_found`, `sso_provider_in_use`.
  */
-export async function deleteProvider(deps: Deps, code: string, { force }: { force: boolean }, actor: Actor): Promise<void> {
+export async function deleteProvider(deps: Deps<Pool>, code: string, { force }: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const provider = await getProviderForUpdate(deps, code)
     if (!force && (await isLinked(deps, provider.id)))

@@ -1,5 +1,7 @@
 import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
-import { type Deps, forUpdate, keptFromDeletion } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { App } from '../../models/app.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
@@ -10,8 +12,8 @@ export async function getProvider(deps: Deps, code: string): Promise<SsoProvider
 }
 
 /** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
-export async function getProviderForUpdate(deps: Deps, code: string): Promise<SsoProvider> {
-  return found((await forUpdate(deps, SsoProvider.query(deps.db).findOne({ code }) as never)) as SsoProvider | undefined)
+export async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
+  return found(await forUpdate(deps.db, SsoProvider.query(deps.db).findOne({ code })))
 }
 
 /** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
@@ -19,10 +21,16 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
   return enabled(await getProvider(deps, code))
 }
 
-/** The same by id, kept as it is until the transaction ends; undefined when there is none. */
-export async function findKeptProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
-  const provider = await keptFromDeletion(deps, SsoProvider.query(deps.db).findById(id) as never)
-  return provider && enabled(provider as SsoProvider)
+/** The same by id; undefined when there is none. */
+export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
+  const provider = await SsoProvider.query(deps.db).findById(id)
+  return provider && enabled(provider)
+}
+
+/** The same, kept as it is until the transaction ends. */
+export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoProvider | undefined> {
+  const provider = await keptFromDeletion(deps.db, SsoProvider.query(deps.db).findById(id))
+  return provider && enabled(provider)
 }
 
 /** Throws `auth_method_not_allowed` when a provider is not for the users of this app. */

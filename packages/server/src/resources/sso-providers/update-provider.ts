@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
@@ -14,7 +16,7 @@ import { settleProvider } from './settle-provider.ts'
  * Throws `code_immutable`, `not_found`, `sso_provider_in_use`, `validation_failed`.
  */
 export async function updateProvider(
-  deps: Deps,
+  deps: Deps<Pool>,
   providerCode: string,
   { code, ...input }: UpdateProviderInput,
   actor: Actor,

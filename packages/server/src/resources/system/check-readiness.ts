@@ -1,4 +1,5 @@
-import { type Deps, SchemaTooNewError } from '../../deps.ts'
+import { SchemaTooNewError } from '../../db/schema-too-new.ts'
+import type { Deps } from '../../deps.ts'
 import { version } from '../../lib/version.ts'
 import type { Health, Readiness } from './schema.ts'
 

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectionsOf, type Deps } from '../../deps.ts'
+import { connectionsOf, type Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
 
@@ -17,10 +18,10 @@ export function assertMetricsToken(deps: Deps, bearer: string | undefined): void
 }
 
 /** The metrics as text. A database that does not answer within a second is told as such, and the rest stands. */
-export function collectMetrics(deps: Deps): Promise<string> {
+export function collectMetrics(deps: Deps<Pool>): Promise<string> {
   const { metrics } = deps
   return metrics.collect(async () => {
-    const { used, free, wanted } = connectionsOf(deps)
+    const { used, free, wanted } = connectionsOf(deps.db)
     metrics.connections.set({ state: 'used' }, used)
     metrics.connections.set({ state: 'free' }, free)
     metrics.connectionsWanted.set(wanted)

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -14,7 +16,7 @@ import { eraseUser } from './erase-user.ts'
  * Deletes a user: the row stays as `deleted`, the e-mail is free again, every token and session is dead. With `erase`, which also takes
  * a user who is deleted already, what tells who it was is blanked everywhere. Throws `not_found`, `last_system_admin`.
  */
-export async function deleteUser(deps: Deps, userId: string, { erase }: { erase: boolean }, actor: Actor): Promise<void> {
+export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { erase: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     const user = await getUser(deps, userId)
@@ -24,7 +26,7 @@ export async function deleteUser(deps: Deps, userId: string, { erase }: { erase:
   if (erase) await eraseUser(deps, userId, actor)
 }
 
-async function closeAccount(deps: Deps, userId: string, actor: Actor): Promise<void> {
+async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
   await assertOtherSystemAdmin(deps, userId)
   const before = await describeUser(deps, userId)
   // Those who govern an organization look whether another admin is left.

@@ -1,4 +1,7 @@
-import { type Deps, forUpdate, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { forUpdate } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from '../users/get-user.ts'
@@ -11,7 +14,7 @@ const portion = 100
  * the address: cut off half-way, the same call again does the rest. Audit events that name nobody (failed logins of an unknown
  * address) are blanked too when they hold an address of this user.
  */
-export async function eraseUser(deps: Deps, userId: string, actor: Actor): Promise<void> {
+export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   const { email } = await getUser(deps, userId)
   const addresses = await listAddresses(deps, userId, email)
   if (addresses.size > 0) {
@@ -76,19 +79,19 @@ function portionOf(deps: Deps, { userId, holding }: Selection, after: string | u
  * Reads and blanks a portion at a time under its locks: what somebody else has blanked meanwhile stays so. They are taken in the order
  * of the ids, or two callers could wait for each other.
  */
-async function eraseEvents(deps: Deps, selection: Selection, erase: (details: unknown) => unknown): Promise<void> {
+async function eraseEvents(deps: Deps<Pool>, selection: Selection, erase: (details: unknown) => unknown): Promise<void> {
   let events: Event[] = []
   do {
     const after = events.at(-1)?.id
     events = await transaction(deps, async (deps) => {
-      const locked: Event[] = await forUpdate(deps, portionOf(deps, selection, after))
+      const locked: Event[] = await forUpdate(deps.db, portionOf(deps, selection, after))
       await rewriteDetails(deps, locked, erase)
       return locked
     })
   } while (events.length === portion)
 }
 
-async function rewriteDetails(deps: Deps, events: readonly Event[], erase: (details: unknown) => unknown): Promise<void> {
+async function rewriteDetails(deps: Deps<Tx>, events: readonly Event[], erase: (details: unknown) => unknown): Promise<void> {
   const changed = events
     .map(({ id, details }) => ({ id, details, blanked: JSON.stringify(erase(JSON.parse(details))) }))
     .filter(({ details, blanked }) => blanked !== details)

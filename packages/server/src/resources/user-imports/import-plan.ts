@@ -1,4 +1,7 @@
-import { type Deps, forUpdate, idsWhereIn, keptFromDeletion, lockAllUntilCommit } from '../../deps.ts'
+import { idsWhereIn } from '../../db/bulk.ts'
+import type { Tx } from '../../db/handle.ts'
+import { forUpdate, keptFromDeletion, lockAllUntilCommit } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { asClaimable } from '../../lib/account-record.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { isUuid, newId } from '../../lib/uuid.ts'
@@ -109,18 +112,18 @@ function unprovenMessage(id: string): string {
  * before have changed in `rehearsed`.
  */
 export async function loadPlan(
-  deps: Deps,
+  deps: Deps<Tx>,
   lines: readonly ImportedUser[],
   { rehearsed, claimsUnproven }: { rehearsed: ImportPlan | undefined; claimsUnproven: boolean },
 ): Promise<ImportPlan> {
   const plan = rehearsed ?? new ImportPlan({ claimsUnproven })
   await loadNamed(deps, lines, plan)
   const emails = [...new Set(lines.map(({ email }) => email))].filter((email) => !plan.users.has(email)).sort()
-  if (!rehearsed) await lockAllUntilCommit(deps, 'email', emails)
-  const ids = await idsWhereIn(deps, 'users', 'email', emails, "status <> 'deleted'")
+  if (!rehearsed) await lockAllUntilCommit(deps.db, 'email', emails)
+  const ids = await idsWhereIn(deps.db, 'users', 'email', emails, "status <> 'deleted'")
   if (ids.length === 0) return plan
   // Nobody comes to one of the addresses now; who leaves one was faster.
-  if (!rehearsed) await forUpdate(deps, deps.db('users').whereIn('id', ids).orderBy('id').select('id'))
+  if (!rehearsed) await forUpdate(deps.db, deps.db('users').whereIn('id', ids).orderBy('id').select('id'))
   const wanted = new Set(emails)
   const found = (await listUsersByIds(deps, ids)).filter(({ email }) => wanted.has(email))
   const roles: { user_id: string; role_code: string }[] = await deps
@@ -149,17 +152,17 @@ export async function loadPlan(
 }
 
 /** The apps and roles that lines name, kept from being deleted until the transaction ends. */
-async function loadNamed(deps: Deps, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
+async function loadNamed(deps: Deps<Tx>, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
   const refs = [...new Set(lines.flatMap(({ apps = [] }) => apps))]
   const ids = refs.filter(isUuid)
   const named = deps.db('apps').where((any) => any.whereIn('id', ids).orWhereIn('code', refs))
-  const apps: { id: string; code: string }[] = await keptFromDeletion(deps, named.orderBy('id').select('id', 'code'))
+  const apps: { id: string; code: string }[] = await keptFromDeletion(deps.db, named.orderBy('id').select('id', 'code'))
   for (const { id, code } of apps) plan.appIds.set(id, id).set(code, id)
   const codes = [BASE_ROLE, ...lines.flatMap(({ roles = [] }) => roles)]
   const wanted = deps
     .db('roles')
     .whereIn('code', [...new Set(codes)])
     .orderBy('code')
-  const roles: { code: string; scope: string }[] = await keptFromDeletion(deps, wanted.select('code', 'scope'))
+  const roles: { code: string; scope: string }[] = await keptFromDeletion(deps.db, wanted.select('code', 'scope'))
   for (const { code, scope } of roles) plan.roleScopes.set(code, scope)
 }

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { ImportPlan, loadPlan } from './import-plan.ts'
 import type { ImportAnswer, ImportedUser } from './schema.ts'
@@ -20,7 +22,7 @@ const mostErrors = 10_000
  * counts are those that the same lines would have.
  */
 export async function importUsers(
-  deps: Deps,
+  deps: Deps<Pool>,
   lines: Iterable<ImportLine>,
   { dryRun, claimsUnproven }: { dryRun: boolean; claimsUnproven: boolean },
   actor: Actor,

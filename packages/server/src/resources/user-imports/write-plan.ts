@@ -1,4 +1,6 @@
-import { type Deps, insertRows } from '../../deps.ts'
+import { insertRows } from '../../db/bulk.ts'
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
 import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -10,7 +12,7 @@ import type { ImportedUser } from './schema.ts'
 type Row = Record<string, unknown>
 
 /** Writes what the lines of a plan came to, in the transaction that loaded it. */
-export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Promise<void> {
+export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor): Promise<void> {
   const now = deps.clock()
   const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
   const rows = { users: [] as Row[], user_namespaces: [] as Row[], user_roles: [] as Row[], user_apps: [] as Row[] }
@@ -40,7 +42,7 @@ export async function writePlan(deps: Deps, plan: ImportPlan, actor: Actor): Pro
     }
   }
   await claimAccounts(deps, claims, actor, async () => {
-    for (const [table, all] of Object.entries(rows)) await insertRows(deps, table, all)
+    for (const [table, all] of Object.entries(rows)) await insertRows(deps.db, table, all)
     await recordEvents(deps, events)
   })
 }

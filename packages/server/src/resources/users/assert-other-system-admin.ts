@@ -1,4 +1,6 @@
-import { type Deps, lockUntilCommit } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 
 const ROLE = 'system_admin'
@@ -8,9 +10,9 @@ const ROLE = 'system_admin'
  * (the role, the state, the account), in its transaction, once the user's row is locked: of admins who remove one another at once, on
  * any number of servers, one stays.
  */
-export async function assertOtherSystemAdmin(deps: Deps, userId: string): Promise<void> {
+export async function assertOtherSystemAdmin(deps: Deps<Tx>, userId: string): Promise<void> {
   if (!(await activeAdmins(deps).where('users.id', userId).first('users.id'))) return
-  await lockUntilCommit(deps, 'system_admins')
+  await lockUntilCommit(deps.db, 'system_admins')
   if (await activeAdmins(deps).whereNot('users.id', userId).first('users.id')) return
   throw new ApiError('last_system_admin', { detail: 'Make another active user system_admin first' })
 }

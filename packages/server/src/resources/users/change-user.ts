@@ -1,4 +1,7 @@
-import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { getUser, lockUser } from './get-user.ts'
 import type { PooledUser } from './present.ts'
 
@@ -8,15 +11,15 @@ import type { PooledUser } from './present.ts'
  * lock is held; when it has changed by then, all begins anew. Throws `not_found`, also for a deleted user.
  */
 export async function changeUser<T>(
-  deps: Deps,
+  deps: Deps<Pool>,
   userId: string,
   newEmail: string | undefined,
-  change: (deps: Deps, user: PooledUser) => Promise<T>,
+  change: (deps: Deps<Tx>, user: PooledUser) => Promise<T>,
 ): Promise<T> {
   const { email } = await getUser(deps, userId)
   const emails = [...new Set([email, newEmail ?? email])].sort()
   const outcome = await transaction(deps, async (deps) => {
-    for (const each of emails) await lockUntilCommit(deps, 'email', each)
+    for (const each of emails) await lockUntilCommit(deps.db, 'email', each)
     await lockUser(deps, userId)
     const user = await getUser(deps, userId)
     return user.email === email ? { result: await change(deps, user) } : undefined

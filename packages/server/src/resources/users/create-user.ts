@@ -1,5 +1,8 @@
 import type { z } from 'zod'
-import { type Deps, lockUntilCommit, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -14,11 +17,11 @@ import { settleGlobalRoles } from './settle-global-roles.ts'
  * Creates a user for an admin: no app, no mail, no webhook. Without a password the user gets one by resetting it.
  * Throws `validation_failed`, `email_exists_in_pool`.
  */
-export async function createUser(deps: Deps, input: CreateUserInput, actor: Actor): Promise<z.output<typeof userDetail>> {
+export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor: Actor): Promise<z.output<typeof userDetail>> {
   const { email, namespace = DEFAULT_POOL, tags = [] } = input
   const passwordHash = input.password === undefined ? null : await hashNewPassword(deps, input.password, email)
   return transaction(deps, async (deps) => {
-    await lockUntilCommit(deps, 'email', email)
+    await lockUntilCommit(deps.db, 'email', email)
     const roles = await settleGlobalRoles(deps, input.roles ?? [])
     await assertEmailFree(deps, { email, pools: [namespace, ...tags] })
     const { id } = await insertUser(deps, {

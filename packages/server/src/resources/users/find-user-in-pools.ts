@@ -1,4 +1,5 @@
-import { type Deps, Statement } from '../../deps.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { firstInPools } from '../../lib/pool-set.ts'
 import type { PooledUser } from './present.ts'
 import { type UserRow, userColumns, userOf } from './user-columns.ts'

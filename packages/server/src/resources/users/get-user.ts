@@ -1,4 +1,7 @@
-import { type Deps, forUpdate, Statement } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { forUpdate } from '../../db/locks.ts'
+import { Statement } from '../../db/statement.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { User } from '../../models/user.ts'
 import type { PooledUser } from './present.ts'
@@ -17,14 +20,14 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
  * Makes everybody else who changes what a user holds wait until this transaction ends. Taken before the first such change: rows that
  * refer to the user share a lock on it, and two who both share it could not both go on to this one.
  */
-export async function lockUserRow(deps: Deps, id: string): Promise<void> {
-  await forUpdate(deps, deps.db('users').where({ id }).first('id'))
+export async function lockUserRow(deps: Deps<Tx>, id: string): Promise<void> {
+  await forUpdate(deps.db, deps.db('users').where({ id }).first('id'))
 }
 
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
-export async function lockUser(deps: Deps, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
+export async function lockUser(deps: Deps<Tx>, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
   const user = await forUpdate(
-    deps,
+    deps.db,
     deps.db('users').where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'),
   )
   if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })

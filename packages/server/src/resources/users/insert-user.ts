@@ -1,4 +1,5 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
 import { type MadeBy, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { PooledUser } from './present.ts'
@@ -20,29 +21,27 @@ export interface NewUser {
  * Inserts a user with its pool tags and global roles. The caller holds the lock on the e-mail and has looked whether it is free in
  * the pools; the unique index is the last line of defence.
  */
-export async function insertUser(deps: Deps, input: NewUser): Promise<PooledUser> {
-  return transaction(deps, async (deps) => {
-    const now = deps.clock()
-    const row = {
-      id: newId(now),
-      email: input.email,
-      ...(input.emailVerified ? verifiedNow(now) : { email_verified_at: null, first_verified_at: null }),
-      made_by: input.madeBy,
-      password_hash: input.passwordHash,
-      first_name: input.firstName,
-      last_name: input.lastName,
-      namespace: input.namespace,
-      status: 'active' as const,
-      token_version: 0,
-      min_token_version: 0,
-      created_at: now,
-      updated_at: now,
-    }
-    await deps.db('users').insert(row)
-    const tags = input.tags.filter((tag) => tag !== input.namespace)
-    if (tags.length > 0)
-      await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
-    await deps.db('user_roles').insert(input.roles.map((role_code) => ({ user_id: row.id, role_code, created_at: now })))
-    return { ...row, tags }
-  })
+export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<PooledUser> {
+  const now = deps.clock()
+  const row = {
+    id: newId(now),
+    email: input.email,
+    ...(input.emailVerified ? verifiedNow(now) : { email_verified_at: null, first_verified_at: null }),
+    made_by: input.madeBy,
+    password_hash: input.passwordHash,
+    first_name: input.firstName,
+    last_name: input.lastName,
+    namespace: input.namespace,
+    status: 'active' as const,
+    token_version: 0,
+    min_token_version: 0,
+    created_at: now,
+    updated_at: now,
+  }
+  await deps.db('users').insert(row)
+  const tags = input.tags.filter((tag) => tag !== input.namespace)
+  if (tags.length > 0)
+    await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
+  await deps.db('user_roles').insert(input.roles.map((role_code) => ({ user_id: row.id, role_code, created_at: now })))
+  return { ...row, tags }
 }

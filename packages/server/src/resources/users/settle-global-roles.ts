@@ -1,4 +1,6 @@
-import { type Deps, keptFromDeletion } from '../../deps.ts'
+import type { Tx } from '../../db/handle.ts'
+import { keptFromDeletion } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
 
 /** The role that every user holds (contract 4.4). */
@@ -8,8 +10,8 @@ export const BASE_ROLE = 'base_user'
  * The global roles of a new user, each once: `base_user` and those named. They are kept from being deleted until the transaction ends.
  * Throws `validation_failed` naming every entry that is no role or an org-scoped one.
  */
-export async function settleGlobalRoles(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const named = keptFromDeletion(deps, deps.db('roles').whereIn('code', codes))
+export async function settleGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
+  const named = keptFromDeletion(deps.db, deps.db('roles').whereIn('code', codes))
   const roles: { code: string; scope: string }[] = await named.select('code', 'scope')
   const scopes = new Map(roles.map((role) => [role.code, role.scope]))
   const errors = codes.flatMap((code, index): FieldError[] => {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -17,7 +18,7 @@ type Changes = Partial<Pick<PooledUser, 'first_name' | 'last_name' | 'email' | '
  * none of them back. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
  */
 export async function updateUser(
-  deps: Deps,
+  deps: Deps<Pool>,
   userId: string,
   input: UpdateUserInput,
   actor: Actor,
@@ -34,7 +35,7 @@ export async function updateUser(
  * Writes and audits what differs from what the user has, and returns it. Needs a transaction that holds the user's row, and the lock
  * of a new e-mail. Throws `email_exists_in_pool`, `last_system_admin`.
  */
-export async function applyChanges(deps: Deps, user: PooledUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
+export async function applyChanges(deps: Deps<Tx>, user: PooledUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
   const changes = changesOf(user, input)
   if (Object.keys(changes).length > 0) await apply(deps, user, changes, actor)
   return changes
@@ -50,7 +51,7 @@ function changesOf(user: PooledUser, { first_name, last_name, email, status }: U
   }
 }
 
-async function apply(deps: Deps, user: PooledUser, changes: Changes, actor: Actor): Promise<void> {
+async function apply(deps: Deps<Tx>, user: PooledUser, changes: Changes, actor: Actor): Promise<void> {
   if (changes.email !== undefined)
     await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
   if (changes.status === 'suspended') await assertOtherSystemAdmin(deps, user.id)

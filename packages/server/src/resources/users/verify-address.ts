@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -8,7 +9,11 @@ import type { PooledUser } from './present.ts'
  * Records that a user has the mailbox of the address, and audits it where `about` names who showed that. Returns the user as it is
  * then; an address that was verified before stays as it is. Needs the lock of the user's row.
  */
-export async function verifyAddress(deps: Deps, user: PooledUser, about?: { actor: Actor; appId: string }): Promise<PooledUser> {
+export async function verifyAddress(
+  deps: Deps<Tx>,
+  user: PooledUser,
+  about?: { actor: Actor; appId: string },
+): Promise<PooledUser> {
   if (user.email_verified_at !== null) return user
   const columns = verifiedNow(deps.clock(), user)
   await deps.db('users').where({ id: user.id }).update(columns)

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership, userRecord } from '../../lib/records.ts'
@@ -18,7 +19,7 @@ export interface NewUser {
  * Tells the app's webhooks of a user who was created through it (contract 6.1): written in the transaction that creates the user, sent
  * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
  */
-export async function announceUser(deps: Deps, { app, user, organization, received }: NewUser, actor: Actor): Promise<void> {
+export async function announceUser(deps: Deps<Tx>, { app, user, organization, received }: NewUser, actor: Actor): Promise<void> {
   const webhooks = app.webhooks.filter((webhook) => webhook.enabled && webhook.events.includes('user.registered'))
   const registration = redactRegistration(received)
   await queueEvent(deps, { app, webhooks }, { user, organization, registration }, actor)

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership, userRecord } from '../../lib/records.ts'
@@ -17,7 +18,7 @@ export interface UserRegistered {
 
 /** Writes one `user.registered` per webhook into the outbox; its id is that of the row, the body and the header `webhook-id` (decisions 7). */
 export async function queueEvent(
-  deps: Deps,
+  deps: Deps<Tx>,
   { app, webhooks }: { app: App; webhooks: readonly StoredWebhook[] },
   { test, user, organization, registration }: UserRegistered,
   { origin }: Actor,

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { getApp } from '../apps/get-app.ts'
@@ -10,7 +12,7 @@ import { requeueEntry } from '../outbox/requeue-entry.ts'
  * Sends a finished delivery again, under the same id, to where its webhook points now.
  * Throws `not_found`, `delivery_pending`, `delivery_erased`, `webhook_not_enabled`.
  */
-export async function redeliverWebhook(deps: Deps, id: string, actor: Actor): Promise<void> {
+export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const entry = await deps.db<OutboxEntry>('outbox').where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
     if (!entry) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })

@@ -1,4 +1,6 @@
-import { type Deps, transaction } from '../../deps.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { iso } from '../../lib/timestamps.ts'
@@ -16,7 +18,7 @@ const nobody = { id: '00000000-0000-0000-0000-000000000000', email: 'test@exampl
  * Throws `not_found`, `validation_failed` for a name that no webhook has, `webhook_not_enabled`.
  */
 export async function testWebhooks(
-  deps: Deps,
+  deps: Deps<Pool>,
   appRef: string,
   { webhook: name }: TestWebhooksInput,
   actor: Actor,

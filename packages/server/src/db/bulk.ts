@@ -1,0 +1,50 @@
+import { type Db, isPostgres } from './handle.ts'
+
+/**
+ * Inserts rows that all have the members of the first. However many there are, the statement is short and binds one value: with a
+ * value for each member, to compose and to parse the statement would cost more than to insert the rows.
+ */
+export async function insertRows(db: Db, table: string, rows: readonly Record<string, unknown>[]): Promise<void> {
+  const [first] = rows
+  if (!first) return
+  const columns = Object.keys(first)
+  const list = columns.map(() => '??').join(', ')
+  if (isPostgres(db)) {
+    const sql = `insert into ?? (${list}) select ${list} from json_populate_recordset(null::??, ?::json)`
+    await db.raw(sql, [table, ...columns, ...columns, table, JSON.stringify(rows)])
+    return
+  }
+  const values = columns.map((_, index) => `value ->> ${index}`).join(', ')
+  const json = JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
+  await db.raw(`insert into ?? (${list}) select ${values} from json_each(?)`, [table, ...columns, json])
+}
+
+/**
+ * The ids of the rows whose column has one of many values, and for which the condition holds. Each value is looked up in the index:
+ * given all at once, Postgres reads the whole table as long as it has no statistics of it, as in the first minute of an import.
+ */
+export async function idsWhereIn(
+  db: Db,
+  table: string,
+  column: string,
+  values: readonly string[],
+  condition: string,
+): Promise<string[]> {
+  if (!isPostgres(db)) {
+    const sql = `select id from ?? where ?? in (select value from json_each(?)) and ${condition}`
+    const rows: { id: string }[] = await db.raw(sql, [table, column, JSON.stringify(values)])
+    return rows.map(({ id }) => id)
+  }
+  const each = `select id from ?? where ?? = wanted.value and ${condition} offset 0`
+  const sql = `select found.id from unnest(?::text[]) as wanted (value) cross join lateral (${each}) as found`
+  const { rows } = await db.raw(sql, [[...values], table, column])
+  return rows.map(({ id }: { id: string }) => id)
+}
+
+/** The last number that the database gave to a row of a table, be the row gone or not yet committed; 0 before the first. */
+export async function lastNumberGiven(db: Db, table: string, column: string): Promise<number> {
+  const [row] = await (isPostgres(db)
+    ? db(`${table}_${column}_seq`).where({ is_called: true }).select({ last: 'last_value' })
+    : db('sqlite_sequence').where({ name: table }).select({ last: 'seq' }))
+  return row?.last ?? 0
+}

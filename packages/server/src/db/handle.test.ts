@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Deps } from '../deps.ts'
+import { User } from '../models/user.ts'
+import { addToOutbox } from '../resources/outbox/add-to-outbox.ts'
+import type { Pool } from './handle.ts'
+import { forUpdate, lockUntilCommit } from './locks.ts'
+import { notifyAtCommit } from './notify.ts'
+import { transaction } from './transaction.ts'
+
+/** Read by the compiler alone. */
+async function refused(deps: Deps<Pool>, perhapsInside: Deps) {
+  // @ts-expect-error written outside of the transaction of what it tells about
+  await addToOutbox(deps, [])
+  // @ts-expect-error a lock that would end at once
+  await lockUntilCommit(deps.db, 'email', 'ada@example.com')
+  // @ts-expect-error the same for a row
+  await forUpdate(deps.db, User.query(deps.db))
+  // @ts-expect-error a notice at no commit
+  await notifyAtCommit(deps.db, 'gatehouse_revocations', '1')
+  // @ts-expect-error might join a transaction
+  await transaction(perhapsInside, async () => {})
+  // @ts-expect-error joins one
+  await transaction(deps, (deps) => transaction(deps, async () => {}))
+  // @ts-expect-error a query without a handle
+  await User.query()
+}
+
+test('a write or a lock outside of a transaction, a transaction in another and a query without a handle do not compile', () => {
+  expect(refused).toBeTypeOf('function')
+})

@@ -1,0 +1,25 @@
+import type { Knex } from 'knex'
+
+declare const inTransaction: unique symbol
+
+/** The connections of the database. Each statement runs on one of them, and is a transaction of its own. */
+export type Pool = Knex & { readonly [inTransaction]: false }
+
+/** A transaction that is under way; `transaction` alone makes one. What writes more than one row, or locks, takes this. */
+export type Tx = Knex.Transaction & { readonly [inTransaction]: true }
+
+/** Either of them: what reads takes this. */
+export type Db = Pool | Tx
+
+export function isPostgres(db: Knex): boolean {
+  return db.client.driverName === 'pg'
+}
+
+/** The connections of the pool, and how many requests wait for one. */
+export function connectionsOf(db: Pool): { used: number; free: number; wanted: number } {
+  const { pool } = db.client
+  // A closed database has no pool any more.
+  return pool
+    ? { used: pool.numUsed(), free: pool.numFree(), wanted: pool.numPendingAcquires() }
+    : { used: 0, free: 0, wanted: 0 }
+}

@@ -1,0 +1,14 @@
+import { type Db, isPostgres, type Tx } from './handle.ts'
+import { type Ears, type Listener, listen } from './listen.ts'
+
+type Channel = 'gatehouse_revocations'
+
+/** Tells every server that shares the database, once this transaction is committed; `listenFor` hears it. */
+export async function notifyAtCommit(db: Tx, channel: Channel, payload: string): Promise<void> {
+  if (isPostgres(db)) await db.raw('select pg_notify(?, ?)', [channel, payload])
+}
+
+/** Hears what other servers tell, on a connection beside the pool. Undefined on SQLite, which has one server. */
+export function listenFor(db: Db, databaseUrl: string, channel: Channel, ears: Ears): Listener | undefined {
+  return isPostgres(db) ? listen(databaseUrl, channel, ears) : undefined
+}

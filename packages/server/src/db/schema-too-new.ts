@@ -1,0 +1,7 @@
+/** The database was migrated by a newer server: this one would misread it. */
+export class SchemaTooNewError extends Error {
+  constructor(unknown: readonly string[]) {
+    super(`the database schema is newer than this server (it holds ${unknown.join(', ')}); run the newer version`)
+    this.name = 'SchemaTooNewError'
+  }
+}

@@ -1,0 +1,28 @@
+import type { Knex } from 'knex'
+import type { Deps } from '../deps.ts'
+import type { Pool, Tx } from './handle.ts'
+
+/**
+ * Runs `fn` in one transaction. What runs inside takes `Deps<Tx>`, so it cannot open another. Nothing over the network and no hash
+ * belongs in it.
+ */
+export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
+  if (deps.db.isTransaction) return fn({ ...deps, db: deps.db as Knex as Tx })
+  const afterCommit: (() => void)[] = []
+  const result = await deps.db.transaction((db) => fn({ ...deps, db: db as Tx, afterCommit }))
+  for (const run of afterCommit) run()
+  return result
+}
+
+/**
+ * Runs `fn` in one transaction that is always taken back, and returns what it returned. It stands in for the pool: the transactions that
+ * `fn` opens are parts of it, and what waits for their commit never runs.
+ */
+export async function rehearsal<T>(deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<T>): Promise<T> {
+  const db = await deps.db.transaction()
+  try {
+    return await fn({ ...deps, db: db as Knex as Pool })
+  } finally {
+    await db.rollback()
+  }
+}

@@ -1,0 +1,88 @@
+// What `npm run check` asks of the code that speaks to the database, over its syntax trees. Prints what is wrong; exits 1 if anything is.
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { filesOutsideModels } from './outside-models.ts'
+
+const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'packages/server/src')
+const openers = ['transaction', 'rehearsal']
+/** Take a handle, and without one use that of the model, which none has. */
+const boundQueries = ['$query', '$relatedQuery', 'relatedQuery']
+
+const migrations = globSync(join(source, 'db/migrations/*.ts')).map((file) => readFileSync(file, 'utf8'))
+const tables = migrations.flatMap((text) => [...text.matchAll(/createTable\('(\w+)'/g)].map(([, name]) => name))
+/** A table's name where SQL has one. */
+const namedInSql = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tables.join('|')})\\b`, 'i')
+const namedAlone = new RegExp(`^(?:${tables.join('|')})(?: as \\w+)?$`)
+
+const faults: string[] = []
+const offenders = new Set<string>()
+
+for (const file of globSync('**/*.ts', { cwd: source }).sort()) {
+  if (file.endsWith('.test.ts')) continue
+  const tree = ts.createSourceFile(file, readFileSync(join(source, file), 'utf8'), ts.ScriptTarget.Latest, true)
+  const isModelOrDb = /^(?:models|db)\//.test(file)
+  walk(tree, (node) => {
+    if (!isModelOrDb && speaksToTables(node)) offenders.add(file)
+    const fault = leaksHandle(node) ?? lacksHandle(node)
+    if (fault) faults.push(`${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}  ${fault}`)
+  })
+}
+
+for (const file of offenders)
+  if (!filesOutsideModels.has(file)) faults.push(`${file}  names a table or imports knex: make the query a static of a model`)
+for (const file of filesOutsideModels)
+  if (!offenders.has(file)) faults.push(`${file}  names no table any more: take it off the list in scripts/outside-models.ts`)
+
+for (const fault of faults) console.error(fault)
+if (faults.length > 0) process.exitCode = 1
+
+/** Imports knex, hands the name of a table to a function, or has one in a text of SQL. */
+function speaksToTables(node: ts.Node): boolean {
+  if (ts.isImportDeclaration(node))
+    return /^knex$|\/db\/(?:statement|bulk)[.]ts$/.test((node.moduleSpecifier as ts.StringLiteral).text)
+  if (ts.isCallExpression(node)) {
+    const callee = ts.isPropertyAccessExpression(node.expression) ? node.expression.name.text : node.expression.getText()
+    if (callee === 'db' || callee === 'rowsOf') return true
+    const [first] = node.arguments
+    return (
+      /^(?:\w*[jJ]oin|from|into)$/.test(callee) && first !== undefined && ts.isStringLiteral(first) && namedAlone.test(first.text)
+    )
+  }
+  return (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) && namedInSql.test(node.getText())
+}
+
+/** The transaction's own `deps` has the name of the outer one, which is then out of reach. */
+function leaksHandle(node: ts.Node): string | undefined {
+  if (!ts.isCallExpression(node) || !openers.includes(node.expression.getText())) return undefined
+  const [outer, run] = node.arguments
+  if (!run || !(ts.isArrowFunction(run) || ts.isFunctionExpression(run))) return undefined
+  if (run.parameters[0]?.name.getText() !== outer?.getText())
+    return `the parameter of the function must be called ${outer?.getText()}, or the outer handle stays in reach`
+  return usesOuterDb(run) ? '`db` is that of the outer handle here' : undefined
+}
+
+function usesOuterDb(run: ts.ArrowFunction | ts.FunctionExpression): boolean {
+  let isUsed = false
+  let isOwn = false
+  walk(run.body, (node) => {
+    if (!ts.isIdentifier(node) || node.text !== 'db') return
+    if (ts.isBindingElement(node.parent) || ts.isVariableDeclaration(node.parent)) isOwn ||= node.parent.name === node
+    else if (!(ts.isPropertyAccessExpression(node.parent) && node.parent.name === node) && !ts.isPropertyAssignment(node.parent))
+      isUsed = true
+  })
+  return isUsed && !isOwn
+}
+
+function lacksHandle(node: ts.Node): string | undefined {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined
+  const { text } = node.expression.name
+  const takes = text === 'relatedQuery' ? 2 : text === '$relatedQuery' ? 2 : 1
+  return boundQueries.includes(text) && node.arguments.length < takes ? `${text} needs the handle that it runs on` : undefined
+}
+
+function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
+  visit(node)
+  ts.forEachChild(node, (child) => walk(child, visit))
+}
