@@ -34,7 +34,7 @@ SwaggerUIBundle({
   showExtensions: true,
   showCommonExtensions: true,
   defaultModelRendering: 'model',
-  defaultModelExpandDepth: 3,
+  defaultModelExpandDepth: 8,
   validatorUrl: null,
 })
 `
