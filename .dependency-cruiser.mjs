@@ -5,6 +5,7 @@ const anyPresent = `${feature}present[.]ts$`
 /** Files of a feature other than its routes, schema and presentation. */
 const useCase = '(?!(?:routes|schema|present)[.]ts$|.*[.]test[.]ts$)'
 const tests = '[.]test[.]ts$'
+const sdk = (entries) => `^packages/sdk/src/(${entries})[.]ts$`
 
 const npm = (names) => `(^|/)node_modules/(${names})/`
 const koa = npm('koa|koa-[^/]+|@koa/[^/]+')
@@ -47,14 +48,13 @@ const cliRooms = [
   'output',
   'tools',
   'nouns',
-  'tokens',
   'user-files',
   'doctor',
   'onboarding',
   'declarations',
   'completion',
 ]
-const cliFoundations = [`${cli}api-types[.]ts$`, '^packages/cli/package[.]json$']
+const cliFoundations = [`${cli}api-types[.]ts$`, '^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
 const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)
 
 export default {
@@ -217,11 +217,16 @@ export default {
     only(
       'foundations-import-lib',
       [`${server}lib/`, `${server}(errors|config)[.]ts$`],
-      [`${server}lib/`, '^packages/server/package[.]json$'],
-      'lib/, errors.ts and config.ts import npm packages and lib/; nothing else of ours.',
+      [`${server}lib/`, '^packages/server/package[.]json$', sdk('protocol')],
+      'lib/, errors.ts and config.ts import npm packages, lib/ and what the service agrees on with the SDK; nothing else of ours.',
     ),
 
-    only('cli-speaks-http', '^packages/cli/', '^packages/cli/', 'The command line knows the HTTP API alone.'),
+    only(
+      'cli-speaks-http',
+      '^packages/cli/',
+      ['^packages/cli/', sdk('admin|inspect|protocol')],
+      'The command line knows the HTTP API, and the SDK where it tells what the API means.',
+    ),
     ...cliRooms.map((room) =>
       only(
         `cli-${room}-imports-rooms-before-it`,
@@ -243,6 +248,13 @@ export default {
       ['^examples/$1/', '^packages/sdk/(src|dist)/'],
       'An example imports what a team outside could: the entry points of @gatehouse/sdk.',
     ),
+    {
+      name: 'sdk-by-name',
+      comment: 'By the name of an entry point, not by a path into it: it is a package of its own.',
+      severity: 'error',
+      from: { path: '^packages/(cli|server)/' },
+      to: { path: '^packages/sdk/', dependencyTypes: ['local'] },
+    },
     {
       name: 'examples-use-entry-points',
       comment: 'By the package’s name, not by a path into it.',

@@ -71,9 +71,13 @@ const onDatabase = (
   },
 })
 
+const conditions = ['source', ...defaultServerConditions]
+
 export default defineConfig({
   // Packages of the workspace are tested from their sources: what is edited is what runs, without a build between.
-  ssr: { resolve: { conditions: ['source', ...defaultServerConditions] } },
+  ssr: { resolve: { conditions } },
+  // The same for what runs once before all tests.
+  resolve: { conditions },
   test: {
     testTimeout: 120_000,
     hookTimeout: 300_000,

@@ -51,7 +51,7 @@ const tasks = {
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
-  generate: { run: ['node', 'scripts/generate.ts'] },
+  generate: { run: ['node', '--conditions=source', 'scripts/generate.ts'] },
   exec: { run: [] },
 }
 
@@ -289,11 +289,11 @@ function describeFiles(path, lines) {
   else lines.push(`${path} ${stat.mtimeMs} ${stat.size}`)
 }
 
-/** Changes with every source file that comes, goes or is written; reads none of them. */
+/** Changes with every source file that comes, goes or is written; reads none of them. Each package may hold parts of the SDK. */
 function sourceKey(folder) {
   const lines = []
   for (const path of ['src', 'package.json', 'tsup.config.ts']) describeFiles(join(folder, path), lines)
-  for (const path of ['tsconfig.json', 'pnpm-lock.yaml']) describeFiles(join(root, path), lines)
+  for (const path of ['tsconfig.json', 'pnpm-lock.yaml', 'packages/sdk/src']) describeFiles(join(root, path), lines)
   return createHash('sha256').update(lines.join('\n')).digest('hex')
 }
 

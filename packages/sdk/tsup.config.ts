@@ -8,6 +8,8 @@ export default defineConfig({
     fastify: 'src/fastify.ts',
     hono: 'src/hono.ts',
     browser: 'src/browser/index.ts',
+    inspect: 'src/inspect.ts',
+    protocol: 'src/protocol.ts',
     testing: 'src/testing/index.ts',
   },
   format: ['esm', 'cjs'],

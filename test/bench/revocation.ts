@@ -1,10 +1,11 @@
 // How long it takes from sending a revoke until a consumer refuses the token, and until each of all that listen has heard of it: with
 // 1, 100 and 1,000 connected, on one server and from one server to another; what they cost in memory, and what they leave of logins.
-import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type Auth, AuthError, createAuth } from '@gatehouse/sdk'
+import { CONSUMER_KEY_INFO, CONSUMER_TOKEN_TYPE, keyIdOf } from '@gatehouse/sdk/protocol'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, prepareTemplates } from '../support/database.ts'
 import { record } from './support/results.ts'
@@ -172,10 +173,10 @@ async function post(server: Server, path: string, body: object, token?: string, 
 
 function assertion(): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32))
+  const key = Buffer.from(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, 32))
   const iat = Math.floor(Date.now() / 1_000)
-  const kids = [createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)]
-  const signed = `${encode({ alg: 'HS256', typ: 'consumer+jwt' })}.${encode({ sub: 'bench', iat, exp: iat + 60, kids })}`
+  const kids = [keyIdOf(secret, hash)]
+  const signed = `${encode({ alg: 'HS256', typ: CONSUMER_TOKEN_TYPE })}.${encode({ sub: 'bench', iat, exp: iat + 60, kids })}`
   return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
 }
 

@@ -1,5 +1,6 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { kidOf } from '../support/consumer.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import {
   assignRole,
@@ -53,7 +54,7 @@ test('a token has exactly these claims, and the two lists last', async () => {
 test('a token is signed with HS256 under the shared secret, which its kid names', async () => {
   const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   const [header, payload, signature] = access_token.split('.')
-  const kid = createHash('sha256').update(`gatehouse-kid:${ACCESS_SECRET}`).digest('hex').slice(0, 8)
+  const kid = kidOf(ACCESS_SECRET)
   expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'HS256', typ: 'JWT', kid })
   expect(signature).toBe(createHmac('sha256', ACCESS_SECRET).update(`${header}.${payload}`).digest('base64url'))
 })

@@ -1,5 +1,6 @@
-import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { kidOf } from '../support/consumer.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
@@ -15,7 +16,6 @@ beforeAll(async () => {
 
 const me = (bearer: string, on: TestService = service) => on.call('GET', '/auth/me', { token: bearer })
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const kidOf = (secret: string) => createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
 
 /** The token of the user with other claims or another header, signed by somebody who holds the shared secret. */
 function minted(claims: object = {}, header: object = {}, { secret = ACCESS_SECRET, hash = 'sha256' } = {}): string {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { type EventEmitter, once } from 'node:events'
 import {
   cpSync,
@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -53,7 +54,7 @@ afterAll(() => {
 })
 
 const secret = 'a secret for the packed package alone'
-const kid = createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+const kid = keyIdOf(secret, hash)
 
 function signToken(): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
@@ -108,7 +109,7 @@ test('the package holds its build and nothing else', () => {
   expect(dependencies).toBeUndefined()
   expect(JSON.stringify(exports)).not.toContain('source')
   const frameworks = ['./koa', './express', './fastify', './hono']
-  expect(Object.keys(exports).sort()).toEqual(['.', './browser', './testing', ...frameworks].sort())
+  expect(Object.keys(exports).sort()).toEqual(['.', './browser', './inspect', './protocol', './testing', ...frameworks].sort())
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   for (const { name } of files) expect(name).toMatch(/^(package\.json|README\.md|LICENSE|[\w-]+\.(js|cjs|d\.ts|d\.cts))$/)
 })

@@ -1,6 +1,7 @@
 // A consumer backend as it speaks to the service, without the SDK: assertions, the feed by poll and by stream.
-import { createHash, hkdfSync } from 'node:crypto'
+import { hash, hkdfSync } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { CONSUMER_KEY_INFO, keyIdOf } from '@gatehouse/sdk/protocol'
 import { onTestFinished } from 'vitest'
 import { ACCESS_SECRET, type Json } from './client.ts'
 import { forgeToken } from './forge-token.ts'
@@ -15,13 +16,13 @@ export interface AssertionOptions {
 }
 
 export function kidOf(secret: string): string {
-  return createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+  return keyIdOf(secret, hash)
 }
 
 /** The assertion of a consumer of an app, good for 30 seconds unless told. */
 export function assertionOf(app: { code: string }, options: AssertionOptions = {}): string {
   const { secret = ACCESS_SECRET, claims = {}, header = {}, now = Date.now() } = options
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32))
+  const key = Buffer.from(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, 32))
   const iat = Math.floor(now / 1000)
   const whole = { sub: app.code, iat, exp: iat + 30, kids: [kidOf(secret)], ...claims }
   return forgeToken(whole, { secret: key, header: { typ: 'consumer+jwt', ...header } })

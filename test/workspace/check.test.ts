@@ -109,8 +109,13 @@ describe('imports', () => {
     ['packages/cli/src/planted.ts', "import '../../server/src/errors.ts'", 'cli-speaks-http'],
     ['packages/cli/src/planted-name.ts', "import '@gatehouse/server'", 'not-resolvable'],
     ['packages/cli/src/text/planted.ts', "import '../commands/index.ts'", 'cli-text-imports-rooms-before-it'],
-    ['packages/cli/src/nouns/planted.ts', "import '../tokens/check-token.ts'", 'cli-nouns-imports-rooms-before-it'],
+    ['packages/cli/src/nouns/planted.ts', "import '../user-files/split-lines.ts'", 'cli-nouns-imports-rooms-before-it'],
     ['packages/cli/src/commands/app/planted.ts', "import './list.ts'", 'cli-commands-import-no-command'],
+    ['packages/cli/src/planted-sdk.ts', "import '@gatehouse/sdk'", 'cli-speaks-http'],
+    ['packages/cli/src/planted-path.ts', "import '../../sdk/src/inspect.ts'", 'sdk-by-name'],
+    [`${server}/lib/planted-sdk.ts`, "import '@gatehouse/sdk/inspect'", 'foundations-import-lib'],
+    [`${server}/lib/planted-path.ts`, "import '../../../sdk/src/protocol.ts'", 'sdk-by-name'],
+    [`${server}/models/planted-sdk.ts`, "import '@gatehouse/sdk/protocol'", 'models-import-models'],
     ['packages/sdk/src/planted.ts', "import '../../server/src/errors.ts'", 'sdk-stands-alone'],
     ['packages/sdk/src/planted-test.ts', "import '../../../test/support/postgres.ts'", 'sources-without-tests'],
     ['examples/koa-api/planted.ts', "import '../../packages/sdk/src/index.ts'", 'examples-use-entry-points'],
@@ -121,6 +126,8 @@ describe('imports', () => {
   ]
   /** What the table allows, right beside what it refuses. */
   const accepted: [file: string, line: string][] = [
+    [`${server}/lib/planted-protocol.ts`, "import '@gatehouse/sdk/protocol'"],
+    ['packages/cli/src/planted-inspect.ts', "import '@gatehouse/sdk/inspect'"],
     [`${server}/models/planted-cycle-a.ts`, "import './planted-cycle-b.ts'"],
     [`${server}/models/planted-cycle-b.ts`, "import './planted-cycle-a.ts'"],
     [`${server}/resources/planted-types/present.ts`, "import type { User } from '../../models/user.ts'"],

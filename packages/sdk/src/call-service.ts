@@ -1,6 +1,7 @@
 import type { Config } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
 import { builtin } from './node-platform.ts'
+import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 
 /** What fails is told as `SERVICE_REJECTED`, `PRUNE_LIMIT` or `SERVICE_UNREACHABLE`, with the reason in its `hint`. */
 export interface ServiceRequest {
@@ -43,9 +44,9 @@ export async function callService<Answer>(
     const { keys } = await keyring.open()
     // The current secret may have reached this app before the service.
     for (const key of keys) {
-      // decisions 6: it lives for a minute, half of which lies behind, for the clock of the service may be ahead or behind.
-      const iat = Math.floor(now() / 1000) - 30
-      const claims = { sub: appCode, iat, exp: iat + 60, kids: keys.map(({ kid }) => kid) }
+      // Half of its life lies behind, for the clock of the service may be ahead or behind.
+      const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
+      const claims = { sub: appCode, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) }
       const bearer = token ?? (await key.signAsConsumer(claims))
       const send = async () =>
         fetch(authUrl + path, {

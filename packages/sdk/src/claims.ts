@@ -1,7 +1,7 @@
 import { checkAppBinding } from './app-binding.ts'
 import { type AuthError, refused } from './errors.ts'
 
-/** What an access token says (contract 2.8). Times are seconds since 1970. */
+/** What an access token says. Times are seconds since 1970. */
 export interface Claims {
   /** The user's id. */
   readonly uid: string
@@ -111,20 +111,40 @@ export function checkTimes({ claims }: Payload, expected: ClaimExpectations): vo
   checkBegun('iat', iat, now + tolerance)
 }
 
-/** Checks what else a token says. With its times first, that is the order of `docs/tokens.md`. */
-export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
-  const { claims, lists } = payload
-  const { iss, aud, uid, tv } = claims
+function checkIssuer({ claims: { iss } }: Payload, expected: ClaimExpectations): void {
   if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')
+}
+
+function checkAudience({ claims: { aud } }: Payload, expected: ClaimExpectations): void {
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
   if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')
+}
 
+function checkTypes({ claims, lists }: Payload): void {
+  const { uid, tv } = claims
   if (!uid || typeof uid !== 'string') throw wrongClaim('uid')
   if (!isInteger(tv) || tv < 0) throw wrongClaim('tv')
   if (!lists) throw wrongClaim('permissions')
   checkOptionalTexts(claims)
+}
 
+function checkApp({ claims }: Payload, expected: ClaimExpectations): void {
   checkAppBinding(claims, expected)
+}
+
+export type ClaimRule = 'times' | 'issuer' | 'audience' | 'claims' | 'app'
+
+/** What the claims of a token must satisfy, in the order of `docs/tokens.md`. */
+export const claimRules: readonly (readonly [ClaimRule, (payload: Payload, expected: ClaimExpectations) => void])[] = [
+  ['times', checkTimes],
+  ['issuer', checkIssuer],
+  ['audience', checkAudience],
+  ['claims', checkTypes],
+  ['app', checkApp],
+]
+
+export function checkClaims(payload: Payload, expected: ClaimExpectations): asserts payload is CheckedPayload {
+  for (const [, check] of claimRules) check(payload, expected)
 }
 
 function checkBegun(name: 'nbf' | 'iat', value: unknown, latest: number): void {

@@ -3,6 +3,7 @@ import type { PermissionManifest } from './define-permissions.ts'
 import { type AuthError, configInvalid } from './errors.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 import { openNodeKeys } from './node-platform.ts'
+import { CLOCK_TOLERANCE_SECONDS, DEFAULT_ISSUER, MAX_TOKEN_BYTES, MIN_SECRET_CHARACTERS } from './protocol.ts'
 
 /** Following the revocations of the service; what is left out has the value in brackets. */
 export interface FeedOptions {
@@ -124,7 +125,7 @@ const isFunction: Rule = (value) => typeof value === 'function'
 // A blank at either end is the usual slip of an env file, and would refuse every token.
 const word = text(/^\S+$/)
 const isHttpUrl: Rule = (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
-const isSecret = text(/^.{32}/s)
+const isSecret: Rule = (value) => typeof value === 'string' && value.length >= MIN_SECRET_CHARACTERS
 const isRevocation: Rule = (value) => {
   const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 } = Object(value)
   if (mode === 'custom') return isFunction(isCurrent)
@@ -151,19 +152,19 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   // A secret from code is never paired with a previous one that happens to be in the environment.
   const given = options.secret ?? [env('JWT_ACCESS_SECRET'), env('JWT_ACCESS_SECRET_PREVIOUS')]
   const [current, previous, ...more] = [given].flat()
-  if (!isSecret(current) || more.length > 0) faults.push('JWT_ACCESS_SECRET (32 characters or more)')
+  if (!isSecret(current) || more.length > 0) faults.push(`JWT_ACCESS_SECRET (${MIN_SECRET_CHARACTERS} characters or more)`)
   if (previous !== undefined && !isSecret(previous)) faults.push('JWT_ACCESS_SECRET_PREVIOUS')
 
   const closing = new AbortController()
   const config = {
     appCode,
     appId: read('appId', word, 'SERVICE_APP_ID'),
-    issuer: read('issuer', word, 'JWT_ISSUER', 'gatehouse'),
+    issuer: read('issuer', word, 'JWT_ISSUER', DEFAULT_ISSUER),
     serviceToken: read('serviceToken', word, 'SERVICE_ACCOUNT_TOKEN'),
     authUrl: authUrl && `${authUrl}`.replace(/(\/api\/v1)?\/*$/, '/api/v1'),
     secrets: (previous === undefined ? [current] : [current, previous]) as string[],
-    clockToleranceSec: read('clockToleranceSec', number(0, 60), '', 5),
-    maxTokenBytes: read('maxTokenBytes', number(256, 65_536), '', 8192),
+    clockToleranceSec: read('clockToleranceSec', number(0, 60), '', CLOCK_TOLERANCE_SECONDS),
+    maxTokenBytes: read('maxTokenBytes', number(256, 65_536), '', MAX_TOKEN_BYTES),
     cacheTokens: read('cacheTokens', number(0, 1_000_000), '', 0),
     revocation,
     permissions: options.permissions,

@@ -7,6 +7,7 @@ import {
   SIGNATURE_CHARACTERS,
   type TextReader,
 } from './platform.ts'
+import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, CONSUMER_TOKEN_TYPE, keyIdOf } from './protocol.ts'
 
 // Not as a bare name, for which some bundlers put in an imitation.
 const { Buffer } = globalThis
@@ -25,14 +26,14 @@ export function openNodeKeys({ secrets, maxTokenBytes }: KeyMaterial): OpenKeys 
   const { hash, hkdfSync, createHmac } = crypto
   return {
     keys: secrets.map((secret) => {
-      const kid = hash('sha256', `gatehouse-kid:${secret}`).slice(0, 8)
+      const kid = keyIdOf(secret, hash)
       return {
         kid,
         header: encodeHeader(encode, 'JWT', kid),
         signs: openKey(hash, secret, maxTokenBytes),
         signAsConsumer(claims) {
-          const text = `${encodeHeader(encode, 'consumer+jwt', kid)}.${encode(claims)}`
-          const key = new Uint8Array(hkdfSync('sha256', secret, '', 'gatehouse-consumer', DIGEST_BYTES))
+          const text = `${encodeHeader(encode, CONSUMER_TOKEN_TYPE, kid)}.${encode(claims)}`
+          const key = new Uint8Array(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, CONSUMER_KEY_BYTES))
           return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
         },
       }

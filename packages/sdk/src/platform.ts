@@ -1,3 +1,5 @@
+import type { CONSUMER_TOKEN_TYPE } from './protocol.ts'
+
 /** The secrets of an app, made ready: at once by Node (`node-platform.ts`), later by WebCrypto (`web-platform.ts`). */
 export interface OpenKeys {
   /** One or two, the current one first. */
@@ -11,16 +13,12 @@ export interface KeyMaterial {
 }
 
 export interface SecretKey {
-  /** The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret. */
   readonly kid: string
   /** The encoded header of what the service signs with this secret. */
   readonly header: string
   /** Whether what follows the dot at `end` signs what stands before it, with HS256, and all of it is ASCII. */
   signs(token: string, end: number): boolean | Promise<boolean>
-  /**
-   * What a consumer shows to the service: a JWT under a key of its own, HKDF-SHA-256(secret, no salt, "gatehouse-consumer", 32 bytes),
-   * RFC 5869.
-   */
+  /** What a consumer shows to the service: a JWT under a key of its own. */
   signAsConsumer(claims: object): string | Promise<string>
 }
 
@@ -31,7 +29,7 @@ export interface SecretKey {
 export type TextReader = (encoded: string) => string
 
 /** As the service writes it. `encode` is how the platform puts JSON into base64url. */
-export function encodeHeader(encode: (part: object) => string, typ: 'JWT' | 'consumer+jwt', kid: string): string {
+export function encodeHeader(encode: (part: object) => string, typ: 'JWT' | typeof CONSUMER_TOKEN_TYPE, kid: string): string {
   return encode({ alg: 'HS256', typ, kid })
 }
 

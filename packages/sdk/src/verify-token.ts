@@ -1,4 +1,4 @@
-import { type CheckedPayload, checkClaims, checkTimes, createPayloadParser, parseObject } from './claims.ts'
+import { type CheckedPayload, checkClaims, checkTimes, createPayloadParser, type Payload, parseObject } from './claims.ts'
 import type { Config } from './config.ts'
 import { type AuthError, refused } from './errors.ts'
 import type { OpenKeys, SecretKey, TextReader } from './platform.ts'
@@ -25,48 +25,74 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
     return new TokenPrincipal(payload)
   }
   const check = (token: unknown, { keys, readText }: OpenKeys) => {
-    if ((token ?? '') === '') throw refused('TOKEN_MISSING')
-    if (typeof token !== 'string') throw malformed('token')
-    // Characters are bytes here: a token that holds anything but ASCII is refused further on.
-    if (token.length > maxTokenBytes) throw refused('TOKEN_TOO_LARGE', 'maxTokenBytes')
+    checkSize(token, maxTokenBytes)
     const known = seen?.get(token)
     if (known) {
       checkTimes(known, config)
       return admit(known)
     }
 
-    const headerEnd = token.indexOf('.')
-    const payloadEnd = token.lastIndexOf('.')
     const finish = (answers: readonly unknown[]) => {
-      // A token that is no token at all is told from a forged one, for whoever reads the log.
-      if (!answers.includes(true))
-        throw wellFormed.test(token) ? refused('TOKEN_SIGNATURE', 'JWT_ACCESS_SECRET') : malformed('token')
-      const payload = readPart(token.slice(headerEnd + 1, payloadEnd), 'payload', readText, parse)
-      checkTimes(payload, config)
+      checkSignature(token, answers)
+      const payload = readPayload(token, readText, parse)
       checkClaims(payload, config)
       const principal = admit(payload)
       seen?.add(token, payload)
       return principal
     }
-    // Every key is tried, whichever fits, so that time tells nothing about them.
-    const answers = keysFor(token, token.slice(0, headerEnd), keys, readText).map((key) => key.signs(token, payloadEnd))
+    const answers = trySignature(token, keysFor(token, keys, readText))
     return answers[0] instanceof Promise ? Promise.all(answers).then(finish) : finish(answers)
   }
 
   return (token) => (keyring.opened ? check(token, keyring.opened) : keyring.open().then((keys) => check(token, keys)))
 }
 
+export function checkSize(token: unknown, maxTokenBytes: number): asserts token is string {
+  if ((token ?? '') === '') throw refused('TOKEN_MISSING')
+  if (typeof token !== 'string') throw malformed('token')
+  // Characters are bytes here: a token that holds anything but ASCII is refused further on.
+  if (token.length > maxTokenBytes) throw refused('TOKEN_TOO_LARGE', 'maxTokenBytes')
+}
+
 /** The keys that may have signed a token, by its header. */
-function keysFor(token: string, header: string, keys: readonly SecretKey[], readText: TextReader): readonly SecretKey[] {
+function keysFor(token: string, keys: readonly SecretKey[], readText: TextReader): readonly SecretKey[] {
+  const header = token.slice(0, token.indexOf('.'))
   // As the service writes it, compared as text: this settles algorithm, type and key, and parses nothing. `token.startsWith` would
   // cost a tenth of the verification.
   for (const key of keys) if (key.header === header) return [key]
+  const members = readHeader(token, readText)
+  checkHeader(members)
+  return keysNamed(members, keys)
+}
+
+export function readHeader(token: string, readText: TextReader): Record<string, unknown> {
   if (!wellFormed.test(token)) throw malformed('token')
-  const { alg, typ = 'JWT', kid, crit, b64 } = readPart(header, 'header', readText, parseObject)
+  return readPart(token.slice(0, token.indexOf('.')), 'header', readText, parseObject)
+}
+
+export function checkHeader({ alg, typ = 'JWT', crit, b64 }: Record<string, unknown>): void {
   if (alg !== 'HS256' || typ !== 'JWT' || crit !== undefined || b64 !== undefined) throw refused('TOKEN_ALG')
-  // A kid is a hint, not a claim: without a known one, any accepted secret may have signed.
+}
+
+/** A kid is a hint, not a claim: without a known one, any accepted secret may have signed. */
+export function keysNamed({ kid }: Record<string, unknown>, keys: readonly SecretKey[]): readonly SecretKey[] {
   const named = keys.filter((key) => key.kid === kid)
   return named.length > 0 ? named : keys
+}
+
+/** Every key is tried, whichever fits, so that time tells nothing about them. */
+export function trySignature(token: string, keys: readonly SecretKey[]): (boolean | Promise<boolean>)[] {
+  const end = token.lastIndexOf('.')
+  return keys.map((key) => key.signs(token, end))
+}
+
+export function checkSignature(token: string, answers: readonly unknown[]): void {
+  // A token that is no token at all is told from a forged one, for whoever reads the log.
+  if (!answers.includes(true)) throw wellFormed.test(token) ? refused('TOKEN_SIGNATURE', 'JWT_ACCESS_SECRET') : malformed('token')
+}
+
+export function readPayload(token: string, readText: TextReader, parse: (text: string) => Payload): Payload {
+  return readPart(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'payload', readText, parse)
 }
 
 function readPart<Part>(encoded: string, part: string, readText: TextReader, parse: (text: string) => Part): Part {

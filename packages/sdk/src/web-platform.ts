@@ -7,28 +7,30 @@ import {
   SIGNATURE_CHARACTERS,
   type TextReader,
 } from './platform.ts'
+import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, CONSUMER_TOKEN_TYPE, keyIdOf, keyIdText } from './protocol.ts'
 
 const encodeBytes = (bytes: Uint8Array | ArrayBuffer) => encodeBase64url(String.fromCharCode(...new Uint8Array(bytes)))
 const utf8 = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
 const encode = (part: object) => encodeBytes(utf8(JSON.stringify(part)))
 
-const hmac = { name: 'HMAC', hash: 'SHA-256', length: 256 }
+const hmac = { name: 'HMAC', hash: 'SHA-256', length: 8 * CONSUMER_KEY_BYTES }
 type WebHmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 const sign = async (key: WebHmacKey, text: string) => encodeBytes(await crypto.subtle.sign('HMAC', key, utf8(text)))
 
 async function openKey(secret: string): Promise<SecretKey> {
   const { subtle } = crypto
-  const digest = await subtle.digest('SHA-256', utf8(`gatehouse-kid:${secret}`))
-  const kid = new DataView(digest).getUint32(0).toString(16).padStart(8, '0')
+  const digest = new Uint8Array(await subtle.digest('SHA-256', utf8(keyIdText(secret))))
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const kid = keyIdOf(secret, () => hex)
   const key = await subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   return {
     kid,
     header: encodeHeader(encode, 'JWT', kid),
     signs: async (token, end) => isSignature(await sign(key, token.slice(0, end)), token, end),
     async signAsConsumer(claims) {
-      const text = `${encodeHeader(encode, 'consumer+jwt', kid)}.${encode(claims)}`
+      const text = `${encodeHeader(encode, CONSUMER_TOKEN_TYPE, kid)}.${encode(claims)}`
       const from = await subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveKey'])
-      const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('gatehouse-consumer') }
+      const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8(CONSUMER_KEY_INFO) }
       return `${text}.${await sign(await subtle.deriveKey(hkdf, from, hmac, false, ['sign']), text)}`
     },
   }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
 import { z } from 'zod'
 import type { RateLimit } from './lib/rate-limit.ts'
 
@@ -27,7 +28,7 @@ const limit = z
 const webUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL')
 const originUrl = webUrl.transform((text) => text.replace(/\/+$/, ''))
 
-const secret = z.string().min(32, 'must have at least 32 characters')
+const secret = z.string().min(MIN_SECRET_CHARACTERS, `must have at least ${MIN_SECRET_CHARACTERS} characters`)
 const encryptionKey = z
   .string()
   .transform((text) => Buffer.from(text, 'base64'))
@@ -103,7 +104,7 @@ export const settings = z.object({
     inProduction: 'required',
   }),
   AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it'),
-  JWT_ISSUER: withDefault(z.string().max(200), 'Claim `iss`', 'gatehouse'),
+  JWT_ISSUER: withDefault(z.string().max(200), 'Claim `iss`', DEFAULT_ISSUER),
   JWT_ACCESS_TTL_SECONDS: withDefault(whole(1, 3_600), 'Life of an access token', '900'),
   JWT_REFRESH_TTL_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a refresh token that is not used', '2592000'),
   JWT_SESSION_MAX_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', '7776000'),

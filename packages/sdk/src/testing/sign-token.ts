@@ -1,4 +1,5 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, keyIdOf } from '../protocol.ts'
 
 /** Signs two parts as they stand, whatever they are. */
 export function signParts(header: string, payload: string, secret: string | Uint8Array, hash = 'sha256'): string {
@@ -11,13 +12,14 @@ export function encode(part: object): string {
 
 /** The header that the service writes. */
 export function headerFor(secret: string): { alg: string; typ: string; kid: string } {
-  const kid = createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
+  const kid = keyIdOf(secret, (algorithm, text) => createHash(algorithm).update(text).digest('hex'))
   return { alg: 'HS256', typ: 'JWT', kid }
 }
 
 /** Whether a consumer that holds the secret signed this assertion (docs/revocation.md); its times are not looked at. */
 export function isAssertion(assertion: string, secret: string): boolean {
   const [header = '', payload = ''] = assertion.split('.')
-  const expected = signParts(header, payload, new Uint8Array(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32)))
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, CONSUMER_KEY_BYTES))
+  const expected = signParts(header, payload, key)
   return expected.length === assertion.length && timingSafeEqual(Buffer.from(expected), Buffer.from(assertion))
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { TOKEN_PREFIXES } from '@gatehouse/sdk/protocol'
 
-const prefix = 'gsa_'
+const prefix = TOKEN_PREFIXES.serviceAccount
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 62 ** 43 is the first power above 2 ** 256. */
 const bodyLength = 43

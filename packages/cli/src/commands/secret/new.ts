@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
+import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { commonFormats } from '../../command-line/settings.ts'
 import type { Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
@@ -33,13 +34,8 @@ export const newSecret = command({
 
 export async function runNewSecret({ io }: Tools): Promise<Result> {
   const secret = randomBytes(bytes).toString('base64')
-  const kid = keyIdOf(secret)
+  const kid = keyIdOf(secret, hash)
   for (const line of rotation) io.note(line)
   io.note(`its key id is ${kid}`)
   return { kind: 'report', value: { secret, kid }, parts: [secret] }
-}
-
-/** The name of a secret, which gives nothing of it away. */
-function keyIdOf(secret: string): string {
-  return createHash('sha256').update(`gatehouse-kid:${secret}`).digest('hex').slice(0, 8)
 }

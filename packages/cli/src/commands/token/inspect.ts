@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { inspectToken } from '@gatehouse/sdk/inspect'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, optionalPositional, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
-import { inspectToken } from '../../tokens/check-token.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
@@ -33,22 +33,22 @@ export async function runInspect(tools: Tools, input: Input<typeof options>): Pr
   // Whatever else was typed may be the token, so it is not repeated.
   if (input.source !== undefined && input.source !== '-')
     throw usageFailure('a token is never taken on the command line', 'authctl token inspect - reads it from standard input')
-  const secret = input.secretFile === undefined ? undefined : readSecret(input.secretFile)
-  const app = input.app === undefined ? undefined : parseAppRef(input.app)
+  const secrets = input.secretFile === undefined ? [] : [readSecret(input.secretFile)]
+  const appCode = input.app === undefined ? undefined : parseAppRef(input.app)
   const token = await readToken(tools, input.source === '-')
-  const { valid, header, claims, checks } = inspectToken(token, {
-    secret,
-    issuer: input.issuer ?? 'gatehouse',
-    app,
-    now: tools.now(),
+  const { valid, header, claims, checks } = await inspectToken(token, {
+    secrets,
+    appCode,
+    issuer: input.issuer,
+    now: tools.now,
   })
   const failed = checks.find(({ ok }) => !ok)
-  if (valid === undefined) tools.io.note('decoded, not verified: --secret-file FILE verifies it')
+  if (valid === null) tools.io.note('decoded, not verified: --secret-file FILE verifies it')
   return {
     kind: 'report',
-    value: { valid: valid ?? null, failed_check: failed?.code ?? null, header, claims, checks },
+    value: { valid, failed_check: failed?.code ?? null, header, claims, checks },
     parts: [
-      rowsOf(checks, [['check', ({ name }) => name], 'ok', 'code', 'detail']),
+      rowsOf([...checks], [['check', ({ name }) => name], 'ok', 'code', 'detail']),
       ...(header ? ['', { record: header }] : []),
       ...(claims ? ['', { record: withTimes(claims) }] : []),
     ],

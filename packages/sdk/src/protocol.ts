@@ -1,0 +1,40 @@
+// What the service, authctl and this package must agree on. Pure: it runs wherever JavaScript does.
+
+/** A longer token is refused unread. */
+export const MAX_TOKEN_BYTES = 8_192
+export const MIN_SECRET_CHARACTERS = 32
+/** What `iss` is unless the service is told otherwise. */
+export const DEFAULT_ISSUER = 'gatehouse'
+/** How far the clocks of two machines may differ. */
+export const CLOCK_TOLERANCE_SECONDS = 5
+
+/** `typ` of what a consumer shows to the service. */
+export const CONSUMER_TOKEN_TYPE = 'consumer+jwt'
+export const CONSUMER_TOKEN_SECONDS = 60
+/**
+ * A consumer signs under a key of its own, so that an assertion never passes for a token: HKDF-SHA-256 (RFC 5869) of the secret,
+ * without salt, with this as info.
+ */
+export const CONSUMER_KEY_INFO = 'gatehouse-consumer'
+export const CONSUMER_KEY_BYTES = 32
+
+/** What a token that is no JWT begins with, so that one found in the wrong place says what it is. */
+export const TOKEN_PREFIXES = {
+  invitation: 'gin_',
+  mail: 'gmt_',
+  refresh: 'grt_',
+  serviceAccount: 'gsa_',
+  ssoCode: 'gsc_',
+  ssoState: 'gss_',
+} as const
+export type TokenPrefix = (typeof TOKEN_PREFIXES)[keyof typeof TOKEN_PREFIXES]
+
+/** What is hashed to name a secret. */
+export function keyIdText(secret: string): string {
+  return `gatehouse-kid:${secret}`
+}
+
+/** The `kid` of a secret: enough to tell two secrets apart, nothing to find one by. `hash` gives hex digits, as that of `node:crypto` does. */
+export function keyIdOf(secret: string, hash: (algorithm: 'sha256', text: string) => string): string {
+  return hash('sha256', keyIdText(secret)).slice(0, 8)
+}

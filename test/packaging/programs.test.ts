@@ -1,0 +1,63 @@
+// The server and authctl as they are deployed: packed, with the npm packages that they name and nothing of the workspace.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTestAuth } from '@gatehouse/sdk/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const packages = fileURLToPath(new URL('../../packages/', import.meta.url))
+const { env, token, close } = createTestAuth({ appCode: 'notes' })
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-programs-'))
+  for (const name of ['server', 'cli']) install(name)
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  return close()
+})
+
+function install(name: string): void {
+  const target = join(folder, name)
+  mkdirSync(target)
+  execFileSync('pnpm', ['pack', '--pack-destination', target], { cwd: join(packages, name), stdio: 'pipe' })
+  const tarball = readdirSync(target).find((file) => file.endsWith('.tgz'))!
+  execFileSync('tar', ['-xzf', join(target, tarball), '-C', target, '--strip-components=1'])
+  const { dependencies } = JSON.parse(readFileSync(join(target, 'package.json'), 'utf8'))
+  for (const dependency of Object.keys(dependencies)) {
+    const link = join(target, 'node_modules', dependency)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(realpathSync(join(packages, name, 'node_modules', dependency)), link)
+  }
+}
+
+function run(program: string[], input = '', variables: Record<string, string> = {}): string {
+  const settings = { PATH: process.env.PATH, HOME: folder, ...variables }
+  return execFileSync(process.execPath, program, { cwd: folder, env: settings, input, encoding: 'utf8', timeout: 120_000 })
+}
+
+test.each(['server', 'cli'])('the package %s names nothing of the workspace, and imports nothing of it', (name) => {
+  const { dependencies } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'))
+  expect(Object.keys(dependencies).filter((dependency) => dependency.startsWith('@gatehouse/'))).toEqual([])
+  const dist = join(folder, name, 'dist')
+  const programs = readdirSync(dist).filter((file) => file.endsWith('.js'))
+  expect(programs.filter((file) => /^import .*"@gatehouse\//m.test(readFileSync(join(dist, file), 'utf8')))).toEqual([])
+})
+
+test('the server makes its database', () => {
+  const variables = { DATABASE_URL: `sqlite:${join(folder, 'packed.db')}`, JWT_ACCESS_SECRET: env.JWT_ACCESS_SECRET }
+  expect(run(['server/dist/gatehouse.js', 'migrate'], '', variables)).toContain('applied')
+  expect(run(['server/dist/gatehouse.js', 'check'], '', variables)).toContain('settings: ok\ndatabase: ok\n')
+})
+
+test('authctl verifies a token by the rules of the SDK', () => {
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, env.JWT_ACCESS_SECRET)
+  const printed = run(['cli/dist/authctl.js', 'token', 'inspect', '-', '--secret-file', secret, '--json'], token())
+  expect(JSON.parse(printed)).toMatchObject({ valid: true, claims: { app_code: 'notes' } })
+  expect(run(['cli/dist/authctl.js', 'secret', 'new', '--json'])).toMatch(/"kid": ?"[0-9a-f]{8}"/)
+})
