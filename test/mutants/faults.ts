@@ -398,15 +398,15 @@ const tokens: PlantedFault[] = [
   {
     title: 'an assertion of a consumer lives for an hour',
     file: server('lib/consumer-assertion.ts'),
-    search: 'const maxLifeSeconds = 60',
-    replace: 'const maxLifeSeconds = 3600',
+    search: 'exp - iat > CONSUMER_TOKEN_SECONDS',
+    replace: 'exp - iat > 60 * CONSUMER_TOKEN_SECONDS',
     tests: contract('6-revocation-feed'),
   },
   {
     title: 'an access token passes for an assertion',
     file: server('lib/consumer-assertion.ts'),
-    search: 'header.typ === type && ',
-    replace: '',
+    search: 'opened?.header.typ !== CONSUMER_TOKEN_TYPE',
+    replace: '!opened',
     tests: contract('6-revocation-feed'),
   },
   {

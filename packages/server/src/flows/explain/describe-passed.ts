@@ -1,11 +1,8 @@
-import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import { type AccessTokenClaims, MAX_TOKEN_BYTES } from '../../lib/access-token.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { command, userRefOf } from './command.ts'
 import type { Step } from './schema.ts'
 import type { Entitlements, Situation } from './survey.ts'
-
-/** The longest token that the SDK takes (docs/tokens.md). */
-const maxTokenBytes = 8_192
 
 interface Outcome {
   before: Entitlements
@@ -72,8 +69,8 @@ function describeProvisioning(app: NonNullable<Situation['app']>, { before, afte
 function describeToken({ app }: Situation, { claims, tokenBytes }: Outcome): string {
   const { permissions, exp, iat } = claims!
   const size = `${tokenBytes} bytes with ${permissions.length} permissions, for ${exp - iat} seconds`
-  if (tokenBytes! <= maxTokenBytes || !app) return size
-  return `${size}. Consumers refuse more than ${maxTokenBytes} bytes: ${command('app update', app.code, '--permission-scope', 'roles')}`
+  if (tokenBytes! <= MAX_TOKEN_BYTES || !app) return size
+  return `${size}. Consumers refuse more than ${MAX_TOKEN_BYTES} bytes: ${command('app update', app.code, '--permission-scope', 'roles')}`
 }
 
 function quantity(names: readonly string[], noun: string): string {
