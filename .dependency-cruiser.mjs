@@ -48,6 +48,7 @@ const cliRooms = [
   'output',
   'tools',
   'nouns',
+  'tokens',
   'user-files',
   'doctor',
   'onboarding',

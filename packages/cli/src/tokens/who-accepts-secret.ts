@@ -1,0 +1,14 @@
+import type { components } from '../api-types.ts'
+
+type Secrets = components['schemas']['Secrets']
+
+/** Consumers are noted each minute or so: what was not seen for this long, while others were, is gone. */
+const latelyMs = 5 * 60_000
+
+/** Of the consumers of an app, those that accept the secret that signs. */
+export function whoAcceptsCurrent(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
+  const line = seen.find((each) => each.app_code === appCode && each.kid === kid)
+  if (!line) return 'none'
+  const isMissing = line.last_missing_at !== null && Date.parse(line.last_seen_at) - Date.parse(line.last_missing_at) < latelyMs
+  return isMissing ? 'some' : 'all'
+}
