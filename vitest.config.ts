@@ -76,8 +76,8 @@ const conditions = ['source', ...defaultServerConditions]
 export default defineConfig({
   // Packages of the workspace are tested from their sources: what is edited is what runs, without a build between.
   ssr: { resolve: { conditions } },
-  // The same for what runs once before all tests.
-  resolve: { conditions },
+  // Where it runs what comes once before all tests.
+  environments: { __vitest__: { resolve: { conditions } } },
   test: {
     testTimeout: 120_000,
     hookTimeout: 300_000,
