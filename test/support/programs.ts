@@ -46,7 +46,7 @@ const server: Recipe = {
   ],
 }
 /** The others are loaded when a command needs them, some by a name that only CommonJS gives. */
-const cli: Recipe = { entry: { authctl: 'src/authctl.ts' }, skipNodeModulesBundle: true }
+const cli: Recipe = { entry: { authctl: 'src/authctl.ts' }, skipNodeModulesBundle: true, noExternal: [/^@gatehouse/] }
 
 /** Makes them from their sources, which takes seconds, unless nothing has changed since the last time. */
 export async function buildPrograms(): Promise<Programs> {
@@ -77,6 +77,10 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
       platform: 'node',
       splitting: true,
       outDir: staging,
+      // What they use of the SDK comes from its sources, as in their own builds.
+      esbuildOptions(bundler) {
+        bundler.conditions = ['source']
+      },
       banner: { js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);" },
       ...options,
       entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, resolve(folder, path)])),
@@ -96,7 +100,8 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
 
 /** Changes with every source file that comes, goes or is written, and with the packages that are installed. */
 function sourceKey(folder: string): string {
-  const lines = readdirSync(join(folder, 'src'), { recursive: true, withFileTypes: true })
+  const lines = [folder, join(root, 'packages', 'sdk')]
+    .flatMap((each) => readdirSync(join(each, 'src'), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .concat(join(folder, 'package.json'), join(root, 'pnpm-lock.yaml'), fileURLToPath(import.meta.url), serverParts)
