@@ -1,9 +1,9 @@
 // decisions 7: what the outbox promises whatever it sends: claims, leases, fair turns, an orderly end.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
+import type { OutboxRow } from '../../packages/server/src/models/outbox-entry.ts'
 import { addToOutbox } from '../../packages/server/src/resources/outbox/add-to-outbox.ts'
 import { claimEntries } from '../../packages/server/src/resources/outbox/claim-entries.ts'
-import type { OutboxEntry } from '../../packages/server/src/resources/outbox/outbox-entry.ts'
 import { settleEntry } from '../../packages/server/src/resources/outbox/settle-entry.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createDatabase } from '../support/database.ts'
@@ -16,11 +16,11 @@ import { buildApp, buildService, buildUser, type TestService, testDatabase } fro
 
 const anything = { kind: 'webhook' as const, limit: 50, perDestination: 50, busyDestinations: [] }
 
-function entryTo(destination: string, kind: OutboxEntry['kind'] = 'webhook') {
+function entryTo(destination: string, kind: OutboxRow['kind'] = 'webhook') {
   return { kind, app_id: null, user_id: null, name: 'n', destination, payload: '{}' }
 }
 
-async function add({ deps }: TestService, destinations: readonly string[], kind?: OutboxEntry['kind']): Promise<string[]> {
+async function add({ deps }: TestService, destinations: readonly string[], kind?: OutboxRow['kind']): Promise<string[]> {
   return transaction(deps, (deps) =>
     addToOutbox(
       deps,
@@ -107,7 +107,7 @@ test('an error is stored whatever the other side put into it', async () => {
 
 /** A channel whose attempts last until they are released; what it was given, and how many were under way at most. */
 function heldChannel(limits: Partial<Channel> = {}) {
-  const held: { entry: OutboxEntry; release: () => void }[] = []
+  const held: { entry: OutboxRow; release: () => void }[] = []
   let underway = 0
   const seen = { ids: [] as string[], most: 0 }
   const channel: Channel = {
@@ -124,7 +124,7 @@ function heldChannel(limits: Partial<Channel> = {}) {
     },
     ...limits,
   }
-  const release = (which: (entry: OutboxEntry) => boolean = () => true) => {
+  const release = (which: (entry: OutboxRow) => boolean = () => true) => {
     for (const [index, { entry, release }] of [...held.entries()].reverse()) {
       if (!which(entry)) continue
       held.splice(index, 1)

@@ -20,14 +20,14 @@ const unit = (...names: string[]) => names.map((name) => `packages/${name}.test.
 const login: PlantedFault[] = [
   {
     title: 'a lockout comes one failure late',
-    file: server('resources/lockouts/count-failure.ts'),
+    file: server('models/lockout.ts'),
     search: 'when lockouts.failures + 1 >= ?',
     replace: 'when lockouts.failures >= ?',
     tests: contract('8.3-limits-lockout'),
   },
   {
     title: 'tries while locked prolong the lock',
-    file: server('resources/lockouts/count-failure.ts'),
+    file: server('models/lockout.ts'),
     search: ".where((row) => row.whereNull('lockouts.locked_until').orWhere('lockouts.locked_until', '<=', now))",
     replace: '',
     tests: contract('8.3-limits-lockout'),
@@ -35,7 +35,7 @@ const login: PlantedFault[] = [
   {
     title: 'a complete login leaves the failures before it counted',
     file: server('resources/lockouts/count-failure.ts'),
-    search: "if (lock) await deps.db('lockouts').where({ key }).delete()",
+    search: 'if (lock) await Lockout.clear(deps.db, key)',
     replace: '',
     tests: contract('8.3-limits-lockout'),
   },
@@ -105,16 +105,16 @@ const login: PlantedFault[] = [
   },
   {
     title: 'a TOTP step may be used twice',
-    file: server('resources/second-factors/pass-second-factor.ts'),
+    file: server('models/second-factor.ts'),
     search: "row.whereNull('last_step').orWhere('last_step', '<', step)",
     replace: "row.whereNull('last_step').orWhere('last_step', '<=', step)",
     tests: contract('two-factor'),
   },
   {
     title: 'a recovery code may be used twice',
-    file: server('resources/second-factors/pass-second-factor.ts'),
-    search: "    .whereNull('used_at')\n    .update({ used_at: deps.clock() })",
-    replace: '    .update({ used_at: deps.clock() })',
+    file: server('models/recovery-code.ts'),
+    search: "      .whereNull('used_at')\n      .update({ used_at: now })",
+    replace: '      .update({ used_at: now })',
     tests: contract('two-factor'),
   },
   {
@@ -450,7 +450,7 @@ const revocation: PlantedFault[] = [
 
   {
     title: 'a consumer hears of the revocations of other apps',
-    file: server('resources/revocations/read-revocations.ts'),
+    file: server('models/revocation.ts'),
     search: "of.where('app_id', appId)",
     replace: "of.whereNotNull('app_id')",
     tests: contract('6-revocation-feed'),
@@ -464,8 +464,8 @@ const revocation: PlantedFault[] = [
   },
   {
     title: 'a change of permissions is not seen by tokens',
-    file: server('resources/catalog/renew-catalog.ts'),
-    search: 'update({ generation: newId() })',
+    file: server('models/generation.ts'),
+    search: 'update({ generation })',
     replace: "update({ name: 'catalog' })",
     tests: contract('4.6-permissions', 'roles', '4.2-update-app'),
   },
@@ -579,7 +579,7 @@ const outbox: PlantedFault[] = [
   },
   {
     title: 'who lost a claim settles the entry all the same',
-    file: server('resources/outbox/settle-entry.ts'),
+    file: server('models/outbox-entry.ts'),
     search: "status: 'pending', next_attempt_at: entry.next_attempt_at }",
     replace: "status: 'pending' }",
     tests: contract('6.1-outbox'),
@@ -594,22 +594,22 @@ const outbox: PlantedFault[] = [
   },
   {
     title: 'a mail token is spent twice',
-    file: server('resources/mail/spend-mail-token.ts'),
+    file: server('models/mail-token.ts'),
     search: ".where({ token_hash: hash }).whereNull('spent_at')",
     replace: '.where({ token_hash: hash })',
     tests: contract('mail-verification', 'password-reset', 'magic-link'),
   },
   {
     title: 'a token of one purpose serves another',
-    file: server('resources/mail/spend-mail-token.ts'),
-    search: '    .where({ purpose })\n',
+    file: server('models/mail-token.ts'),
+    search: '      .where({ purpose })\n',
     replace: '',
     tests: contract('mail-verification', 'password-reset', 'magic-link'),
   },
   {
     title: 'an older mail token stays good after a newer one',
     file: server('resources/mail/issue-mail-token.ts'),
-    search: "await deps.db('mail_tokens').where({ user_id: userId, purpose }).whereNull('spent_at').delete()",
+    search: 'await MailToken.deleteUnspentOf(deps.db, userId, purpose)',
     replace: '',
     tests: contract('mail-verification', 'password-reset', 'magic-link'),
   },
@@ -750,14 +750,14 @@ const accounts: PlantedFault[] = [
 const limits: PlantedFault[] = [
   {
     title: 'a limit lets one more through',
-    file: server('resources/rate-limits/take-attempt.ts'),
+    file: server('models/rate-limit.ts'),
     search: 'rate_limits.count < :most',
     replace: 'rate_limits.count <= :most',
     tests: contract('8.3-limits-address', '8.3-limits-account'),
   },
   {
     title: 'a window never ends',
-    file: server('resources/rate-limits/take-attempt.ts'),
+    file: server('models/rate-limit.ts'),
     search: ' or rate_limits.resets_at <= :now\n',
     replace: '\n',
     tests: contract('8.3-limits-address', '8.3-limits-account'),

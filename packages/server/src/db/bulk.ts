@@ -40,11 +40,3 @@ export async function idsWhereIn(
   const { rows } = await db.raw(sql, [[...values], table, column])
   return rows.map(({ id }: { id: string }) => id)
 }
-
-/** The last number that the database gave to a row of a table, be the row gone or not yet committed; 0 before the first. */
-export async function lastNumberGiven(db: Db, table: string, column: string): Promise<number> {
-  const [row] = await (isPostgres(db)
-    ? db(`${table}_${column}_seq`).where({ is_called: true }).select({ last: 'last_value' })
-    : db('sqlite_sequence').where({ name: table }).select({ last: 'seq' }))
-  return row?.last ?? 0
-}

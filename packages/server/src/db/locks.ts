@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Db, isPostgres, type Tx } from './handle.ts'
+import { isPostgres, type Tx } from './handle.ts'
 
 type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations'
 
@@ -29,6 +29,6 @@ export function forUpdate<Q extends { forUpdate(): Q }>(db: Tx, query: Q): Q {
 }
 
 /** The same for the rows that nobody else has locked; the others are passed over. */
-export function forUpdateOfUnlocked<Q extends { forUpdate(): Q; skipLocked(): Q }>(db: Db, query: Q): Q {
+export function forUpdateOfUnlocked<Q extends { forUpdate(): Q; skipLocked(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forUpdate().skipLocked() : query
 }

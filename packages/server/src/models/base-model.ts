@@ -1,4 +1,4 @@
-import { type Constructor, Model, type Pojo, type QueryBuilderType } from 'objection'
+import { type Constructor, Model, type ModelObject, type Pojo, type QueryBuilderType } from 'objection'
 import type { Db } from '../db/handle.ts'
 
 /** Columns that hold 0 or 1 and are booleans in code: SQLite has no boolean, so both databases store an integer. */
@@ -23,4 +23,9 @@ export class BaseModel extends Model {
     }
     return formatted
   }
+}
+
+/** The plain rows of a model's table: for what Objection would word otherwise, and where nothing needs more. */
+export function rowsOf<M extends Model>(model: Constructor<M> & Pick<typeof Model, 'tableName'>, db: Db) {
+  return db<ModelObject<M>>(model.tableName)
 }

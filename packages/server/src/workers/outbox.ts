@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
+import type { OutboxKind, OutboxRow } from '../models/outbox-entry.ts'
 import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
-import type { OutboxEntry, OutboxKind } from '../resources/outbox/outbox-entry.ts'
 import { type Outcome, type Settlement, settleEntry } from '../resources/outbox/settle-entry.ts'
 import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
@@ -18,11 +18,11 @@ export interface Channel {
   /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
   waitsMs: readonly number[]
   /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
-  attempt(deps: Deps<Pool>, entry: OutboxEntry): Promise<Outcome>
+  attempt(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome>
   /** What stays of the payload once it is finished. */
   remains?: string
   /** Run with what is given up, in one transaction. */
-  onGivenUp?(deps: Deps<Tx>, entry: OutboxEntry, outcome: Outcome): Promise<void>
+  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: Outcome): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
@@ -38,7 +38,7 @@ const settleRetryMs = 500
  * ended. An entry is sent again only when the server that claimed it died, or could not reach the database until the claim ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
-  const underway = new Map<Promise<void>, OutboxEntry>()
+  const underway = new Map<Promise<void>, OutboxRow>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
   let hasLeftSome = false
@@ -53,7 +53,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
     }
     timers.set(tick, setTimeout(wake, tick * wakeGridMs - performance.now()))
   }
-  const launch = (entry: OutboxEntry) => {
+  const launch = (entry: OutboxRow) => {
     const sent = send(deps, channels[entry.kind], entry, stopping.signal)
       .then((waitMs) => {
         if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
@@ -97,7 +97,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
 }
 
 /** What may be taken of a kind beside the attempts under way. */
-function nextClaim(kind: OutboxKind, channel: Channel, underway: readonly OutboxEntry[]): Claim {
+function nextClaim(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): Claim {
   const destinations = underway.filter((entry) => entry.kind === kind).map(({ destination }) => destination)
   const half = Math.ceil(channel.atOnce / 2)
   const isCrowded = destinations.length >= half
@@ -119,7 +119,7 @@ function tally<T>(values: readonly T[]): Map<T, number> {
 }
 
 /** One attempt from its beginning until it is settled; answers the pause until the next one. */
-async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxEntry, stopping: AbortSignal): Promise<number | undefined> {
+async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, entry)
     .catch((error): Outcome => ({ result: 'failed', error: error?.message || error?.code || String(error) }))
@@ -137,7 +137,7 @@ async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxEntry, stop
 /** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
 async function settle(
   deps: Deps<Pool>,
-  entry: OutboxEntry,
+  entry: OutboxRow,
   outcome: Outcome,
   settlement: Settlement,
   stopping: AbortSignal,
@@ -156,7 +156,7 @@ async function settle(
 }
 
 /** Each attempt is told to the log and counted here, and nowhere else. */
-function report({ logger, metrics }: Deps, entry: OutboxEntry, outcome: Outcome, waitMs: number | undefined): void {
+function report({ logger, metrics }: Deps, entry: OutboxRow, outcome: Outcome, waitMs: number | undefined): void {
   const facts = { outbox_id: entry.id, kind: entry.kind, name: entry.name, attempt: entry.attempts + 1, status: outcome.status }
   const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'
   metrics.attempts.inc({ kind: entry.kind, outcome: end })

@@ -1,8 +1,9 @@
 import { listenFor } from '../db/notify.ts'
 import type { Deps } from '../deps.ts'
+import { Revocation } from '../models/revocation.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
-import { newestCursor, readAllRevocations } from '../resources/revocations/read-revocations.ts'
+import { readAllRevocations } from '../resources/revocations/read-revocations.ts'
 import { onDemand } from './on-demand.ts'
 
 const batchSize = 500
@@ -16,7 +17,7 @@ const tendMs = 30_000
  */
 export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  hub.head = await newestCursor(deps)
+  hub.head = await Revocation.newestCursor(deps.db)
   const reader = onDemand(
     async () => {
       const rows = await readAllRevocations(deps, hub.head, batchSize)

@@ -2,11 +2,11 @@ import { MailError } from '../adapters/mailer.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
+import type { OutboxRow } from '../models/outbox-entry.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
 import { takeMailSlot } from '../resources/mail/take-mail-slot.ts'
 import { isTokenPurpose, linkPaths } from '../resources/mail/token-purpose.ts'
-import type { OutboxEntry } from '../resources/outbox/outbox-entry.ts'
 import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
@@ -25,7 +25,7 @@ export const mailChannel: Channel = {
 
 const nothingToSend: Outcome = { result: 'delivered' }
 
-async function sendMail(deps: Deps<Pool>, entry: OutboxEntry): Promise<Outcome> {
+async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome> {
   const write = await prepareMail(deps, entry)
   if (!write) return nothingToSend
   const isLimited = entry.name in linkPaths
@@ -48,7 +48,7 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxEntry): Promise<Outcome> 
 }
 
 /** An operator finds in the audit what a user waits for in vain. */
-async function recordGivenUp(deps: Deps, entry: OutboxEntry, outcome: Outcome): Promise<void> {
+async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: Outcome): Promise<void> {
   const app = entry.app_id === null ? undefined : await App.query(deps.db).findById(entry.app_id)
   const user = app && (await findRecipient(deps, entry, app))
   const { status = null, error } = outcome as Extract<Outcome, { result: 'failed' }>

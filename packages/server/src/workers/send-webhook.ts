@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { parseRetryAfter } from '../lib/retry-after.ts'
 import { version } from '../lib/version.ts'
 import { signWebhook } from '../lib/webhook-signature.ts'
-import type { OutboxEntry } from '../resources/outbox/outbox-entry.ts'
+import { OutboxEntry, type OutboxRow } from '../models/outbox-entry.ts'
 import type { Outcome } from '../resources/outbox/settle-entry.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
@@ -35,12 +35,12 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
 }
 
 /** It goes where the webhook points now; that is where the delivery is said to have gone. */
-async function noteUrl(deps: Deps, entry: OutboxEntry, { url }: Webhook): Promise<void> {
+async function noteUrl(deps: Deps, entry: OutboxRow, { url }: Webhook): Promise<void> {
   if (url === entry.destination) return
-  await deps.db('outbox').where({ id: entry.id, next_attempt_at: entry.next_attempt_at }).update({ destination: url })
+  await OutboxEntry.setDestination(deps.db, entry, url)
 }
 
-function headersOf(deps: Deps, { id }: OutboxEntry, { secret }: Webhook, body: string): Record<string, string> {
+function headersOf(deps: Deps, { id }: OutboxRow, { secret }: Webhook, body: string): Record<string, string> {
   const timestamp = Math.floor(deps.clock() / 1_000)
   return {
     'content-type': 'application/json',

@@ -4,8 +4,8 @@ import type { Membership } from '../../lib/records.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import type { UserApp } from '../../models/user-app.ts'
-import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
@@ -50,7 +50,7 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
   const pools = poolSet(app ?? null)
   const found = await findUserInPools(deps, email, pools)
   const subject = named ?? found
-  const factor = subject && (await findActiveFactor(deps, subject.id))
+  const factor = subject && (await SecondFactor.findActive(deps.db, subject.id))
   return {
     email,
     appCode: app?.code ?? input.app,

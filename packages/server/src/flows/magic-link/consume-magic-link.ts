@@ -6,13 +6,14 @@ import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
+import type { SpendableToken } from '../../models/mail-token.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
 import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { type CredentialsTry, settleTry } from '../../resources/lockouts/settle-try.ts'
 import { assertMagicLinkAllowed } from '../../resources/mail/assert-magic-link-allowed.ts'
-import { getMailToken, invalidToken, type MailToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
@@ -55,7 +56,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
 }
 
 interface Entering {
-  found: MailToken
+  found: SpendableToken
   app: App
   code: string | undefined
   tried: CredentialsTry

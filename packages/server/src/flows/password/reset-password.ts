@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
@@ -10,7 +11,6 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
-import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
 import type { ClaimableAccount, PooledUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
@@ -59,7 +59,7 @@ async function resetUnproven(
   actor: Actor,
   finish: () => Promise<void>,
 ): Promise<void> {
-  const hasFactor = (await findActiveFactor(deps, account.id)) !== undefined
+  const hasFactor = (await SecondFactor.findActive(deps.db, account.id)) !== undefined
   const given = { password_hash: passwordHash, ...(hasFactor ? {} : verifiedNow(deps.clock(), account)) }
   await stripForReset(deps, { account, given, appId }, actor, finish)
 }

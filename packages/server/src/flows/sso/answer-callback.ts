@@ -1,4 +1,5 @@
 import type { OpenIdClaims } from '../../adapters/open-id-clients.ts'
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -6,6 +7,7 @@ import { normalizeDomain, normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import { OpenIdFault } from '../../lib/open-id-fault.ts'
+import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -13,7 +15,7 @@ import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resou
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
 import { openFor, type PkceState, sealFor } from './pkce-state.ts'
 import type { CallbackInput } from './schema.ts'
-import { codeLifeMs, loginColumns, type SsoLogin, type SsoProfile } from './sso-login.ts'
+import { codeLifeMs, type SsoProfile } from './sso-login.ts'
 import { assertRedirectUrl } from './start-sso.ts'
 
 /** The error words of RFC 6749 that a client is told, and their text. Never the provider's own text, which anybody could have written. */
@@ -32,7 +34,7 @@ type Outcome = keyof typeof outcomes
  * for this app, and `validation_failed` when the app no longer allows the redirect URL: before all that is checked, nobody is sent
  * anywhere.
  */
-export async function answerCallback(deps: Deps, code: string, input: CallbackInput, actor: Actor): Promise<string> {
+export async function answerCallback(deps: Deps<Pool>, code: string, input: CallbackInput, actor: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
   const { login, challenge } = await spendState(deps, provider, input.state)
   const app = await getApp(deps, login.app_id)
@@ -57,15 +59,13 @@ export async function answerCallback(deps: Deps, code: string, input: CallbackIn
 }
 
 /** Bound to the provider: the answer of one, brought to the callback of another, finds nothing. */
-async function spendState(deps: Deps, provider: SsoProvider, state: string): Promise<{ login: SsoLogin; challenge: PkceState }> {
-  const now = deps.clock()
-  const [spent]: (SsoLogin & { challenge_box: string })[] = await deps
-    .db('sso_logins')
-    .where({ state_hash: hashOpaqueToken(state), provider_id: provider.id, issuer: provider.issuer })
-    .whereNull('answered_at')
-    .andWhere('expires_at', '>', now)
-    .update({ answered_at: now })
-    .returning([...loginColumns, 'challenge_box'])
+async function spendState(
+  deps: Deps<Pool>,
+  provider: SsoProvider,
+  state: string,
+): Promise<{ login: SsoLoginRow; challenge: PkceState }> {
+  const of = { state_hash: hashOpaqueToken(state), provider_id: provider.id, issuer: provider.issuer }
+  const spent = await SsoLogin.answer(deps.db, of, deps.clock())
   if (!spent) throw new ApiError('invalid_sso_state', { detail: 'Begin the login again' })
   const { challenge_box, ...login } = spent
   return { login, challenge: openFor(deps, login.state_hash, challenge_box) }
@@ -77,18 +77,14 @@ function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, c
   return new URL(`${callbackUrlOf(deps.config.publicUrl, provider)}?${new URLSearchParams(members as [string, string][])}`)
 }
 
-async function issueCode(deps: Deps, { state_hash }: SsoLogin, profile: SsoProfile): Promise<string> {
+async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile: SsoProfile): Promise<string> {
   const code = newOpaqueToken('gsc_')
-  await deps
-    .db('sso_logins')
-    .where({ state_hash })
-    .update({
-      code_hash: hashOpaqueToken(code),
-      subject: profile.subject,
-      claims_box: sealFor(deps, state_hash, profile),
-      challenge_box: null,
-      expires_at: deps.clock() + codeLifeMs,
-    })
+  await SsoLogin.giveCode(deps.db, state_hash, {
+    code_hash: hashOpaqueToken(code),
+    subject: profile.subject,
+    claims_box: sealFor(deps, state_hash, profile),
+    expires_at: deps.clock() + codeLifeMs,
+  })
   return code
 }
 
@@ -114,7 +110,7 @@ function outcomeOf({ kind, word }: OpenIdFault): Outcome {
 }
 
 /** The client's redirect URL, as it was given, with the answer in its query. */
-function backTo({ redirect_url: url, client_state: state }: SsoLogin, answer: Record<string, string>): string {
+function backTo({ redirect_url: url, client_state: state }: SsoLoginRow, answer: Record<string, string>): string {
   const ascii = /^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href
   const query = new URLSearchParams({ ...answer, state })
   return `${ascii}${ascii.includes('?') ? '&' : '?'}${query}`

@@ -2,30 +2,24 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import { isVerifierOf, openFor } from './pkce-state.ts'
-import { type AnsweredLogin, loginColumns, type SsoLogin } from './sso-login.ts'
+import type { AnsweredLogin } from './sso-login.ts'
 
 /**
  * The login that a code stands for, while it is good, for whoever holds the verifier. A wrong verifier spends nothing: it cannot be
  * guessed, and whoever saw the code alone could spoil the login. Throws `invalid_sso_code`, whatever is wrong.
  */
 export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: string): Promise<AnsweredLogin> {
-  const found: (SsoLogin & { claims_box: string }) | undefined = await spendable(deps)
-    .where({ code_hash: hashOpaqueToken(code) })
-    .first(...loginColumns, 'claims_box')
+  const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
   if (!found || !isVerifierOf(codeVerifier, found.code_challenge)) throw invalidCode()
   const { claims_box, ...login } = found
   return { login, profile: openFor(deps, login.state_hash, claims_box) }
 }
 
 /** Spends the code in the transaction of what it buys: of any number of uses at once one passes. Throws `invalid_sso_code`. */
-export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLogin): Promise<void> {
-  const spent = await spendable(deps).where({ state_hash }).update({ spent_at: deps.clock(), claims_box: null })
-  if (spent === 0) throw invalidCode()
-}
-
-function spendable(deps: Deps) {
-  return deps.db('sso_logins').whereNotNull('code_hash').whereNull('spent_at').where('expires_at', '>', deps.clock())
+export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLoginRow): Promise<void> {
+  if (!(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
 }
 
 export function invalidCode(): ApiError {

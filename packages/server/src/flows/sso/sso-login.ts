@@ -1,32 +1,11 @@
 import type { App } from '../../models/app.ts'
+import type { SsoLoginRow } from '../../models/sso-login.ts'
 import type { CredentialsTry } from '../../resources/lockouts/settle-try.ts'
 
 /** How long a user may take at the provider. */
 export const answerWithinMs = 10 * 60 * 1_000
 /** How long a code waits: long enough to look for a two-factor code. */
 export const codeLifeMs = 5 * 60 * 1_000
-
-/** A login on its way (table `sso_logins`), as far as its client is concerned. */
-export interface SsoLogin {
-  state_hash: string
-  provider_id: string
-  app_id: string
-  issuer: string
-  redirect_url: string
-  client_state: string
-  code_challenge: string
-}
-
-/** The columns of an `SsoLogin`. */
-export const loginColumns = [
-  'state_hash',
-  'provider_id',
-  'app_id',
-  'issuer',
-  'redirect_url',
-  'client_state',
-  'code_challenge',
-] as const
 
 /** What the provider said of the user, in our terms. */
 export interface SsoProfile {
@@ -43,7 +22,7 @@ export interface SsoProfile {
 
 /** A login that the provider has answered. */
 export interface AnsweredLogin {
-  login: SsoLogin
+  login: SsoLoginRow
   profile: SsoProfile
 }
 

@@ -8,6 +8,7 @@ import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
 import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
+import { SsoLogin } from '../../models/sso-login.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
@@ -49,7 +50,7 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
     })
   const now = deps.clock()
   const stateHash = hashOpaqueToken(state)
-  await deps.db('sso_logins').insert({
+  await SsoLogin.insert(deps.db, {
     state_hash: stateHash,
     provider_id: provider.id,
     app_id: app.id,

@@ -5,10 +5,12 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
+import { RecoveryCode } from '../../models/recovery-code.ts'
+import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { findSecondFactor, type SecondFactor, seedContext } from '../../resources/second-factors/find-second-factor.ts'
+import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
@@ -42,29 +44,24 @@ export async function activateTwoFactor(
   }
 }
 
-async function getPendingFactor(deps: Deps, userId: string): Promise<SecondFactor> {
-  const factor = await findSecondFactor(deps, userId)
+async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> {
+  const factor = await SecondFactor.findByUser(deps.db, userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
   if (factor.activated_at !== null) throw new ApiError('two_factor_active')
   return factor
 }
 
-async function activate(deps: Deps<Tx>, factor: SecondFactor, step: number, actor: Actor): Promise<string[]> {
+async function activate(deps: Deps<Tx>, factor: FactorRow, step: number, actor: Actor): Promise<string[]> {
   const userId = factor.user_id
-  const activated = await deps
-    .db('second_factors')
-    .where({ user_id: userId, totp_box: factor.totp_box })
-    .whereNull('activated_at')
-    .update({ activated_at: deps.clock(), last_step: step })
-  if (activated === 0) {
+  if (!(await SecondFactor.activate(deps.db, factor, { now: deps.clock(), step }))) {
     // Somebody else was faster: with the same code, or with a set-up that replaced this seed.
     await getPendingFactor(deps, userId)
     throw new ApiError('invalid_two_factor_code')
   }
   const codes = newRecoveryCodes()
-  const digestOf = (code: string) => recoveryCodeDigest(deps.config.encryptionKeys[0], userId, code)
-  await deps.db('recovery_codes').where({ user_id: userId }).delete()
-  await deps.db('recovery_codes').insert(codes.map((code) => ({ user_id: userId, code_hash: digestOf(code) })))
+  const [key] = deps.config.encryptionKeys
+  const digests = codes.map((code) => recoveryCodeDigest(key, userId, code)).filter((digest) => digest !== undefined)
+  await RecoveryCode.replace(deps.db, userId, digests)
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   return codes

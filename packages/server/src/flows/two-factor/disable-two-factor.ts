@@ -3,9 +3,9 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
-import { findActiveFactor } from '../../resources/second-factors/find-second-factor.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../login/prove-again.ts'
@@ -16,7 +16,7 @@ import type { DisableInput } from './schema.ts'
  * Throws `two_factor_not_set_up` when none is active, and what `proveAgain` throws.
  */
 export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
-  if (!(await findActiveFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
+  if (!(await SecondFactor.findActive(deps.db, caller.userId))) throw new ApiError('two_factor_not_set_up')
   await proveAgain(deps, { caller, password: input.password, secondFactor: { code: input.code } }, actor)
   await transaction(deps, async (deps) => {
     if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')

@@ -4,8 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newTotpSecret, totpUrl } from '../../lib/totp.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { seedContext } from '../../resources/second-factors/find-second-factor.ts'
+import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { SetUpAnswer } from './schema.ts'
 
@@ -17,20 +18,9 @@ export async function setUpTwoFactor(deps: Deps<Pool>, caller: UserCaller, actor
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {
-    const stored = await deps
-      .db('second_factors')
-      .insert({
-        user_id: user.id,
-        totp_box: deps.secretBox.seal(secret, seedContext(user.id)),
-        activated_at: null,
-        last_step: null,
-        created_at: deps.clock(),
-      })
-      .onConflict('user_id')
-      .merge(['totp_box', 'created_at'])
-      .whereNull('second_factors.activated_at')
-      .returning('user_id')
-    if (stored.length === 0) throw new ApiError('two_factor_active')
+    const totpBox = deps.secretBox.seal(secret, seedContext(user.id))
+    const isStored = await SecondFactor.setUp(deps.db, { user_id: user.id, totp_box: totpBox, created_at: deps.clock() })
+    if (!isStored) throw new ApiError('two_factor_active')
     await recordEvent(deps, { event: 'two_factor.set_up', actor, userId: user.id })
   })
   return { secret, otpauth_url: totpUrl({ secret, issuer: deps.config.issuer, account: user.email }) }

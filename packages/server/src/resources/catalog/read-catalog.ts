@@ -1,6 +1,6 @@
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
+import { Generation } from '../../models/generation.ts'
 import { listTokenPermissions } from './list-token-permissions.ts'
 
 /** Settings of apps and permissions of roles, from memory where they were read before. What it gives is frozen. */
@@ -10,18 +10,12 @@ export interface Catalog {
   listTokenPermissions(appId: string | null, roles: readonly string[]): Promise<readonly string[]>
 }
 
-const generationQuery = "select generation from generations where name = 'catalog'"
-
-/** The present generation, as a column of a statement that is run anyway. */
-export const catalogGeneration = `(${generationQuery}) as catalog_generation`
-const currentGeneration = new Statement<{ generation: string }>(generationQuery)
-
 /**
  * The catalog as it is now. Whoever changes it renews its generation in the same transaction (`renewCatalog`), so what was read under
  * the present generation is as good as a query, on every server and without a message between them.
  */
 export async function readCatalog(deps: Deps, generation?: string): Promise<Catalog> {
-  const kept = deps.catalogCache.at(generation ?? (await readGeneration(deps)))
+  const kept = deps.catalogCache.at(generation ?? (await Generation.ofCatalog(deps.db)))
   const remember = async <T>(key: string, read: () => Promise<T>): Promise<T> => {
     if (kept.has(key)) return kept.get(key) as T
     const value = await read()
@@ -38,10 +32,6 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
         return Object.freeze(await listTokenPermissions(deps, app, roles))
       }),
   }
-}
-
-async function readGeneration(deps: Deps): Promise<string> {
-  return (await currentGeneration.first(deps.db, {}))!.generation
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,11 +1,12 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
+import { Generation } from '../../models/generation.ts'
 
 /**
  * Ends the present generation of the catalog. Called by whoever changes apps, permissions or what roles hold: before the first such
  * write, so that nothing uncommitted is ever kept under a generation that others see, and after all other locks are taken.
  */
 export async function renewCatalog(deps: Deps<Tx>): Promise<void> {
-  await deps.db('generations').where({ name: 'catalog' }).update({ generation: newId() })
+  await Generation.renewCatalog(deps.db, newId())
 }

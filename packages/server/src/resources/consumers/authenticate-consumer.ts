@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConsumerCaller } from '../../lib/caller.ts'
+import { ConsumerSecret } from '../../models/consumer-secret.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 
@@ -12,11 +13,7 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
   const verified = deps.consumerAssertions.verify(assertion, deps.clock())
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { appCode, kids } = verified.claims
-  const app = await deps
-    .db('apps as a')
-    .leftJoin('consumer_secrets as c', (on) => on.on('c.app_id', 'a.id').andOnVal('c.kids', joinKids(kids)))
-    .where('a.code', appCode)
-    .first('a.id', 'a.status', 'c.last_seen_at')
+  const app = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
   if (!app) throw new ApiError('token_invalid', { detail: 'No app has the code in `sub`' })
   assertAppActive(app)
   await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt: app.last_seen_at })

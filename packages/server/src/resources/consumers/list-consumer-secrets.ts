@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { ConsumerSecret } from '../../models/consumer-secret.ts'
 
 export interface SeenSecret {
   appCode: string
@@ -11,11 +12,7 @@ export interface SeenSecret {
 
 /** Which secrets the consumers of each app accept, as they said themselves; by app, the one seen last first. */
 export async function listConsumerSecrets(deps: Deps): Promise<SeenSecret[]> {
-  const sets: { code: string; kids: string; last_seen_at: number }[] = await deps
-    .db('consumer_secrets as c')
-    .join('apps as a', 'a.id', 'c.app_id')
-    .orderBy('a.code')
-    .select('a.code', 'c.kids', 'c.last_seen_at')
+  const sets = await ConsumerSecret.listByApp(deps.db)
   const apps = [...new Set(sets.map(({ code }) => code))]
   return apps.flatMap((appCode) => {
     const ofApp = sets

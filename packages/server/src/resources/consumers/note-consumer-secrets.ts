@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { ConsumerSecret } from '../../models/consumer-secret.ts'
 
 /** Written at most this often for one app and set of secrets, however many consumers call however often. */
 const resolutionMs = 60_000
@@ -19,19 +20,6 @@ export async function noteConsumerSecrets(
   const latest = now - resolutionMs
   if (consumer.lastSeenAt && consumer.lastSeenAt > latest) return
   const row = { app_id: consumer.appId, kids: joinKids(consumer.kids) }
-  await deps
-    .db('consumer_secrets')
-    .insert({ ...row, last_seen_at: now })
-    .onConflict(['app_id', 'kids'])
-    .merge({ last_seen_at: now })
-    // Of callers at once, on several servers too, one writes.
-    .where('consumer_secrets.last_seen_at', '<=', latest)
-  if (consumer.lastSeenAt !== null) return
-  const kept = deps
-    .db('consumer_secrets')
-    .where({ app_id: consumer.appId })
-    .orderBy('last_seen_at', 'desc')
-    .limit(mostSets)
-    .select('kids')
-  await deps.db('consumer_secrets').where({ app_id: consumer.appId }).whereNotIn('kids', kept).delete()
+  await ConsumerSecret.note(deps.db, row, { now, latest })
+  if (consumer.lastSeenAt === null) await ConsumerSecret.keepNewest(deps.db, consumer.appId, mostSets)
 }

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
@@ -59,8 +60,7 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
 export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
   const ofUser = () => deps.db('user_identities').where({ user_id: userId })
   const linked: { provider_id: string; subject: string }[] = await ofUser().select('provider_id', 'subject')
-  for (const { provider_id, subject } of linked)
-    await deps.db('sso_logins').where({ provider_id, subject }).whereNull('spent_at').delete()
+  for (const { provider_id, subject } of linked) await SsoLogin.deleteUnspent(deps.db, { provider_id, subject })
   return ofUser().delete()
 }
 

@@ -1,16 +1,8 @@
 import type { Pool, Tx } from '../../db/handle.ts'
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { keyedDigest } from '../../lib/keyed-digest.ts'
-
-interface Lock {
-  locked_until: number | null
-}
-
-const lockByKey = 'select locked_until from lockouts where key = :key'
-const lockOf = new Statement<Lock>(lockByKey)
-const lockOfForUpdate = new Statement<Lock>(`${lockByKey} for update`, [lockByKey])
+import { type Lock, Lockout } from '../../models/lockout.ts'
 
 /**
  * What failures are counted by: the user, or for an address that no user of the app has, a digest of address and app, so that both
@@ -23,7 +15,7 @@ export function lockoutKey(deps: Deps, input: { userId: string | undefined; emai
 
 /** Throws `account_locked` with the seconds left. */
 export async function assertNotLocked(deps: Deps, key: string): Promise<void> {
-  refuseWhileLocked(deps, await lockOf.first(deps.db, { key }))
+  refuseWhileLocked(deps, await Lockout.findLock(deps.db, key))
 }
 
 /**
@@ -34,25 +26,8 @@ export async function assertNotLocked(deps: Deps, key: string): Promise<void> {
  */
 export async function countFailure(deps: Deps<Pool>, key: string): Promise<{ locks: boolean }> {
   const { lockoutThreshold, lockoutSeconds } = deps.config
-  const now = deps.clock()
-  const lockMs = lockoutSeconds * 1000
-  const locksAtOnce = lockoutThreshold === 1 ? now + lockMs : null
-  const startsAnew = 'lockouts.locked_until is not null or lockouts.last_failed_at <= ?'
-  const [counted]: Lock[] = await deps
-    .db('lockouts')
-    .insert({ key, failures: 1, last_failed_at: now, locked_until: locksAtOnce })
-    .onConflict('key')
-    .merge({
-      failures: deps.db.raw(`case when ${startsAnew} then 1 else lockouts.failures + 1 end`, [now - lockMs]),
-      last_failed_at: now,
-      // `excluded` is the row of a first failure; Postgres wants to be told the type of a bare value.
-      locked_until: deps.db.raw(
-        `case when ${startsAnew} then excluded.locked_until when lockouts.failures + 1 >= ? then cast(? as bigint) end`,
-        [now - lockMs, lockoutThreshold, now + lockMs],
-      ),
-    })
-    .where((row) => row.whereNull('lockouts.locked_until').orWhere('lockouts.locked_until', '<=', now))
-    .returning('locked_until')
+  const limits = { now: deps.clock(), lockMs: lockoutSeconds * 1000, threshold: lockoutThreshold }
+  const counted = await Lockout.count(deps.db, key, limits)
   if (counted) return { locks: counted.locked_until !== null }
   await assertNotLocked(deps, key)
   // The lock ended between the two statements.
@@ -64,9 +39,9 @@ export async function countFailure(deps: Deps<Pool>, key: string): Promise<{ loc
  * lock, which needs a transaction: failures that are being counted are waited for.
  */
 export async function clearFailures(deps: Deps<Tx>, key: string, { unlessLocked = false } = {}): Promise<void> {
-  const lock = await lockOfForUpdate.first(deps.db, { key })
+  const lock = await Lockout.findLockForUpdate(deps.db, key)
   if (unlessLocked) refuseWhileLocked(deps, lock)
-  if (lock) await deps.db('lockouts').where({ key }).delete()
+  if (lock) await Lockout.clear(deps.db, key)
 }
 
 function refuseWhileLocked(deps: Deps, lock: Lock | undefined): void {

@@ -1,20 +1,16 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { MailToken } from '../../models/mail-token.ts'
 
 /**
  * A new password is the answer to a link that got into the wrong hands, too: those that could log in or set another one are dead.
  * Needs the transaction that sets it.
  */
 export async function dropLoginTokens(deps: Deps<Tx>, userId: string): Promise<void> {
-  await deps
-    .db('mail_tokens')
-    .where({ user_id: userId })
-    .whereIn('purpose', ['reset_password', 'magic_link'])
-    .whereNull('spent_at')
-    .delete()
+  await MailToken.deleteUnspent(deps.db, userId, ['reset_password', 'magic_link'])
 }
 
 /** For an account that is claimed: no link works any more that was mailed before. Needs the transaction that claims it. */
 export async function dropMailTokens(deps: Deps<Tx>, userId: string): Promise<void> {
-  await deps.db('mail_tokens').where({ user_id: userId }).whereNull('spent_at').delete()
+  await MailToken.deleteUnspent(deps.db, userId)
 }

@@ -2,6 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { MailToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { type TokenPurpose, tokenLifeMs } from './token-purpose.ts'
@@ -27,9 +28,9 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), purpose, email)) return undefined
-    await deps.db('mail_tokens').where({ user_id: userId, purpose }).whereNull('spent_at').delete()
+    await MailToken.deleteUnspentOf(deps.db, userId, purpose)
     const now = deps.clock()
-    await deps.db('mail_tokens').insert({
+    await MailToken.insert(deps.db, {
       token_hash: hashOpaqueToken(token),
       user_id: userId,
       purpose,

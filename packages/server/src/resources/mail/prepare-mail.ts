@@ -12,7 +12,7 @@ import {
 } from '../../mail/templates.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
-import type { OutboxEntry } from '../outbox/outbox-entry.ts'
+import type { OutboxRow } from '../../models/outbox-entry.ts'
 import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -33,7 +33,7 @@ const templates = { verify_email: verificationMail, reset_password: resetMail, m
 export type WriteMail = () => Promise<MailText | undefined>
 
 /** What an entry of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
-export async function prepareMail(deps: Deps<Pool>, entry: OutboxEntry): Promise<WriteMail | undefined> {
+export async function prepareMail(deps: Deps<Pool>, entry: OutboxRow): Promise<WriteMail | undefined> {
   const payload = JSON.parse(entry.payload)
   if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
   if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
@@ -43,7 +43,7 @@ export async function prepareMail(deps: Deps<Pool>, entry: OutboxEntry): Promise
 
 async function prepareTokenMail(
   deps: Deps<Pool>,
-  entry: OutboxEntry,
+  entry: OutboxRow,
   purpose: TokenPurpose,
   { redirect_url: redirectUrl }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
@@ -58,11 +58,11 @@ async function prepareTokenMail(
 }
 
 /** Who is to get a mail: the user of the entry, or whoever has the address among the users of the app. */
-export async function findRecipient(deps: Deps, entry: OutboxEntry, app: App): Promise<PooledUser | undefined> {
+export async function findRecipient(deps: Deps, entry: OutboxRow, app: App): Promise<PooledUser | undefined> {
   return entry.user_id === null ? findUserInPools(deps, entry.destination, poolSet(app)) : getUser(deps, entry.user_id)
 }
 
-async function prepareInvitation(deps: Deps, entry: OutboxEntry, payload: InvitationPayload): Promise<WriteMail | undefined> {
+async function prepareInvitation(deps: Deps, entry: OutboxRow, payload: InvitationPayload): Promise<WriteMail | undefined> {
   const invitation = await Invitation.query(deps.db)
     .findOne({ id: payload.invitation_id, email: entry.destination })
     .whereNull('accepted_at')

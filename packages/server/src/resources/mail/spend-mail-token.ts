@@ -2,25 +2,14 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
-export interface MailToken {
-  token_hash: string
-  user_id: string
-  /** Where the mail went. */
-  email: string
-  app_id: string
-  redirect_url: string | null
-  expires_at: number
-}
-
 /** The token of a mail while it is good, unspent. Throws `invalid_token`, whatever is wrong with it. */
-export async function getMailToken(deps: Deps, token: string, purpose: TokenPurpose): Promise<MailToken> {
-  const found = await spendable(deps, hashOpaqueToken(token))
-    .where({ purpose })
-    .first('token_hash', 'user_id', 'email', 'app_id', 'redirect_url', 'expires_at')
+export async function getMailToken(deps: Deps, token: string, purpose: TokenPurpose): Promise<SpendableToken> {
+  const found = await MailToken.findSpendable(deps.db, hashOpaqueToken(token), purpose, deps.clock())
   if (!found) throw invalidToken()
   return found
 }
@@ -29,19 +18,15 @@ export async function getMailToken(deps: Deps, token: string, purpose: TokenPurp
  * Spends a token in the transaction of what it buys: of any number of uses at once one passes, and one that is taken back has spent
  * nothing. Answers the user as it is now, locked. Throws `invalid_token` also when the user's address has changed since.
  */
-export async function spendMailToken(deps: Deps<Tx>, found: MailToken): Promise<PooledUser> {
+export async function spendMailToken(deps: Deps<Tx>, found: SpendableToken): Promise<PooledUser> {
   // The user first, as whoever issues a token does.
   await lockUserRow(deps, found.user_id)
-  const spent = await spendable(deps, found.token_hash).update({ spent_at: deps.clock() })
+  const spent = await MailToken.spend(deps.db, found.token_hash, deps.clock())
   const user = await getUser(deps, found.user_id)
-  if (spent === 0 || user.email !== found.email) throw invalidToken()
+  if (!spent || user.email !== found.email) throw invalidToken()
   return user
 }
 
 export function invalidToken(): ApiError {
   return new ApiError('invalid_token', { detail: 'The token is unknown, expired, used, or replaced by a newer one' })
-}
-
-function spendable(deps: Deps, hash: string) {
-  return deps.db('mail_tokens').where({ token_hash: hash }).whereNull('spent_at').where('expires_at', '>', deps.clock())
 }

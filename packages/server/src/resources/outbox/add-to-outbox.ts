@@ -1,10 +1,10 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
-import type { OutboxEntry } from './outbox-entry.ts'
+import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
-export type NewEntry = Pick<OutboxEntry, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
-  Partial<Pick<OutboxEntry, 'id'>>
+export type NewEntry = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
+  Partial<Pick<OutboxRow, 'id'>>
 
 /**
  * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is taken
@@ -14,7 +14,7 @@ export async function addToOutbox(deps: Deps<Tx>, entries: readonly NewEntry[]):
   if (entries.length === 0) return []
   const now = deps.clock()
   const rows = entries.map((entry) => ({ id: newId(now), ...entry, created_at: now, next_attempt_at: now }))
-  await deps.db('outbox').insert(rows)
+  await OutboxEntry.insert(deps.db, rows)
   deps.afterCommit?.push(() => deps.outboxBell.ring())
   return rows.map(({ id }) => id)
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { type OutboxKind, outboxKinds } from './outbox-entry.ts'
+import { OutboxEntry, type OutboxKind, outboxKinds } from '../../models/outbox-entry.ts'
 
 /** Counting further would cost more than the number is worth. */
 const countLimit = 10_000
@@ -17,13 +17,9 @@ export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const now = deps.clock()
   const backlogs: Backlog[] = []
   for (const kind of outboxKinds) {
-    // As a literal: SQLite finds no partial index by a bound value.
-    const waiting = deps.db('outbox').where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
-    const some = waiting.clone().select('next_attempt_at').limit(countLimit).as('some')
-    const [counted] = await deps.db.from(some).count({ pending: '*' })
-    const oldest = await waiting.clone().first('next_attempt_at')
-    const oldestDueMs = oldest === undefined ? 0 : Math.max(0, now - oldest.next_attempt_at)
-    backlogs.push({ kind, pending: Number(counted?.pending ?? 0), oldestDueMs })
+    const { pending, dueAt } = await OutboxEntry.measure(deps.db, kind, countLimit)
+    const oldestDueMs = dueAt === undefined ? 0 : Math.max(0, now - dueAt)
+    backlogs.push({ kind, pending, oldestDueMs })
   }
   return backlogs
 }

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { OutboxEntry } from './outbox-entry.ts'
+import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
 /** How an attempt ended. `status` is what the other side answered, where it did. */
 export type Outcome =
@@ -20,7 +20,7 @@ export interface Settlement {
 /** Writes how an attempt ended. False when the entry is no longer this server's: its lease ended, or the user was erased. */
 export async function settleEntry(
   deps: Deps<Pool>,
-  entry: OutboxEntry,
+  entry: OutboxRow,
   outcome: Outcome,
   settlement: Settlement,
 ): Promise<boolean> {
@@ -37,14 +37,7 @@ export async function settleEntry(
   const end = isRetried
     ? { next_attempt_at: now + waitMs }
     : { status: outcome.result, finished_at: now, ...(remains === undefined ? {} : { payload: remains }) }
-  const write = async (deps: Deps) => {
-    const claimed = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at }
-    const settled = await deps
-      .db('outbox')
-      .where(claimed)
-      .update({ ...tally, ...end })
-    return settled > 0
-  }
+  const write = (deps: Deps) => OutboxEntry.settle(deps.db, entry, { ...tally, ...end })
   if (isDelivered || isRetried || !onGivenUp) return write(deps)
   return transaction(deps, async (deps) => {
     const isOurs = await write(deps)

@@ -1,16 +1,7 @@
 import type { z } from 'zod'
 import { iso } from '../../lib/timestamps.ts'
+import type { RevocationRow } from '../../models/revocation.ts'
 import type { revocationRecord } from './schema.ts'
-
-/** As stored. */
-export interface RevocationRow {
-  cursor: number
-  user_id: string
-  app_id: string | null
-  session_id: string | null
-  min_tv: number | null
-  at: number
-}
 
 /** As a consumer reads it, by poll and by stream alike. */
 export function presentRevocation({

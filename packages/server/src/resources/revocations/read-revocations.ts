@@ -1,6 +1,5 @@
-import { lastNumberGiven } from '../../db/bulk.ts'
 import type { Deps } from '../../deps.ts'
-import type { RevocationRow } from './present.ts'
+import { Revocation, type RevocationRow } from '../../models/revocation.ts'
 
 /** Local validators look back this long (decisions 6): longer than any access token lives, so what is older concerns no living token. */
 export const revocationKeepMs = 3_660_000
@@ -23,15 +22,12 @@ export async function readRevocations(
   input: { appId: string; since: number | undefined; limit: number },
 ): Promise<FeedPage> {
   const { appId, since = 0, limit } = input
-  const newest = await newestCursor(deps)
+  const newest = await Revocation.newestCursor(deps.db)
   if (since === newest) return { rows: [], cursor: newest, hasMore: false, isReset: false }
-  const isReset = since > newest && since > (await lastNumberGiven(deps.db, 'revocations', 'cursor'))
+  const isReset = since > newest && since > (await Revocation.lastCursorGiven(deps.db))
   const after = isReset ? 0 : since
-  const read: RevocationRow[] = await revocationsBetween(deps, after, newest)
-    .where('at', '>', deps.clock() - revocationKeepMs)
-    // A session without an app is no business of any app's.
-    .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
-    .limit(limit + 1)
+  const range = { after, last: newest, since: deps.clock() - revocationKeepMs, limit: limit + 1 }
+  const read = await Revocation.listOfApp(deps.db, appId, range)
   const hasMore = read.length > limit
   const rows = read.slice(0, limit)
   return { rows, cursor: hasMore ? rows[limit - 1]!.cursor : Math.max(after, newest), hasMore, isReset }
@@ -39,14 +35,5 @@ export async function readRevocations(
 
 /** The next revocations after a cursor, whomever they concern. */
 export async function readAllRevocations(deps: Deps, after: number, limit: number): Promise<RevocationRow[]> {
-  return revocationsBetween(deps, after, Number.MAX_SAFE_INTEGER).limit(limit)
-}
-
-export async function newestCursor(deps: Deps): Promise<number> {
-  const [row] = await deps.db('revocations').max({ cursor: 'cursor' })
-  return row?.cursor ?? 0
-}
-
-function revocationsBetween(deps: Deps, after: number, last: number) {
-  return deps.db('revocations').where('cursor', '>', after).where('cursor', '<=', last).orderBy('cursor')
+  return Revocation.listAfter(deps.db, after, limit)
 }

@@ -2,9 +2,10 @@ import type { Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { notifyAtCommit } from '../../db/notify.ts'
 import type { Deps } from '../../deps.ts'
+import { Revocation } from '../../models/revocation.ts'
 
-/** What local validators have to learn (decisions 6): a floor under `tv`, or the end of one session. */
-interface Revocation {
+/** What local validators have to learn: a floor under `tv`, or the end of one session. */
+interface NewRevocation {
   userId: string
   appId: string | null
   sessionId: string | null
@@ -12,18 +13,15 @@ interface Revocation {
 }
 
 /** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
-export async function recordRevocation(deps: Deps<Tx>, revocation: Revocation): Promise<void> {
+export async function recordRevocation(deps: Deps<Tx>, revocation: NewRevocation): Promise<void> {
   await lockUntilCommit(deps.db, 'revocations')
-  const [written] = await deps
-    .db('revocations')
-    .insert({
-      user_id: revocation.userId,
-      app_id: revocation.appId,
-      session_id: revocation.sessionId,
-      min_tv: revocation.minTokenVersion,
-      at: deps.clock(),
-    })
-    .returning('cursor')
-  await notifyAtCommit(deps.db, 'gatehouse_revocations', String(written.cursor))
+  const cursor = await Revocation.insert(deps.db, {
+    user_id: revocation.userId,
+    app_id: revocation.appId,
+    session_id: revocation.sessionId,
+    min_tv: revocation.minTokenVersion,
+    at: deps.clock(),
+  })
+  await notifyAtCommit(deps.db, 'gatehouse_revocations', String(cursor))
   deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

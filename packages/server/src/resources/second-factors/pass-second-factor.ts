@@ -4,9 +4,10 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
+import { RecoveryCode } from '../../models/recovery-code.ts'
+import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { ClaimableAccount } from '../users/present.ts'
-import { findActiveFactor, type SecondFactor, seedContext } from './find-second-factor.ts'
 import { clearSecondFactor } from './remove-second-factor.ts'
 
 declare const proven: unique symbol
@@ -28,7 +29,7 @@ export async function passSecondFactor(
   code: string | undefined,
   actor: Actor,
 ): Promise<SecondFactorProof> {
-  const factor = await findActiveFactor(deps, user.id)
+  const factor = await SecondFactor.findActive(deps.db, user.id)
   if (factor) await spendCode(deps, factor, code, actor)
   return proofFor(user)
 }
@@ -54,7 +55,7 @@ function proofFor(user: { id: string }): SecondFactorProof {
   return { userId: user.id } as SecondFactorProof
 }
 
-async function spendCode(deps: Deps<Pool>, factor: SecondFactor, code: string | undefined, actor: Actor): Promise<void> {
+async function spendCode(deps: Deps<Pool>, factor: FactorRow, code: string | undefined, actor: Actor): Promise<void> {
   if (code === undefined) throw new ApiError('two_factor_required')
   const totpCode = totpCodeIn(code)
   const isSpent = totpCode
@@ -63,16 +64,11 @@ async function spendCode(deps: Deps<Pool>, factor: SecondFactor, code: string | 
   if (!isSpent) throw new ApiError('invalid_two_factor_code')
 }
 
-async function spendTotpStep(deps: Deps<Pool>, factor: SecondFactor, code: string): Promise<boolean> {
+async function spendTotpStep(deps: Deps<Pool>, factor: FactorRow, code: string): Promise<boolean> {
   const secret = deps.secretBox.open(factor.totp_box, seedContext(factor.user_id))
   const step = findTotpStep(secret, code, deps.clock())
   if (step === undefined) return false
-  const updated = await deps
-    .db('second_factors')
-    .where({ user_id: factor.user_id, totp_box: factor.totp_box })
-    .andWhere((row) => row.whereNull('last_step').orWhere('last_step', '<', step))
-    .update({ last_step: step })
-  return updated > 0
+  return SecondFactor.spendStep(deps.db, factor, step)
 }
 
 async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string, actor: Actor): Promise<boolean> {
@@ -80,14 +76,13 @@ async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string,
     .map((key) => recoveryCodeDigest(key, userId, code))
     .filter((digest) => digest !== undefined)
   if (digests.length === 0) return false
-  const used = await deps
-    .db('recovery_codes')
-    .where({ user_id: userId })
-    .whereIn('code_hash', digests)
-    .whereNull('used_at')
-    .update({ used_at: deps.clock() })
-  if (used === 0) return false
-  const [left] = await deps.db('recovery_codes').where({ user_id: userId }).whereNull('used_at').count({ n: '*' })
-  await recordEvent(deps, { event: 'two_factor.recovery_code_used', actor, userId, details: { left: Number(left!.n) } })
+  if (!(await RecoveryCode.spend(deps.db, userId, digests, deps.clock()))) return false
+  const left = await RecoveryCode.countLeft(deps.db, userId)
+  await recordEvent(deps, { event: 'two_factor.recovery_code_used', actor, userId, details: { left } })
   return true
+}
+
+/** What a seed is sealed for: it opens for this user alone. */
+export function seedContext(userId: string): string {
+  return `second_factors:${userId}`
 }

@@ -3,6 +3,8 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { RecoveryCode } from '../../models/recovery-code.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import { getUser } from '../users/get-user.ts'
@@ -20,13 +22,13 @@ export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor
 /** Deletes the second factor, also one whose setup is not complete, with its recovery codes. Says whether an active one was among them. */
 export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await deleteSecondFactor(deps, userId)
-  await deps.db('second_factors').where({ user_id: userId }).delete()
+  await SecondFactor.deleteOf(deps.db, userId)
   return wasActive
 }
 
 /** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
-  const deleted = await deps.db('second_factors').where({ user_id: userId }).whereNotNull('activated_at').delete()
-  if (deleted > 0) await deps.db('recovery_codes').where({ user_id: userId }).delete()
-  return deleted > 0
+  const wasActive = await SecondFactor.deleteActive(deps.db, userId)
+  if (wasActive) await RecoveryCode.deleteOf(deps.db, userId)
+  return wasActive
 }

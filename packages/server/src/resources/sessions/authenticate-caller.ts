@@ -5,7 +5,7 @@ import { authorityOfUser, type UserStanding } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
-import { catalogGeneration } from '../catalog/read-catalog.ts'
+import { catalogGeneration } from '../../models/generation.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 /** What decides whether a token of a session lives. */

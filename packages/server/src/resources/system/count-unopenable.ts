@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 
 export interface Unopenable {
@@ -10,15 +11,12 @@ export interface Unopenable {
 /** What was sealed under a key that is no longer configured, and so cannot be used: seeds of second factors, secrets of webhooks and providers. */
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
-  const seeds: { box: string; count: number }[] = await db('second_factors')
-    .select(db.raw('substr(totp_box, 1, 9) as box'))
-    .count({ count: '*' })
-    .groupByRaw('substr(totp_box, 1, 9)')
+  const seeds = await SecondFactor.countByKey(db)
   const apps = await App.query(db).select('webhooks')
   const providers = await SsoProvider.query(db).select('client_secret_box')
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [
-    { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + Number(count), 0) },
+    { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + count, 0) },
     {
       what: 'webhook secrets',
       count: apps.flatMap(({ webhooks }) => webhooks).filter(({ secret_box }) => isLost(secret_box)).length,

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
+import type { OutboxRow } from '../../models/outbox-entry.ts'
 import { webhookSecretContext } from '../apps/settle-app.ts'
-import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 
 export interface Webhook {
   url: string
@@ -16,7 +16,7 @@ export interface Webhook {
  */
 export async function findWebhook(
   deps: Deps,
-  { app_id, name }: Pick<OutboxEntry, 'app_id' | 'name'>,
+  { app_id, name }: Pick<OutboxRow, 'app_id' | 'name'>,
 ): Promise<Webhook | undefined> {
   if (app_id === null) return undefined
   const app = await App.query(deps.db).findById(app_id).select('id', 'webhooks')

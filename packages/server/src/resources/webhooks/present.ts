@@ -1,24 +1,10 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import type { DeliveryRow } from '../../models/outbox-entry.ts'
 import type { deliveryRecord } from './schema.ts'
 
-/** A row of the outbox, without what it carries. */
-export interface Delivery {
-  id: string
-  user_id: string | null
-  name: string
-  destination: string
-  status: 'pending' | 'delivered' | 'failed'
-  attempts: number
-  next_attempt_at: number
-  last_status: number | null
-  last_error: string | null
-  created_at: number
-  finished_at: number | null
-}
-
 /** A delivery as admins see one: how it went, and nothing of what it told. */
-export function presentDelivery(row: Delivery): z.output<typeof deliveryRecord> {
+export function presentDelivery(row: DeliveryRow): z.output<typeof deliveryRecord> {
   return {
     id: row.id,
     webhook: row.name,

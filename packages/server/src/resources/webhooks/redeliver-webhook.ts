@@ -3,9 +3,9 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { OutboxEntry } from '../../models/outbox-entry.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 import { requeueEntry } from '../outbox/requeue-entry.ts'
 
 /**
@@ -14,7 +14,7 @@ import { requeueEntry } from '../outbox/requeue-entry.ts'
  */
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
-    const entry = await deps.db<OutboxEntry>('outbox').where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+    const entry = await OutboxEntry.findWebhook(deps.db, id)
     if (!entry) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
     const app = await getApp(deps, entry.app_id!)
     const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === entry.name)

@@ -1,0 +1,52 @@
+import type { Db } from '../db/handle.ts'
+import type { App } from './app.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+/** A set of secrets that a consumer of an app accepts: their key ids, sorted and joined by commas. */
+export class ConsumerSecret extends BaseModel {
+  static override tableName = 'consumer_secrets'
+  static override idColumn = ['app_id', 'kids']
+
+  declare app_id: string
+  declare kids: string
+  declare last_seen_at: number
+
+  /** The app of a code, and when a consumer of it with this set was last seen. */
+  static async findApp(
+    db: Db,
+    code: string,
+    kids: string,
+  ): Promise<(Pick<App, 'id' | 'status'> & { last_seen_at: number | null }) | undefined> {
+    return db('apps as a')
+      .leftJoin('consumer_secrets as c', (on) => on.on('c.app_id', 'a.id').andOnVal('c.kids', kids))
+      .where('a.code', code)
+      .first('a.id', 'a.status', 'c.last_seen_at')
+  }
+
+  /** Notes a set as seen now, unless it was since `latest`: of callers at once, on several servers too, one writes. */
+  static async note(
+    db: Db,
+    set: Pick<ConsumerSecret, 'app_id' | 'kids'>,
+    { now, latest }: { now: number; latest: number },
+  ): Promise<void> {
+    await rowsOf(ConsumerSecret, db)
+      .insert({ ...set, last_seen_at: now })
+      .onConflict(['app_id', 'kids'])
+      .merge({ last_seen_at: now })
+      .where('consumer_secrets.last_seen_at', '<=', latest)
+  }
+
+  /** Forgets all sets of an app but those seen last. */
+  static async keepNewest(db: Db, appId: string, most: number): Promise<void> {
+    const kept = rowsOf(ConsumerSecret, db).where({ app_id: appId }).orderBy('last_seen_at', 'desc').limit(most).select('kids')
+    await rowsOf(ConsumerSecret, db).where({ app_id: appId }).whereNotIn('kids', kept).delete()
+  }
+
+  /** All sets, by the code of their app. */
+  static async listByApp(db: Db): Promise<{ code: string; kids: string; last_seen_at: number }[]> {
+    return db('consumer_secrets as c')
+      .join('apps as a', 'a.id', 'c.app_id')
+      .orderBy('a.code')
+      .select('a.code', 'c.kids', 'c.last_seen_at')
+  }
+}

@@ -1,0 +1,26 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+const catalogQuery = "select generation from generations where name = 'catalog'"
+const catalogNow = new Statement<{ generation: string }>(catalogQuery)
+
+/** The present generation, as a column of a statement that is run anyway. */
+export const catalogGeneration = `(${catalogQuery}) as catalog_generation`
+
+/** What changes whenever something that servers keep in memory does. */
+export class Generation extends BaseModel {
+  static override tableName = 'generations'
+  static override idColumn = 'name'
+
+  declare name: 'catalog'
+  declare generation: string
+
+  static async ofCatalog(db: Db): Promise<string> {
+    return (await catalogNow.first(db, {}))!.generation
+  }
+
+  static async renewCatalog(db: Tx, generation: string): Promise<void> {
+    await rowsOf(Generation, db).where({ name: 'catalog' }).update({ generation })
+  }
+}

@@ -1,0 +1,63 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+/** The token of a link that was mailed, by its hash. */
+export class MailToken extends BaseModel {
+  static override tableName = 'mail_tokens'
+  static override idColumn = 'token_hash'
+
+  declare token_hash: string
+  declare user_id: string
+  declare purpose: 'verify_email' | 'reset_password' | 'magic_link'
+  /** Where the mail went. */
+  declare email: string
+  declare app_id: string
+  declare redirect_url: string | null
+  declare created_at: number
+  declare expires_at: number
+  declare spent_at: number | null
+
+  static async insert(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
+    await rowsOf(MailToken, db).insert(row)
+  }
+
+  static async findSpendable(
+    db: Db,
+    hash: string,
+    purpose: MailToken['purpose'],
+    now: number,
+  ): Promise<SpendableToken | undefined> {
+    return MailToken.#spendable(db, hash, now)
+      .where({ purpose })
+      .first('token_hash', 'user_id', 'email', 'app_id', 'redirect_url', 'expires_at')
+  }
+
+  /** Of any number of uses at once one passes: false for the others. */
+  static async spend(db: Tx, hash: string, now: number): Promise<boolean> {
+    return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0
+  }
+
+  /** Deletes what a user has not spent, of the given purposes or of all. */
+  static async deleteUnspent(db: Tx, userId: string, purposes?: readonly MailToken['purpose'][]): Promise<void> {
+    const ofUser = rowsOf(MailToken, db).where({ user_id: userId })
+    if (purposes) ofUser.whereIn('purpose', purposes)
+    await ofUser.whereNull('spent_at').delete()
+  }
+
+  /** The same for one purpose. */
+  static async deleteUnspentOf(db: Tx, userId: string, purpose: MailToken['purpose']): Promise<void> {
+    await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
+  }
+
+  static #spendable(db: Db, hash: string, now: number) {
+    return rowsOf(MailToken, db).where({ token_hash: hash }).whereNull('spent_at').where('expires_at', '>', now)
+  }
+}
+
+type MailTokenRow = Pick<
+  MailToken,
+  'token_hash' | 'user_id' | 'purpose' | 'email' | 'app_id' | 'redirect_url' | 'created_at' | 'expires_at' | 'spent_at'
+>
+
+/** What a token is spent by. */
+export type SpendableToken = Pick<MailToken, 'token_hash' | 'user_id' | 'email' | 'app_id' | 'redirect_url' | 'expires_at'>

@@ -1,0 +1,161 @@
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+/** So many of the longest waiting are looked at for one claim. */
+const lookAhead = 200
+
+export const outboxKinds = ['webhook', 'mail'] as const
+export type OutboxKind = (typeof outboxKinds)[number]
+
+/** A row as it is read. */
+export type OutboxRow = Pick<
+  OutboxEntry,
+  | 'id'
+  | 'kind'
+  | 'app_id'
+  | 'user_id'
+  | 'name'
+  | 'destination'
+  | 'payload'
+  | 'status'
+  | 'attempts'
+  | 'next_attempt_at'
+  | 'last_status'
+  | 'last_error'
+  | 'created_at'
+  | 'finished_at'
+>
+
+const deliveryColumns = [
+  'id',
+  'user_id',
+  'name',
+  'destination',
+  'status',
+  'attempts',
+  'next_attempt_at',
+  'last_status',
+  'last_error',
+  'created_at',
+  'finished_at',
+] as const
+export type DeliveryRow = Pick<OutboxEntry, (typeof deliveryColumns)[number]>
+
+/** A webhook or mail that is to be sent, or was. */
+export class OutboxEntry extends BaseModel {
+  static override tableName = 'outbox'
+
+  /** Stays the same over all attempts, so that a receiver can tell repeats. */
+  declare id: string
+  declare kind: OutboxKind
+  declare app_id: string | null
+  declare user_id: string | null
+  /** The name of the webhook in its app, or the purpose of the mail. */
+  declare name: string
+  /** A URL, or an e-mail address. */
+  declare destination: string
+  declare payload: string
+  declare status: 'pending' | 'delivered' | 'failed'
+  /** Those that have ended. */
+  declare attempts: number
+  declare next_attempt_at: number
+  declare last_status: number | null
+  declare last_error: string | null
+  declare created_at: number
+  declare finished_at: number | null
+
+  static async insert(db: Tx, rows: readonly Partial<OutboxRow>[]): Promise<void> {
+    await rowsOf(OutboxEntry, db).insert(rows)
+  }
+
+  /**
+   * Takes what is due until `leasedUntil`, in turn for each destination and the longest waiting first. One statement, so nothing is held
+   * while it is sent.
+   */
+  static async claim(
+    db: Db,
+    {
+      kind,
+      limit,
+      perDestination,
+      busyDestinations,
+      now,
+      leasedUntil,
+    }: {
+      kind: OutboxKind
+      limit: number
+      perDestination: number
+      busyDestinations: readonly string[]
+      now: number
+      leasedUntil: number
+    },
+  ): Promise<OutboxRow[]> {
+    const due = db('outbox')
+      .select('id', 'destination', 'next_attempt_at')
+      .where({ kind })
+      // As a literal: SQLite finds no partial index by a bound value.
+      .whereRaw("status = 'pending'")
+      .where('next_attempt_at', '<=', now)
+      .whereNotIn('destination', busyDestinations)
+      .orderBy('next_attempt_at')
+      .limit(lookAhead)
+    const ranked = db('due').select(
+      'id',
+      db.raw('row_number() over (partition by destination order by next_attempt_at, id) as turn'),
+    )
+    const chosen = db('ranked').select('id').where('turn', '<=', perDestination).orderBy('turn').limit(limit)
+    // Materialized: another plan could run the look-up, and so its locks, more than once.
+    return db<OutboxRow>('outbox')
+      .withMaterialized('due', isPostgres(db) ? due.forUpdate().skipLocked() : due)
+      .with('ranked', ranked)
+      .whereIn('id', chosen)
+      .update({ next_attempt_at: leasedUntil })
+      .returning('*')
+  }
+
+  /** Writes how an attempt ended; false when the entry is no longer the caller's. */
+  static async settle(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, outcome: Partial<OutboxRow>): Promise<boolean> {
+    const claimed = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at } as const
+    return (await rowsOf(OutboxEntry, db).where(claimed).update(outcome)) > 0
+  }
+
+  /** Notes where a claimed entry goes now. */
+  static async setDestination(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, destination: string): Promise<void> {
+    await rowsOf(OutboxEntry, db).where({ id: entry.id, next_attempt_at: entry.next_attempt_at }).update({ destination })
+  }
+
+  /** Makes a finished entry pending again; false when it is not finished. */
+  static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
+    const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
+    return (await rowsOf(OutboxEntry, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
+  }
+
+  static async findWebhook(db: Db, id: string): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name'> | undefined> {
+    return rowsOf(OutboxEntry, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+  }
+
+  /** How many are pending, counted to `most`, and when the first of them is due. */
+  static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
+    // As a literal: SQLite finds no partial index by a bound value.
+    const waiting = db('outbox').where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
+    const some = waiting.clone().select('next_attempt_at').limit(most).as('some')
+    const [counted] = await db.from(some).count({ pending: '*' })
+    const oldest: Pick<OutboxRow, 'next_attempt_at'> | undefined = await waiting.clone().first('next_attempt_at')
+    return { pending: Number(counted?.pending ?? 0), dueAt: oldest?.next_attempt_at }
+  }
+
+  /** The webhooks of an app, newest first, before `before` where it is given. */
+  static async listDeliveries(
+    db: Db,
+    appId: string,
+    { status, before, limit }: { status: OutboxRow['status'] | undefined; before: string | undefined; limit: number },
+  ): Promise<DeliveryRow[]> {
+    const query = rowsOf(OutboxEntry, db).where({ app_id: appId, kind: 'webhook' })
+    if (status !== undefined) query.where({ status })
+    if (before !== undefined) query.where('id', '<', before)
+    return query
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .select(...deliveryColumns)
+  }
+}

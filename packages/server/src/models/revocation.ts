@@ -1,0 +1,60 @@
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'at'>
+
+/** What local validators have to learn: a floor under `tv`, or the end of one session. */
+export class Revocation extends BaseModel {
+  static override tableName = 'revocations'
+  static override idColumn = 'cursor'
+
+  declare cursor: number
+  declare user_id: string
+  declare app_id: string | null
+  declare session_id: string | null
+  declare min_tv: number | null
+  declare at: number
+
+  /** Returns its cursor. */
+  static async insert(db: Tx, row: Omit<RevocationRow, 'cursor'>): Promise<number> {
+    const [written] = await rowsOf(Revocation, db).insert(row).returning('cursor')
+    return written!.cursor
+  }
+
+  static async newestCursor(db: Db): Promise<number> {
+    const [row] = await rowsOf(Revocation, db).max({ cursor: 'cursor' })
+    return row?.cursor ?? 0
+  }
+
+  /** The last cursor that the database gave to a row, be the row gone or not yet committed; 0 before the first. */
+  static async lastCursorGiven(db: Db): Promise<number> {
+    const [row]: { last: number }[] = await (isPostgres(db)
+      ? db('revocations_cursor_seq').where({ is_called: true }).select({ last: 'last_value' })
+      : db('sqlite_sequence').where({ name: 'revocations' }).select({ last: 'seq' }))
+    return row?.last ?? 0
+  }
+
+  /** Of an app, after one cursor and up to another. */
+  static async listOfApp(
+    db: Db,
+    appId: string,
+    { after, last, since, limit }: { after: number; last: number; since: number; limit: number },
+  ): Promise<RevocationRow[]> {
+    return (
+      Revocation.#between(db, after, last)
+        .where('at', '>', since)
+        // A session without an app is no business of any app's.
+        .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
+        .limit(limit)
+    )
+  }
+
+  /** The next after a cursor, whomever they concern. */
+  static async listAfter(db: Db, after: number, limit: number): Promise<RevocationRow[]> {
+    return Revocation.#between(db, after, Number.MAX_SAFE_INTEGER).limit(limit)
+  }
+
+  static #between(db: Db, after: number, last: number) {
+    return rowsOf(Revocation, db).where('cursor', '>', after).where('cursor', '<=', last).orderBy('cursor')
+  }
+}

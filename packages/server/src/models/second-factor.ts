@@ -1,0 +1,85 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+/** What a code is checked against. */
+export type FactorRow = Pick<SecondFactor, 'user_id' | 'totp_box' | 'activated_at' | 'last_step'>
+
+const activeFactor = new Statement<FactorRow>(
+  'select user_id, totp_box, activated_at, last_step from second_factors where user_id = :userId and activated_at is not null',
+)
+
+/** The second factor of a user; until it is activated no login asks for it. */
+export class SecondFactor extends BaseModel {
+  static override tableName = 'second_factors'
+  static override idColumn = 'user_id'
+
+  declare user_id: string
+  /** The seed, sealed for this user. */
+  declare totp_box: string
+  declare activated_at: number | null
+  /** The newest accepted time step: it and all before it are spent. */
+  declare last_step: number | null
+  declare created_at: number
+
+  static async findActive(db: Db, userId: string): Promise<FactorRow | undefined> {
+    return activeFactor.first(db, { userId })
+  }
+
+  /** The one that was set up, active or not. */
+  static async findByUser(db: Db, userId: string): Promise<FactorRow | undefined> {
+    return rowsOf(SecondFactor, db).where({ user_id: userId }).first()
+  }
+
+  /** Stores a seed in place of one that is not active; false where one is. */
+  static async setUp(db: Tx, factor: Pick<SecondFactor, 'user_id' | 'totp_box' | 'created_at'>): Promise<boolean> {
+    const { user_id, totp_box, created_at } = factor
+    const stored = await rowsOf(SecondFactor, db)
+      .insert({ user_id, totp_box, activated_at: null, last_step: null, created_at })
+      .onConflict('user_id')
+      .merge(['totp_box', 'created_at'])
+      .whereNull('second_factors.activated_at')
+      .returning('user_id')
+    return stored.length > 0
+  }
+
+  /** Of callers at once one passes, and none with a seed that was replaced. */
+  static async activate(
+    db: Tx,
+    { user_id, totp_box }: FactorRow,
+    { now, step }: { now: number; step: number },
+  ): Promise<boolean> {
+    const activated = await rowsOf(SecondFactor, db)
+      .where({ user_id, totp_box })
+      .whereNull('activated_at')
+      .update({ activated_at: now, last_step: step })
+    return activated > 0
+  }
+
+  /** Of any number of uses of a step one passes. */
+  static async spendStep(db: Pool, { user_id, totp_box }: FactorRow, step: number): Promise<boolean> {
+    const updated = await rowsOf(SecondFactor, db)
+      .where({ user_id, totp_box })
+      .andWhere((row) => row.whereNull('last_step').orWhere('last_step', '<', step))
+      .update({ last_step: step })
+    return updated > 0
+  }
+
+  static async deleteActive(db: Tx, userId: string): Promise<boolean> {
+    return (await rowsOf(SecondFactor, db).where({ user_id: userId }).whereNotNull('activated_at').delete()) > 0
+  }
+
+  static async deleteOf(db: Tx, userId: string): Promise<void> {
+    await rowsOf(SecondFactor, db).where({ user_id: userId }).delete()
+  }
+
+  /** How many seeds are sealed under each key, by what their boxes begin with. */
+  static async countByKey(db: Db): Promise<{ box: string; count: number }[]> {
+    const start = 'substr(totp_box, 1, 9)'
+    const counted: { box: string; count: number }[] = await db(SecondFactor.tableName)
+      .select(db.raw(`${start} as box`))
+      .count({ count: '*' })
+      .groupByRaw(start)
+    return counted.map(({ box, count }) => ({ box, count: Number(count) }))
+  }
+}

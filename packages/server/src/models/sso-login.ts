@@ -1,0 +1,86 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+/** A third-party login on its way, as far as its client is concerned. */
+export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
+
+const clientColumns = ['state_hash', 'provider_id', 'app_id', 'issuer', 'redirect_url', 'client_state', 'code_challenge'] as const
+
+type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
+
+/** A login at a provider: begun, answered by the provider, and spent by its client. */
+export class SsoLogin extends BaseModel {
+  static override tableName = 'sso_logins'
+  static override idColumn = 'state_hash'
+
+  declare state_hash: string
+  declare provider_id: string
+  declare app_id: string
+  /** What the provider was when it began. */
+  declare issuer: string
+  declare redirect_url: string
+  declare client_state: string
+  declare code_challenge: string
+  /** Nonce and verifier, sealed, until the answer comes. */
+  declare challenge_box: string | null
+  declare answered_at: number | null
+  declare code_hash: string | null
+  declare subject: string | null
+  /** What the provider said, sealed, until the code is spent. */
+  declare claims_box: string | null
+  declare spent_at: number | null
+  declare created_at: number
+  declare expires_at: number
+
+  static async insert(db: Db, row: NewSsoLogin): Promise<void> {
+    await rowsOf(SsoLogin, db).insert(row)
+  }
+
+  /** Takes the provider's answer: of any number of answers the first, and only one of the same provider. */
+  static async answer(
+    db: Pool,
+    of: Pick<SsoLogin, 'state_hash' | 'provider_id' | 'issuer'>,
+    now: number,
+  ): Promise<(SsoLoginRow & { challenge_box: string }) | undefined> {
+    const [answered] = await rowsOf(SsoLogin, db)
+      .where({ state_hash: of.state_hash, provider_id: of.provider_id, issuer: of.issuer })
+      .whereNull('answered_at')
+      .andWhere('expires_at', '>', now)
+      .update({ answered_at: now })
+      .returning([...clientColumns, 'challenge_box'])
+    return answered as (SsoLoginRow & { challenge_box: string }) | undefined
+  }
+
+  /** Gives an answered login its code, and what the code stands for. */
+  static async giveCode(
+    db: Pool,
+    stateHash: string,
+    given: { code_hash: string; subject: string; claims_box: string; expires_at: number },
+  ): Promise<void> {
+    const { code_hash, subject, claims_box, expires_at } = given
+    await rowsOf(SsoLogin, db)
+      .where({ state_hash: stateHash })
+      .update({ code_hash, subject, claims_box, challenge_box: null, expires_at })
+  }
+
+  static async findByCode(db: Db, codeHash: string, now: number): Promise<(SsoLoginRow & { claims_box: string }) | undefined> {
+    const found = await SsoLogin.#spendable(db, now)
+      .where({ code_hash: codeHash })
+      .first(...clientColumns, 'claims_box')
+    return found as (SsoLoginRow & { claims_box: string }) | undefined
+  }
+
+  /** Of any number of uses at once one passes: false for the others. */
+  static async spend(db: Tx, stateHash: string, now: number): Promise<boolean> {
+    return (await SsoLogin.#spendable(db, now).where({ state_hash: stateHash }).update({ spent_at: now, claims_box: null })) > 0
+  }
+
+  /** Ends the logins of a subject that are not complete. */
+  static async deleteUnspent(db: Tx, of: Pick<SsoLogin, 'provider_id'> & { subject: string }): Promise<void> {
+    await rowsOf(SsoLogin, db).where({ provider_id: of.provider_id, subject: of.subject }).whereNull('spent_at').delete()
+  }
+
+  static #spendable(db: Db, now: number) {
+    return rowsOf(SsoLogin, db).whereNotNull('code_hash').whereNull('spent_at').where('expires_at', '>', now)
+  }
+}
