@@ -8,13 +8,13 @@ import { App } from '../../models/app.ts'
 import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { settleTry } from '../../resources/lockouts/settle-try.ts'
 import { recordLoginFailure } from '../login/record-login-failure.ts'
+import type { Exchange } from './exchange.ts'
 import { findEntrant } from './find-entrant.ts'
 import { getProviderOf } from './keep-provider.ts'
 import { logInEntrant } from './log-in-entrant.ts'
 import { registerEntrant } from './register-entrant.ts'
 import type { ExchangeInput } from './schema.ts'
 import { getAnsweredLogin, invalidCode } from './spend-code.ts'
-import type { Exchange } from './sso-login.ts'
 
 /**
  * Ends a third-party login: a code for tokens (decisions 8). The provider's word stands for the password; everything else is as at a

@@ -7,8 +7,8 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { BASE_ROLE } from '../../resources/users/settle-global-roles.ts'
+import type { Exchange } from './exchange.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
-import type { Exchange } from './sso-login.ts'
 
 /** A user of the app's pools, and how a provider's word came to mean that user. */
 export interface Entrant {

@@ -1,7 +1,7 @@
 import { domainOf } from '../../lib/email.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { isGooglePreset } from '../../resources/sso-providers/preset-issuers.ts'
-import type { SsoProfile } from './sso-login.ts'
+import type { SsoProfile } from './exchange.ts'
 
 type Asserter = Pick<SsoProvider, 'code' | 'issuer' | 'trusted_email_domains'>
 

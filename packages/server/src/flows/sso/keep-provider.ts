@@ -3,8 +3,8 @@ import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertServesApp, findEnabledProvider, findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
+import type { AnsweredLogin, Exchange } from './exchange.ts'
 import { invalidCode } from './spend-code.ts'
-import type { AnsweredLogin, Exchange } from './sso-login.ts'
 
 /**
  * The provider of a login. Throws `sso_provider_disabled`, `auth_method_not_allowed` when it is not for the app by now, and

@@ -16,10 +16,10 @@ import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { accountKey } from '../login/account-key.ts'
+import type { Exchange } from './exchange.ts'
 import { type Entrant, findEntrant } from './find-entrant.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
-import type { Exchange } from './sso-login.ts'
 
 /**
  * Logs a user in whom a provider vouches for, and links the two where they are not. Linking by e-mail verifies the address, and claims

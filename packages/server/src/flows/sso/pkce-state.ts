@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
 import type { Deps } from '../../deps.ts'
-import type { SsoProfile } from './sso-login.ts'
+import type { SsoProfile } from './exchange.ts'
 
 /** What is sealed in a login's row until its answer comes. */
 export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>

@@ -17,11 +17,11 @@ import { insertUser } from '../../resources/users/insert-user.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
+import type { Exchange } from './exchange.ts'
 import { findEntrant } from './find-entrant.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
-import type { Exchange } from './sso-login.ts'
 
 /**
  * Registers whom a provider vouches for, as contract 4.4 does, without a password. Where the app grants no access by itself the user is

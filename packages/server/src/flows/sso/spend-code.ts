@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
+import type { AnsweredLogin } from './exchange.ts'
 import { isVerifierOf, openFor } from './pkce-state.ts'
-import type { AnsweredLogin } from './sso-login.ts'
 
 /**
  * The login that a code stands for, while it is good, for whoever holds the verifier. A wrong verifier spends nothing: it cannot be

@@ -13,9 +13,9 @@ import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
+import { answerWithinMs } from './exchange.ts'
 import { sealFor } from './pkce-state.ts'
 import type { StartInput } from './schema.ts'
-import { answerWithinMs } from './sso-login.ts'
 
 const retryAfterSeconds = 10
 /** The members that an answer adds; where they are there before, a client could read the wrong ones. */
