@@ -103,7 +103,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'programs',
-          include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...inBrowser, ...fullLaneOnly],
           globalSetup,
         },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { buildApp, buildUser, type Json } from '../support/service.ts'
 

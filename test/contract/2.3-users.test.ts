@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../packages/server/src/lib/uuid.ts'
-import { buildOrganization } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { ADMIN_EMAIL, buildApp, buildUser, type Json } from '../support/service.ts'
 
@@ -18,12 +17,8 @@ async function find(query: string): Promise<string[]> {
 describe('show', () => {
   test('a user with pools, apps, roles and organizations, and nothing secret', async () => {
     const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
-    const organization = await buildOrganization(service)
-    const membership = newId()
-    await service.deps
-      .db('organization_memberships')
-      .insert({ id: membership, organization_id: organization.id, user_id: user.id, created_at: 0 })
-    await service.deps.db('membership_roles').insert({ membership_id: membership, role_code: 'org_admin' })
+    const organization = await buildOrganization(service, 'acme')
+    await addMember(service, organization.id, user.id, ['org_admin'])
     const reply = await service.admin('GET', `/admin/users/${user.id}`)
     expect(reply.status).toBe(200)
     expectHeaders(reply)

@@ -1,22 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kidOf } from '../support/consumer.ts'
+import { addMember, assignRole, buildOrganization, buildRole, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import {
-  assignRole,
-  changeCatalog,
-  insertMembership,
-  insertOrganization,
-  insertPermissions,
-  insertRole,
-} from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
 beforeAll(async () => {
-  await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
-  await insertPermissions(service, 'stock', ['items:read', 'items:count'])
-  await insertPermissions(service, 'other', ['secrets:read'])
+  await registerPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
+  await registerPermissions(service, 'stock', ['items:read', 'items:count'])
+  await registerPermissions(service, 'other', ['secrets:read'])
 })
 
 const core = ['users:read_self', 'users:update_self']
@@ -62,8 +55,8 @@ test('a token is signed with HS256 under the shared secret, which its kid names'
 test('the organization comes with its id and slug, before the lists', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  const organization = await insertOrganization(service)
-  await insertMembership(service, organization.id, user.id, ['org_admin'])
+  const organization = await buildOrganization(service)
+  await addMember(service, organization.id, user.id, ['org_admin'])
   const claims = await loginClaims(user, app, { organization_id: organization.id })
   expect(claims).toMatchObject({ org_id: organization.id, org_slug: organization.slug, roles: ['org_admin'] })
   expect(Object.keys(claims).slice(-2)).toEqual(['roles', 'permissions'])
@@ -86,8 +79,8 @@ describe('permissions', () => {
   test('are the union of services, core and roles: sorted, and what two of them give is there once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'core', 'no-such-service'] })
     const { user } = await buildUser(service, app)
-    await assignRole(service, user.id, await insertRole(service, 'global', ['items:read', 'orders:write', 'users:read_self']))
-    await assignRole(service, user.id, await insertRole(service, 'global', ['orders:write', 'secrets:read']))
+    await assignRole(service, user.id, await buildRole(service, 'global', ['items:read', 'orders:write', 'users:read_self']))
+    await assignRole(service, user.id, await buildRole(service, 'global', ['orders:write', 'secrets:read']))
     expect((await loginClaims(user, app)).permissions).toEqual([
       'items:count',
       'items:read',
@@ -101,7 +94,7 @@ describe('permissions', () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['shop'], permission_scope: 'roles' })
     const { user } = await buildUser(service, app)
     expect((await loginClaims(user, app)).permissions).toEqual(core)
-    await assignRole(service, user.id, await insertRole(service, 'global', ['orders:write', 'secrets:read']))
+    await assignRole(service, user.id, await buildRole(service, 'global', ['orders:write', 'secrets:read']))
     expect((await loginClaims(user, app)).permissions).toEqual(['orders:write', ...core])
   })
 
@@ -116,11 +109,11 @@ describe('permissions', () => {
   })
 
   test('that were pruned are in no token, by service, role or super_admin', async () => {
-    await insertPermissions(service, 'pruning', ['gone:a', 'kept:b'])
+    await registerPermissions(service, 'pruning', ['gone:a', 'kept:b'])
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['pruning'] })
     const { user } = await buildUser(service, app)
-    await assignRole(service, user.id, await insertRole(service, 'global', ['gone:a']))
-    await changeCatalog(service, (db) => db('permissions').where({ code: 'gone:a' }).update({ pruned_at: service.deps.clock() }))
+    await assignRole(service, user.id, await buildRole(service, 'global', ['gone:a']))
+    await registerPermissions(service, 'pruning', ['kept:b'])
     expect((await loginClaims(user, app)).permissions).toEqual(['kept:b', ...core])
     await assignRole(service, user.id, 'super_admin')
     expect((await loginClaims(user, app)).permissions).not.toContain('gone:a')
@@ -129,9 +122,9 @@ describe('permissions', () => {
   test('of a role that the user holds in an organization count only in its token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
-    const [here, there] = [await insertOrganization(service), await insertOrganization(service)]
-    await insertMembership(service, here.id, user.id, [await insertRole(service, 'org', ['orders:read'])])
-    await insertMembership(service, there.id, user.id, [await insertRole(service, 'org', ['items:read'])])
+    const [here, there] = [await buildOrganization(service), await buildOrganization(service)]
+    await addMember(service, here.id, user.id, [await buildRole(service, 'org', ['orders:read'])])
+    await addMember(service, there.id, user.id, [await buildRole(service, 'org', ['items:read'])])
     expect((await loginClaims(user, app)).permissions).toEqual(core)
     expect((await loginClaims(user, app, { organization_id: here.id })).permissions).toEqual(['orders:read', ...core])
     expect((await loginClaims(user, app, { organization_id: there.id })).permissions).toEqual(['items:read', ...core])

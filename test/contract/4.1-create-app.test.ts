@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { buildOrganization, buildRole, productionSettings, whsec } from '../support/app-fixtures.ts'
+import { productionSettings, whsec } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { buildOrganization, buildRole } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { ADMIN_EMAIL, buildService, claimsOf, type Reply, type TestService } from '../support/service.ts'
@@ -8,13 +9,13 @@ import { ADMIN_EMAIL, buildService, claimsOf, type Reply, type TestService } fro
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-const organization = fixture(() => buildOrganization(service))
 let next = 0
 
 const service = serviceFixture()
+const organization = fixture(() => buildOrganization(service))
 beforeAll(async () => {
-  await buildRole(service, 'billing', 'org')
-  await buildRole(service, 'auditor', 'global')
+  await buildRole(service, 'org', [], 'billing')
+  await buildRole(service, 'global', [], 'auditor')
 })
 
 function freshCode(): string {

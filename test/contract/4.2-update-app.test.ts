@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { buildOrganization, buildRole, productionSettings } from '../support/app-fixtures.ts'
+import { productionSettings } from '../support/app-fixtures.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { buildOrganization, buildRole } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
 
-const organization = fixture(() => buildOrganization(service))
-
 const service = serviceFixture()
+const organization = fixture(() => buildOrganization(service))
 beforeAll(async () => {
-  await buildRole(service, 'billing', 'org')
-  await buildRole(service, 'auditor', 'global')
+  await buildRole(service, 'org', [], 'billing')
+  await buildRole(service, 'global', [], 'auditor')
 })
 
 function patch(app: { code: string }, body: unknown, target = service): Promise<Reply> {

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { addMember, assignRole, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import {
-  assignRole,
-  auditEvents,
-  changeCatalog,
-  countWrites,
-  insertMembership,
-  insertOrganization,
-  insertRole,
-} from '../support/rows.ts'
+import { auditEvents, changeCatalog, countWrites } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 const declared = serviceFixture({ AUTH_CLIENT_OVERRIDES: 'declared' })
@@ -47,8 +40,8 @@ const doors: Record<string, (on: TestService, app: { code: string }, extra?: Rec
 
 describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   test('gives the app, the linked apps, and the default organization with its role; unknown codes are skipped', async () => {
-    const organization = await insertOrganization(service)
-    const role = await insertRole(service, 'org')
+    const organization = await buildOrganization(service)
+    const role = await buildRole(service, 'org')
     const [one, two] = [await buildApp(service), await buildApp(service)]
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
@@ -67,7 +60,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   test('gives org_member where the app names no role, or names one that is no longer org-scoped', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     expect((await holdings(service, await touch(service, app))).organizations).toEqual({ [organization.slug]: ['org_member'] })
     await changeCatalog(service, (db) => db('apps').where({ id: app.id }).update({ default_role_code: 'system_admin' }))
@@ -77,11 +70,11 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   test('gives org_member for a platform or unknown role in the request, whatever role the app names', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
       default_organization_id: organization.id,
-      default_role_code: await insertRole(service, 'org'),
+      default_role_code: await buildRole(service, 'org'),
     })
     for (const role_code of ['system_admin', 'no-such-role']) {
       const userId = await touch(service, app, { role_code })
@@ -90,8 +83,8 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   test('takes role and links from the request in place of the settings of the app', async () => {
-    const organization = await insertOrganization(service)
-    const role = await insertRole(service, 'org')
+    const organization = await buildOrganization(service)
+    const role = await buildRole(service, 'org')
     const [standing, wanted] = [await buildApp(service), await buildApp(service)]
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
@@ -115,7 +108,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   test.for(['system_admin', 'super_admin', 'base_user', 'no-such-role', 'ORG_ADMIN', ' org_admin'])(
     'gives org_member for the requested role %j, and no global role',
     async (role_code) => {
-      const organization = await insertOrganization(service)
+      const organization = await buildOrganization(service)
       const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
       const userId = await touch(service, app, { role_code })
       expect((await holdings(service, userId)).organizations).toEqual({ [organization.slug]: ['org_member'] })
@@ -133,7 +126,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   test('gives nothing where the app does not auto-grant, whatever the request names', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const app = await buildApp(service, { default_organization_id: organization.id, linked_app_codes: [other.code] })
     const user = await newcomer(service)
@@ -159,8 +152,8 @@ test('a request that names more than fifty linked apps is 400 at both doors', as
 })
 
 test('provisioning comes before the check of organization membership, and a login that fails leaves none of it', async () => {
-  const organization = await insertOrganization(service)
-  const foreign = await insertOrganization(service)
+  const organization = await buildOrganization(service)
+  const foreign = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
   const user = await newcomer(service)
   const before = await countWrites(service)
@@ -175,7 +168,7 @@ test('later logins provision nothing, also after the settings of the app changed
   const [early, late] = [await buildApp(service), await buildApp(service)]
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const body = { default_organization_id: organization.id, linked_app_codes: [early.code] }
   await service.admin('PATCH', `/admin/apps/${app.id}`, { body })
   const overrides = { role_code: 'org_admin', linked_app_codes: [late.code] }
@@ -184,11 +177,11 @@ test('later logins provision nothing, also after the settings of the app changed
 })
 
 test('a membership that exists is never changed', async () => {
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
   const user = await newcomer(service)
-  const role = await insertRole(service, 'org')
-  await insertMembership(service, organization.id, user.id, [role])
+  const role = await buildRole(service, 'org')
+  await addMember(service, organization.id, user.id, [role])
   expect((await service.login(user.email, app.code, { role_code: 'org_admin' })).status).toBe(200)
   expect((await holdings(service, user.id)).organizations).toEqual({ [organization.slug]: [role] })
 })
@@ -270,11 +263,11 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
   })
 
   test('takes a role that the app declares, org_member too; any other counts as absent', async () => {
-    const organization = await insertOrganization(declared)
+    const organization = await buildOrganization(declared)
     const [standing, offered, other] = [
-      await insertRole(declared, 'org'),
-      await insertRole(declared, 'org'),
-      await insertRole(declared, 'org'),
+      await buildRole(declared, 'org'),
+      await buildRole(declared, 'org'),
+      await buildRole(declared, 'org'),
     ]
     const app = await buildApp(declared, {
       auto_grant_on_signup: true,
@@ -300,7 +293,7 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
   })
 
   test('binds nobody who comes with the bearer of a system_admin, and everybody with another', async () => {
-    const organization = await insertOrganization(declared)
+    const organization = await buildOrganization(declared)
     const closed = await buildApp(declared)
     const app = await buildApp(declared, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const overrides = { role_code: 'org_admin', linked_app_codes: [closed.code] }
@@ -332,7 +325,7 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
 })
 
 test('what was applied and what was refused is audited once, with the request', async () => {
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const linked = await buildApp(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
   const user = await newcomer(service)

@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest'
+import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import {
-  countRows,
-  countWrites,
-  insertInvitation,
-  insertMembership,
-  insertOrganization,
-  insertRole,
-  isInvitationSpent,
-} from '../support/rows.ts'
+import { countRows, countWrites, isInvitationSpent } from '../support/rows.ts'
 import { buildApp, buildUser, type Json, someEmail } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -17,9 +10,9 @@ test.for(['invite_token', 'invite_code'])(
   '%s joins the inviting organization with the roles of the invitation',
   async (member) => {
     const app = await buildApp(service)
-    const organization = await insertOrganization(service)
-    const role = await insertRole(service, 'org')
-    const token = await insertInvitation(service, { organizationId: organization.id, roles: ['org_member', role] })
+    const organization = await buildOrganization(service)
+    const role = await buildRole(service, 'org')
+    const token = await buildInvitation(service, { organizationId: organization.id, roles: ['org_member', role] })
     const { status, body } = await service.register(someEmail(), app.code, { [member]: token })
     expect(status).toBe(201)
     expect(body).toMatchObject({ access: 'pending', user: { email_verified: false } })
@@ -30,8 +23,8 @@ test.for(['invite_token', 'invite_code'])(
 
 test('an invitation opens an app that takes registrations by invitation only; one that is no good does not', async () => {
   const app = await buildApp(service, { sign_up: 'invitation' })
-  const { id: organizationId } = await insertOrganization(service)
-  const token = await insertInvitation(service, { organizationId })
+  const { id: organizationId } = await buildOrganization(service)
+  const token = await buildInvitation(service, { organizationId })
   const before = await countWrites(service)
   expect((await service.register(someEmail(), app.code, { invite_code: 'made up' })).body).toMatchObject({
     status: 400,
@@ -47,27 +40,28 @@ test('an invitation opens an app that takes registrations by invitation only; on
 
 test('an invitation mailed to that very address verifies it, in any spelling', async () => {
   const app = await buildApp(service)
-  const { id: organizationId } = await insertOrganization(service)
+  const { id: organizationId } = await buildOrganization(service)
   const email = someEmail()
-  const token = await insertInvitation(service, { organizationId, email, grantsApp: true })
+  const token = await buildInvitation(service, { organizationId, email })
   const { body } = await service.register(` ${email.toUpperCase()} `, app.code, { invite_token: token })
   expect(body.user.email_verified).toBe(true)
   expect((await service.admin('GET', `/admin/users/${body.user.id}`)).body.email_verified).toBe(true)
 })
 
 test('an invitation that is unknown, expired, used or for another address writes nothing and falls through to no other rule', async () => {
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const organizationId = organization.id
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organizationId })
-  const used = await insertInvitation(service, { organizationId })
+  const used = await buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), app.code, { invite_token: used })).status).toBe(201)
   const bad = {
     unknown: 'unknown',
     used,
-    expired: await insertInvitation(service, { organizationId, expiresIn: 0 }),
-    'for another address': await insertInvitation(service, { organizationId, email: someEmail() }),
+    expired: await buildInvitation(service, { organizationId, expiresInSeconds: 1 }),
+    'for another address': await buildInvitation(service, { organizationId, email: someEmail() }),
     'too long': 'x'.repeat(2_000),
   }
+  service.advance(1)
   for (const mode of ['register', 'register_or_login', 'register_or_return']) {
     for (const [fault, invite_token] of Object.entries(bad)) {
       const before = await countWrites(service)
@@ -82,15 +76,15 @@ test('an invitation that is unknown, expired, used or for another address writes
 })
 
 test('the invitation comes before organization_name and the default organization; access is auto-granted all the same', async () => {
-  const inviting = await insertOrganization(service)
-  const standing = await insertOrganization(service)
+  const inviting = await buildOrganization(service)
+  const standing = await buildOrganization(service)
   const linked = await buildApp(service)
   const app = await buildApp(service, {
     auto_grant_on_signup: true,
     default_organization_id: standing.id,
     linked_app_codes: [linked.code],
   })
-  const token = await insertInvitation(service, { organizationId: inviting.id, roles: ['org_admin'] })
+  const token = await buildInvitation(service, { organizationId: inviting.id, roles: ['org_admin'] })
   const { body } = await service.register(someEmail(), app.code, { invite_token: token, organization_name: 'Own' })
   expect(body).toMatchObject({ access: 'granted', organization: { ...inviting, role_codes: ['org_admin'] } })
   const { body: user } = await service.admin('GET', `/admin/users/${body.user.id}`)
@@ -99,10 +93,10 @@ test('the invitation comes before organization_name and the default organization
 })
 
 test('an invitation grants its app when a system_admin invited, and only then', async () => {
-  const { id: organizationId } = await insertOrganization(service)
+  const { id: organizationId } = await buildOrganization(service)
   const app = await buildApp(service)
-  const granting = await insertInvitation(service, { organizationId, appId: app.id, grantsApp: true })
-  const naming = await insertInvitation(service, { organizationId, appId: app.id })
+  const granting = await buildInvitation(service, { organizationId, appCode: app.code })
+  const naming = await buildInvitation(service, { organizationId, appCode: app.code, by: 'org_admin' })
   const granted = await service.register(someEmail(), app.code, { invite_token: granting })
   expect(granted.body).toMatchObject({ access: 'granted', access_token: expect.any(String) })
   const { items } = (await service.admin('GET', `/admin/users/${granted.body.user.id}/apps`)).body
@@ -113,19 +107,19 @@ test('an invitation grants its app when a system_admin invited, and only then', 
 })
 
 test('an invitation that grants the very app does not keep linked apps from being granted', async () => {
-  const { id: organizationId } = await insertOrganization(service)
+  const { id: organizationId } = await buildOrganization(service)
   const linked = await buildApp(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [linked.code] })
-  const token = await insertInvitation(service, { organizationId, appId: app.id, grantsApp: true })
+  const token = await buildInvitation(service, { organizationId, appCode: app.code })
   const { body } = await service.register(someEmail(), app.code, { invite_token: token })
   const { items } = (await service.admin('GET', `/admin/users/${body.user.id}/apps`)).body
   expect(items.map((each: Json) => each.app_code).sort()).toEqual([app.code, linked.code].sort())
 })
 
 test('of thirty uses of one invitation at once one wins, and the losers leave no user behind', async () => {
-  const { id: organizationId } = await insertOrganization(service)
+  const { id: organizationId } = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true })
-  const token = await insertInvitation(service, { organizationId })
+  const token = await buildInvitation(service, { organizationId })
   const emails = Array.from({ length: 30 }, someEmail)
   const replies = await Promise.all(emails.map((email) => service.register(email, app.code, { invite_token: token })))
   const winners = replies.filter((reply) => reply.status === 201)
@@ -140,12 +134,11 @@ test('of thirty uses of one invitation at once one wins, and the losers leave no
 test('register_or_login of an existing user accepts the invitation, after the right password alone', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  const organization = await insertOrganization(service)
-  const token = await insertInvitation(service, {
+  const organization = await buildOrganization(service)
+  const token = await buildInvitation(service, {
     organizationId: organization.id,
     roles: ['org_admin'],
     email: user.email,
-    grantsApp: true,
   })
   const mode = 'register_or_login'
   const wrong = await service.register(user.email, app.code, { mode, invite_token: token, password: 'not this password' })
@@ -164,23 +157,23 @@ test('register_or_login of an existing user accepts the invitation, after the ri
 test('register_or_login that is refused access spends no invitation; one that grants the app lets the user in', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
-  const { id: organizationId } = await insertOrganization(service)
-  const naming = await insertInvitation(service, { organizationId, appId: app.id })
+  const { id: organizationId } = await buildOrganization(service)
+  const naming = await buildInvitation(service, { organizationId, appCode: app.code, by: 'org_admin' })
   const before = await countWrites(service)
   const refused = await service.register(user.email, app.code, { mode: 'register_or_login', invite_token: naming })
   expect(refused.body).toMatchObject({ status: 403, code: 'app_access_denied' })
   expect(await countWrites(service)).toEqual(before)
-  const granting = await insertInvitation(service, { organizationId, appId: app.id, grantsApp: true })
+  const granting = await buildInvitation(service, { organizationId, appCode: app.code })
   const admitted = await service.register(user.email, app.code, { mode: 'register_or_login', invite_token: granting })
   expect(admitted.body).toMatchObject({ created: false, access: 'granted', access_token: expect.any(String) })
 })
 
 test('the first touch of an existing user by an invitation does not join the default organization besides', async () => {
   const { user } = await buildUser(service, await buildApp(service))
-  const standing = await insertOrganization(service)
-  const inviting = await insertOrganization(service)
+  const standing = await buildOrganization(service)
+  const inviting = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: standing.id })
-  const token = await insertInvitation(service, { organizationId: inviting.id })
+  const token = await buildInvitation(service, { organizationId: inviting.id })
   const { body } = await service.register(user.email, app.code, { mode: 'register_or_login', invite_token: token })
   expect(body.access).toBe('granted')
   const { body: detail } = await service.admin('GET', `/admin/users/${user.id}`)
@@ -190,9 +183,9 @@ test('the first touch of an existing user by an invitation does not join the def
 test('accepting an invitation never changes a membership that exists', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  const { id: organizationId } = await insertOrganization(service)
-  await insertMembership(service, organizationId, user.id, ['org_member'])
-  const token = await insertInvitation(service, { organizationId, roles: ['org_admin'] })
+  const { id: organizationId } = await buildOrganization(service)
+  await addMember(service, organizationId, user.id, ['org_member'])
+  const token = await buildInvitation(service, { organizationId, roles: ['org_admin'] })
   const { body } = await service.register(user.email, app.code, { mode: 'register_or_login', invite_token: token })
   expect(body.organization.role_codes).toEqual(['org_member'])
 })

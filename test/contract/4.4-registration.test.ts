@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { addMember, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { closeAccount, countRows, countWrites, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
+import { countRows, countWrites } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -46,7 +47,7 @@ describe('the answer', () => {
   })
 
   test('carries tokens without an organization when access is granted, and they work', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const { status, body } = await service.register(someEmail(), app.code)
     expect(status).toBe(201)
@@ -328,8 +329,8 @@ describe('step 4, an existing user', () => {
   test('register_or_login founds no organization for an existing user and selects none', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
-    const organization = await insertOrganization(service)
-    await insertMembership(service, organization.id, user.id, ['org_admin'])
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, ['org_admin'])
     const organizations = await countRows(service, 'organizations')
     const extra = { mode: 'register_or_login', organization_name: 'Acme', organization_id: organization.id }
     const { body } = await service.register(user.email, app.code, extra)
@@ -490,7 +491,7 @@ describe('organization_name', () => {
   })
 
   test('comes before the default organization, which is then not joined, while access is granted all the same', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
@@ -499,7 +500,7 @@ describe('organization_name', () => {
     })
     const { body } = await service.register(someEmail(), app.code, {
       organization_name: 'Own',
-      role_code: await insertRole(service, 'org'),
+      role_code: await buildRole(service, 'org'),
     })
     expect(body).toMatchObject({ access: 'granted', organization: { name: 'Own', role_codes: ['org_admin'] } })
     const { body: user } = await service.admin('GET', `/admin/users/${body.user.id}`)

@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import {
-  assignRole,
-  closeAccount,
-  countWrites,
-  insertMembership,
-  insertOrganization,
-  insertPermissions,
-  insertRole,
-} from '../support/rows.ts'
+import { countWrites } from '../support/rows.ts'
 import {
   buildApp,
   buildService,
@@ -111,7 +104,7 @@ test('a wrong password, an unknown user, one outside the pools, a deleted one an
 
 test('suspended, denied and not a member are told only after the right password', async () => {
   const app = await buildApp(service)
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const { user } = await buildUser(service, app)
   expect((await service.login(user.email, app.code, wrong)).body.code).toBe('invalid_credentials')
   expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
@@ -126,15 +119,15 @@ test('suspended, denied and not a member are told only after the right password'
 describe('organization_id', () => {
   test('of a member puts the organization and its roles alone into the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
-    await insertPermissions(service, 'shop', ['orders:read', 'orders:write'])
+    await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
     const [clerk, buyer] = [
-      await insertRole(service, 'org', ['orders:write']),
-      await insertRole(service, 'global', ['orders:read']),
+      await buildRole(service, 'org', ['orders:write']),
+      await buildRole(service, 'global', ['orders:read']),
     ]
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, buyer)
-    const organization = await insertOrganization(service)
-    await insertMembership(service, organization.id, user.id, [clerk, 'org_member'])
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, [clerk, 'org_member'])
     const roles = ['org_member', clerk].sort()
 
     const inside = await service.login(user.email, app.code, { organization_id: organization.id })
@@ -155,8 +148,12 @@ describe('organization_id', () => {
   test('of a member without roles gives no role at all', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
-    const organization = await insertOrganization(service)
-    await insertMembership(service, organization.id, user.id, [])
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, ['org_member'])
+    // No route leaves a member without a role.
+    const { db } = service.deps
+    const memberships = db('organization_memberships').where({ user_id: user.id }).select('id')
+    await db('membership_roles').whereIn('membership_id', memberships).delete()
     const { body } = await service.login(user.email, app.code, { organization_id: organization.id })
     expect(body.organization.role_codes).toEqual([])
     expect(claimsOf(body.access_token).roles).toEqual([])
@@ -165,7 +162,7 @@ describe('organization_id', () => {
   test('of nobody and of somebody else are one refusal; a malformed one is 400, null and none are no organization', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
-    const other = await insertOrganization(service)
+    const other = await buildOrganization(service)
     for (const organization_id of [other.id, randomUUID()]) {
       const { body } = await service.login(user.email, app.code, { organization_id })
       expect(body).toMatchObject({ status: 403, code: 'organization_membership_required' })
@@ -224,10 +221,10 @@ describe('a login without an app', () => {
 
   test('with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
     const on = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
-    await insertPermissions(on, 'shop', ['orders:read'])
+    await registerPermissions(on, 'shop', ['orders:read'])
     const app = await buildApp(on, { auto_grant_on_signup: true })
     const { user } = await buildUser(on, app)
-    await assignRole(on, user.id, await insertRole(on, 'global', ['orders:read']))
+    await assignRole(on, user.id, await buildRole(on, 'global', ['orders:read']))
     await assignRole(on, user.id, 'super_admin')
     for (const app_code of [undefined, null, '', ' ']) {
       const { status, body } = await applessLogin(on, user.email, { app_code })
@@ -248,8 +245,8 @@ describe('a login without an app', () => {
 
   test('with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
     const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false', JWT_ISSUER: 'https://id.example.com' })
-    await insertPermissions(on, 'shop', ['orders:read', 'orders:write'])
-    const role = await insertRole(on, 'global', ['orders:read'])
+    await registerPermissions(on, 'shop', ['orders:read', 'orders:write'])
+    const role = await buildRole(on, 'global', ['orders:read'])
     const { user } = await buildUser(on, await buildApp(on))
     await assignRole(on, user.id, role)
     const { status, body } = await applessLogin(on, user.email)

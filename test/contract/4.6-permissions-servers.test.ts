@@ -5,7 +5,7 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
@@ -17,8 +17,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const settings = {
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     servers = await Promise.all([startInstance(settings, onFileEnd), startInstance(settings, onFileEnd)])
     token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { addMember, assignRole, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { assignRole, auditEvents, closeAccount, countRows, insertMembership, insertOrganization } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, unique } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -27,14 +28,6 @@ const counts = ({ body: { created, updated, pruned, unchanged } }: Json) => ({ c
 async function codesOf(name: string): Promise<string[]> {
   const { body } = await service.admin('GET', `/admin/permissions?service=${name}&limit=200`)
   return body.items.map((item: Json) => item.code).sort()
-}
-
-async function buildRole(scope: 'global' | 'org', ...permissions: string[]): Promise<string> {
-  const code = unique('role')
-  await service.admin('POST', '/admin/roles', { body: { code, name: code, scope } })
-  const reply = await service.admin('PUT', `/admin/roles/${code}/permissions`, { body: { permissions } })
-  if (reply.status !== 200) throw new Error(JSON.stringify(reply.body))
-  return code
 }
 
 async function heldBy(role: string): Promise<string[]> {
@@ -145,7 +138,11 @@ describe('registering', () => {
     expect(await counted('repeat', list)).toMatchObject({ unchanged: 5_000 })
     const renamed = list.map((each) => ({ ...each, name: 'another name' }))
     expect(await counted('rename', renamed)).toMatchObject({ updated: 5_000 })
-    const role = await buildRole('global', ...list.map((each) => each.code))
+    const role = await buildRole(
+      service,
+      'global',
+      list.map((each) => each.code),
+    )
     expect(await heldBy(role)).toHaveLength(5_000)
     expect(await counted('prune', [])).toMatchObject({ pruned: 5_000 })
     expect(await heldBy(role)).toEqual([])
@@ -250,7 +247,7 @@ describe('a code', () => {
     const [first, second] = [unique('first'), unique('second')]
     const code = `${first}:x`
     await register(first, declared(code))
-    const role = await buildRole('global', code)
+    const role = await buildRole(service, 'global', [code])
     await register(first, [])
     expect(counts(await register(second, declared(code)))).toMatchObject({ created: 1 })
     expect(await heldBy(role)).toEqual([])
@@ -268,7 +265,7 @@ describe('pruned permissions', () => {
     await register(name, declared(read, write))
     const listing = await buildApp(service, { auto_grant_on_signup: true, service_codes: [name] })
     const elsewhere = await buildApp(service, { auto_grant_on_signup: true, service_codes: [] })
-    const role = await buildRole('global', read, write)
+    const role = await buildRole(service, 'global', [read, write])
     const { user } = await buildUser(service, listing)
     await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: role } })
     await service.login(user.email, elsewhere.code)
@@ -303,9 +300,9 @@ describe('pruned permissions', () => {
     const [both, old, next] = [`${name}:both`, `${name}:old`, `${name}:new`]
     const [a, b] = [declared(both, old), declared(both, next)]
     await register(name, a)
-    const oldRole = await buildRole('global', both, old)
+    const oldRole = await buildRole(service, 'global', [both, old])
     await register(name, b)
-    const newRole = await buildRole('org', next, both)
+    const newRole = await buildRole(service, 'org', [next, both])
     for (const list of [a, b, a, b]) await register(name, list)
     expect(await heldBy(oldRole)).toEqual([both])
     expect(await heldBy(newRole)).toEqual([both, next])
@@ -362,15 +359,19 @@ describe('a dry run', () => {
     const [a, b, c] = [`${name}:a`, `${name}:b`, `${name}:c`]
     await register(name, declared(a, b, c))
     const app = await buildApp(service, { auto_grant_on_signup: true })
-    const roles = [await buildRole('global', a, b), await buildRole('org', c), await buildRole('global', a)].sort()
-    const unused = await buildRole('global', b)
+    const roles = [
+      await buildRole(service, 'global', [a, b]),
+      await buildRole(service, 'org', [c]),
+      await buildRole(service, 'global', [a]),
+    ].sort()
+    const unused = await buildRole(service, 'global', [b])
     const users = await Promise.all(Array.from({ length: 4 }, async () => (await buildUser(service, app)).user))
-    const organizations = [await insertOrganization(service), await insertOrganization(service)]
+    const organizations = [await buildOrganization(service), await buildOrganization(service)]
     const [globalRole, orgRole] = await rolesBy(a, c)
     await assignRole(service, users[0].id, globalRole!)
     await assignRole(service, users[3].id, globalRole!)
-    for (const { id } of organizations) await insertMembership(service, id, users[0].id, [orgRole!])
-    await insertMembership(service, organizations[0]!.id, users[1].id, [orgRole!])
+    for (const { id } of organizations) await addMember(service, id, users[0].id, [orgRole!])
+    await addMember(service, organizations[0]!.id, users[1].id, [orgRole!])
     await closeAccount(service, users[3].id, 'deleted')
     const before = await service.deps.db('permissions').where({ service: name }).orderBy('id')
 
@@ -499,7 +500,7 @@ describe('at once', () => {
     const name = unique('busy')
     const codes = Array.from({ length: 10 }, (_, index) => `${name}:${index}`)
     await register(name, declared(...codes))
-    const role = await buildRole('global')
+    const role = await buildRole(service, 'global')
     const add = (code: string) => service.admin('POST', `/admin/roles/${role}/permissions`, { body: { permissions: [code] } })
     const added = await Promise.all(
       codes.map(async (code, index) => {

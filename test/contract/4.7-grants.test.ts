@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, closeAccount } from '../support/rows.ts'
+import { auditEvents } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()

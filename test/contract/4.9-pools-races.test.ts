@@ -7,6 +7,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import {
   ADMIN_EMAIL,
+  bootstrapAdmin,
   buildService,
   type Json,
   PASSWORD,
@@ -132,8 +133,7 @@ describe.runIf(testDatabase() === 'postgres')('on two servers', () => {
     const settings = {
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     const start = (): Promise<ServerInstance> => startInstance(settings)
     const servers = await Promise.all([start(), start()])

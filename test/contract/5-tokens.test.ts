@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kidOf } from '../support/consumer.ts'
+import { addMember, assignRole, buildOrganization, buildRole, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { assignRole, insertMembership, insertOrganization, insertPermissions, insertRole } from '../support/rows.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let user: Json
@@ -146,7 +146,7 @@ describe('rights are those of the database', () => {
 describe('/auth/me', () => {
   test('shows the account with the roles, permissions and organizations of now', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['shop'], permission_scope: 'roles' })
-    await insertPermissions(service, 'shop', ['orders:read', 'orders:write'])
+    await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
     const { user, access_token } = await buildUser(service, app, { first_name: 'Ada' })
     const bare = await me(access_token)
     expect(bare.headers.get('cache-control')).toBe('no-store')
@@ -158,9 +158,9 @@ describe('/auth/me', () => {
       organizations: [],
       two_factor: false,
     })
-    const organization = await insertOrganization(service)
-    await insertMembership(service, organization.id, user.id, [await insertRole(service, 'org', ['orders:write'])])
-    await assignRole(service, user.id, await insertRole(service, 'global', ['orders:read']))
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, [await buildRole(service, 'org', ['orders:write'])])
+    await assignRole(service, user.id, await buildRole(service, 'global', ['orders:read']))
     const full = (await me(access_token)).body
     expect(full.permissions).toEqual(['orders:read', 'users:read_self', 'users:update_self'])
     expect(full.organizations).toEqual([{ ...organization, role_codes: [expect.any(String)] }])

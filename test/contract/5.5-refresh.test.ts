@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import {
-  assignRole,
-  auditEvents,
-  closeAccount,
-  countRows,
-  insertMembership,
-  insertOrganization,
-  insertPermissions,
-  insertRole,
-} from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -185,9 +177,9 @@ describe('lifetimes', () => {
 describe('everything is read anew', () => {
   test('roles and permissions', async () => {
     const app = await grantingApp({ service_codes: ['shop'], permission_scope: 'roles' })
-    await insertPermissions(service, 'shop', ['orders:read'])
+    await registerPermissions(service, 'shop', ['orders:read'])
     const first = await buildUser(service, app)
-    const role = await insertRole(service, 'global', ['orders:read'])
+    const role = await buildRole(service, 'global', ['orders:read'])
     await assignRole(service, first.user.id, role)
     const second = (await refresh(first.refresh_token)).body
     expect(claimsOf(second.access_token).roles).toContain(role)
@@ -271,9 +263,9 @@ describe('the organization', () => {
   test('stays that of the session, and another can be asked for', async () => {
     const app = await grantingApp()
     const { user } = await buildUser(service, app)
-    const [here, there] = [await insertOrganization(service), await insertOrganization(service)]
-    await insertMembership(service, here.id, user.id, ['org_member'])
-    await insertMembership(service, there.id, user.id, ['org_admin'])
+    const [here, there] = [await buildOrganization(service), await buildOrganization(service)]
+    await addMember(service, here.id, user.id, ['org_member'])
+    await addMember(service, there.id, user.id, ['org_admin'])
     const login = (await service.login(user.email, app.code, { organization_id: here.id })).body
     const kept = (await refresh(login.refresh_token)).body
     expect(kept.organization).toEqual({ ...here, role_codes: ['org_member'] })
@@ -286,7 +278,7 @@ describe('the organization', () => {
 
   test('without membership is 403 and consumes nothing', async () => {
     const first = await buildUser(service, await grantingApp())
-    const foreign = await insertOrganization(service)
+    const foreign = await buildOrganization(service)
     const refused = await refresh(first.refresh_token, { organization_id: foreign.id })
     expect(refused.body).toMatchObject({ status: 403, code: 'organization_membership_required' })
     service.advance(20)
@@ -297,8 +289,8 @@ describe('the organization', () => {
   test('that the user has left refuses until one that fits is asked for', async () => {
     const app = await grantingApp()
     const { user } = await buildUser(service, app)
-    const [left, kept] = [await insertOrganization(service), await insertOrganization(service)]
-    for (const organization of [left, kept]) await insertMembership(service, organization.id, user.id, ['org_member'])
+    const [left, kept] = [await buildOrganization(service), await buildOrganization(service)]
+    for (const organization of [left, kept]) await addMember(service, organization.id, user.id, ['org_member'])
     const login = (await service.login(user.email, app.code, { organization_id: left.id })).body
     await service.deps.db('organization_memberships').where({ organization_id: left.id }).delete()
     expect((await refresh(login.refresh_token)).body.code).toBe('organization_membership_required')

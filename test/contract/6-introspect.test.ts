@@ -4,9 +4,9 @@ import * as oidc from 'openid-client'
 import { describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { closeAccount } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
   buildApp,

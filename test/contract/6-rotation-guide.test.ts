@@ -7,7 +7,7 @@ import { createAuth } from '../../packages/sdk/src/index.ts'
 import { assertionOf, kidOf } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 const tokenLifeSeconds = 3
 
@@ -42,8 +42,7 @@ class Fleet {
     const [current, previous] = secrets
     const server = await startInstance({
       DATABASE_URL: this.#database,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
       JWT_ACCESS_TTL_SECONDS: String(tokenLifeSeconds),
       JWT_ACCESS_SECRET: current!,
       ...(previous ? { JWT_ACCESS_SECRET_PREVIOUS: previous } : {}),

@@ -4,7 +4,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 const registrations = 200
 const atOnce = 20
@@ -16,8 +16,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const settings = {
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     const servers = await Promise.all([startInstance(settings), startInstance(settings)])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -6,11 +6,12 @@ import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { version } from '../../packages/server/src/lib/version.ts'
 import { whsec } from '../support/app-fixtures.ts'
+import { buildInvitation, buildOrganization } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { deliveriesOf, sendWebhooks } from '../support/outbox.ts'
 import { type Received, startReceiver } from '../support/receiver.ts'
-import { countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
+import { countRows } from '../support/rows.ts'
 import { buildApp, type Json, PASSWORD } from '../support/service.ts'
 
 const receiver = fixture(() => startReceiver(undefined, onFileEnd))
@@ -72,8 +73,8 @@ describe('the event', () => {
   test('has the organization that the registration joined or founded', async () => {
     const { app, received } = await appWithWebhook()
     await service.register('founder@example.com', app.code, { organization_name: 'Acme' })
-    const organization = await insertOrganization(service)
-    const invite_token = await insertInvitation(service, { organizationId: organization.id, email: 'guest@example.com' })
+    const organization = await buildOrganization(service)
+    const invite_token = await buildInvitation(service, { organizationId: organization.id, email: 'guest@example.com' })
     await service.register('guest@example.com', app.code, { invite_token })
     const events = await eventsOf(received(2))
     const of = (email: string) => events.find(({ user }) => user.email === email)

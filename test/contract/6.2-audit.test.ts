@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { buildOrganization, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, closeAccount, insertOrganization } from '../support/rows.ts'
+import { auditEvents } from '../support/rows.ts'
 import { buildApp, buildUser, PASSWORD } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -51,7 +52,7 @@ describe('a login that fails is audited with its true reason, which the caller i
   test('suspended, no access, no membership', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     expect((await failedLogin(user.email, app)).reason).toBe('app_access_denied')
     expect((await failedLogin(user.email, app, { organization_id: organization.id })).reason).toBe(
       'organization_membership_required',

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { closeAccount } from '../support/factories.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { closeAccount } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, type Reply, someEmail, type TestService } from '../support/service.ts'
 
 const wrong = { password: 'not this password' }

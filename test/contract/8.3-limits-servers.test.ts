@@ -3,10 +3,10 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, type Reply, someEmail, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, type Reply, someEmail, testDatabase } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
 
-const bootstrap = { DB_POOL_MAX: '5', AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
+const bootstrap = { DB_POOL_MAX: '5', ...bootstrapAdmin }
 
 interface Pair {
   call(index: number, method: string, path: string, body?: object, token?: string): Promise<Reply>

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
+import { buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countWrites, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countWrites } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
   buildApp,
@@ -57,7 +58,7 @@ describe('a service account', () => {
   const without = (scope: string) => ['permissions:register', ...bound].filter((each) => each !== scope)
 
   async function buildWorld(): Promise<{ app: Json; target: Json; overrides: Json }> {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const target = await buildApp(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     return { app, target, overrides: { role_code: 'org_admin', linked_app_codes: [target.code] } }
@@ -96,8 +97,8 @@ describe('a service account', () => {
   })
 
   test.each(Object.keys(doors))('with users:override gives org_admin only where it is declared: %s', async (door) => {
-    const organization = await insertOrganization(service)
-    const other = await insertRole(service, 'org')
+    const organization = await buildOrganization(service)
+    const other = await buildRole(service, 'org')
     const settings = { auto_grant_on_signup: true, default_organization_id: organization.id }
     const silent = await buildApp(service, settings)
     const listing = await buildApp(service, { ...settings, override_role_codes: ['org_admin'] })
@@ -162,7 +163,7 @@ describe('the token of a system_admin', () => {
   /** Every door that asks for the rights of a system_admin with an error; each gives the code, undefined for a success. */
   async function codesFor(on: TestService, token: string): Promise<Json> {
     const app = await buildApp(on, { auto_grant_on_signup: true })
-    const organization = await insertOrganization(on)
+    const organization = await buildOrganization(on)
     const ask = async (method: string, path: string, body?: Json) => (await on.call(method, path, { token, body })).body?.code
     const user = { email: someEmail(), password: PASSWORD, app_code: app.code, mode: 'register_or_return' }
     return {
@@ -183,7 +184,7 @@ describe('the token of a system_admin', () => {
 
   /** Whether the token frees a login and a registration from what the app declares. */
   async function overrides(on: TestService, token: string): Promise<boolean[]> {
-    const organization = await insertOrganization(on)
+    const organization = await buildOrganization(on)
     const target = await buildApp(on)
     const app = await buildApp(on, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const asked = { password: PASSWORD, app_code: app.code, role_code: 'org_admin', linked_app_codes: [target.code] }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let one: ServerInstance
@@ -18,8 +18,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     onFileEnd(() => database.drop())
     const settings = {
       DATABASE_URL: database.url,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     ;[one, two] = await Promise.all([startInstance(settings, onFileEnd), startInstance(settings, onFileEnd)])
     token = (await one.login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -5,14 +5,22 @@ import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, type Reply, someEmail, testDatabase } from '../support/service.ts'
+import {
+  ADMIN_EMAIL,
+  bootstrapAdmin,
+  claimsOf,
+  type Json,
+  PASSWORD,
+  type Reply,
+  someEmail,
+  testDatabase,
+} from '../support/service.ts'
 
 const settings = {
   DB_POOL_MAX: '5',
   AUTH_RATE_LIMIT_ACCOUNT: 'off',
   AUTH_LOCKOUT_THRESHOLD: '1000',
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  ...bootstrapAdmin,
 }
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {

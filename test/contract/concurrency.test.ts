@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
+import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, insertInvitation, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, type Reply, someEmail, testDatabase } from '../support/service.ts'
 
 // Fifty tries for one address would be the guessing that these two are there to stop.
@@ -73,7 +74,7 @@ describe('registrations', () => {
   })
 
   test('or logins of one new address by thirty callers make one user, and everyone is let in', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const email = someEmail()
     const replies = await atOnce(30, () => service.register(email, app.code, { mode: 'register_or_login' }))
@@ -86,8 +87,8 @@ describe('registrations', () => {
 
   test('that fail late leave neither users nor organizations, whoever else succeeds', async () => {
     const app = await buildApp(service)
-    const { id: organizationId } = await insertOrganization(service)
-    const token = await insertInvitation(service, { organizationId })
+    const { id: organizationId } = await buildOrganization(service)
+    const token = await buildInvitation(service, { organizationId })
     const emails = Array.from({ length: 20 }, someEmail)
     const replies = await atOnce(40, (index) => service.register(emails[index % 20]!, app.code, { invite_code: token }))
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
@@ -99,7 +100,7 @@ describe('registrations', () => {
 
 describe('first logins', () => {
   test('of one user by fifty callers provision once', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
@@ -117,9 +118,9 @@ describe('first logins', () => {
   })
 
   test('with different overrides take one request whole, and nothing of another', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const links = await Promise.all(Array.from({ length: 4 }, () => buildApp(service)))
-    const roles = await Promise.all(Array.from({ length: 4 }, () => insertRole(service, 'org')))
+    const roles = await Promise.all(Array.from({ length: 4 }, () => buildRole(service, 'org')))
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const { user } = await buildUser(service, await buildApp(service))
     const overrides = links.map((link, index) => ({ role_code: roles[index], linked_app_codes: [link.code] }))
@@ -328,9 +329,9 @@ test('two org_admins who remove each other at once leave one of them', async () 
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const admins = await Promise.all(Array.from({ length: 2 }, () => buildUser(service, app)))
   for (let round = 0; round < 20; round += 1) {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const path = `organizations/${organization.id}/members`
-    for (const { user } of admins) await insertMembership(service, organization.id, user.id, ['org_admin'])
+    for (const { user } of admins) await addMember(service, organization.id, user.id, ['org_admin'])
     const replies = await atOnce(2, (index) =>
       service.call('DELETE', `/${path}/${admins[1 - index]!.user.id}`, { token: admins[index]!.access_token }),
     )

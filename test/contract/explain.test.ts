@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { addMember, assignRole, buildOrganization, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { assignRole, closeAccount, insertMembership, insertOrganization, insertPermissions } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -63,7 +63,7 @@ describe('what a login would answer', () => {
   }
 
   async function arrange(situation: Situation): Promise<{ email: string; app: string; organization_id?: string }> {
-    const own = await insertOrganization(service)
+    const own = await buildOrganization(service)
     const home = `pool-${randomUUID()}`
     const app = await buildApp(service, {
       registration_namespace: home,
@@ -75,8 +75,6 @@ describe('what a login would answer', () => {
     if (situation.autoGrant) await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { auto_grant_on_signup: true } })
     if (situation.pool !== 'home') await db('users').where({ id: user.id }).update({ namespace: 'elsewhere' })
     if (situation.pool === 'outside') await db('user_namespaces').where({ user_id: user.id }).delete()
-    if (situation.account === 'suspended' || situation.account === 'deleted')
-      await closeAccount(service, user.id, situation.account)
     if (situation.account === 'without password') await db('users').where({ id: user.id }).update({ password_hash: null })
     if (situation.account === 'locked') {
       const now = service.deps.clock()
@@ -89,8 +87,10 @@ describe('what a login would answer', () => {
     if (situation.access === 'ends soon') await grant(user.id, app.id, { expires_at: service.deps.clock() + 600_000 })
     if (situation.isAdmin) await assignRole(service, user.id, 'system_admin')
     const other =
-      situation.organization === 'stranger' || situation.organization === 'member' ? await insertOrganization(service) : own
-    if (situation.organization === 'member') await insertMembership(service, other.id, user.id, ['org_admin'])
+      situation.organization === 'stranger' || situation.organization === 'member' ? await buildOrganization(service) : own
+    if (situation.organization === 'member') await addMember(service, other.id, user.id, ['org_admin'])
+    if (situation.account === 'suspended' || situation.account === 'deleted')
+      await closeAccount(service, user.id, situation.account)
     if (situation.app === 'inactive') await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
     const asked = { 'none asked for': undefined, unknown: randomUUID() }
     const organization_id = situation.organization in asked ? asked[situation.organization as keyof typeof asked] : other.id
@@ -317,7 +317,7 @@ describe('each refusal names the command that mends it', () => {
   test('an organization that the user is no member of, or that is none', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const query = { email: user.email, app: app.code }
     expect(await refusal({ ...query, organization_id: organization.id })).toMatchObject({
       step: 7,
@@ -365,7 +365,7 @@ describe('each refusal names the command that mends it', () => {
 
 describe('what a login would give', () => {
   test('auto-provisioning is announced with all that it would give, and not done', async () => {
-    const organization = await insertOrganization(service, `acme-${randomUUID()}`)
+    const organization = await buildOrganization(service, `acme-${randomUUID()}`)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
       linked_app_codes: [linked.code, 'no-such-app'],
@@ -405,7 +405,7 @@ describe('what a login would give', () => {
     const { user } = await buildUser(service, app)
     const query = { email: user.email, app: app.code }
     expect((await explain(query)).steps[8].detail).toMatch(/^\d{3} bytes with 2 permissions, for 900 seconds$/)
-    await insertPermissions(
+    await registerPermissions(
       service,
       app.code,
       Array.from({ length: 400 }, (_, index) => `resource-${index}:${app.code}`),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, countWrites, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows, countWrites } from '../support/rows.ts'
 import { buildApp, buildUser, type Json, type Reply, someEmail } from '../support/service.ts'
 
 const daySeconds = 24 * 60 * 60
@@ -10,10 +11,6 @@ const daySeconds = 24 * 60 * 60
 const service = serviceFixture()
 /** Lets everybody in. */
 const app = appFixture(service)
-
-async function buildOrganization(): Promise<Json> {
-  return (await service.admin('POST', '/admin/organizations', { body: { name: `Org ${randomUUID()}` } })).body
-}
 
 const invitationsOf = (organization: Json, rest = '') => `/admin/organizations/${organization.id}/invitations${rest}`
 const invite = (organization: Json, body: Json = {}) =>
@@ -46,9 +43,9 @@ async function stored(): Promise<string> {
 
 describe('an invitation', () => {
   test('is created with a token that is shown once, listed without it, accepted, and all of it is audited', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const invited = await buildMember()
-    const role = await insertRole(service, 'org')
+    const role = await buildRole(service, 'org')
     const email = invited.user.email
     const before = service.deps.clock()
     const { status, body, headers } = await invite(organization, {
@@ -104,7 +101,7 @@ describe('an invitation', () => {
   })
 
   test('expires when it was told to, and says so', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const invited = await buildMember()
     const { body } = await invite(organization, { expires_in_seconds: 60 })
     expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(60_000)
@@ -115,7 +112,7 @@ describe('an invitation', () => {
   })
 
   test('is taken back: then it is worth nothing', async () => {
-    const [organization, other] = [await buildOrganization(), await buildOrganization()]
+    const [organization, other] = [await buildOrganization(service), await buildOrganization(service)]
     const invited = await buildMember()
     const { body } = await invite(organization)
     expectError(await service.admin('DELETE', invitationsOf(other, `/${body.id}`)), 'not_found')
@@ -126,7 +123,7 @@ describe('an invitation', () => {
   })
 
   test('is listed newest first, page by page, with those of its organization alone', async () => {
-    const [organization, other] = [await buildOrganization(), await buildOrganization()]
+    const [organization, other] = [await buildOrganization(service), await buildOrganization(service)]
     const made: string[] = []
     for (let n = 0; n < 5; n += 1) made.unshift((await invite(organization)).body.id)
     await invite(other)
@@ -153,7 +150,7 @@ describe('an invitation', () => {
     [{ expires_in_seconds: '60' }, ['expires_in_seconds: invalid_type']],
     [{ token: 'chosen' }, ['token: unknown_field']],
   ])('is refused with %j', async ([body, faults]) => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const reply = await invite(organization, body)
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(faults)
@@ -161,7 +158,7 @@ describe('an invitation', () => {
   })
 
   test('takes null and blank for what is left out, and its bounds', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { body } = await invite(organization, { email: '', app_code: null, expires_in_seconds: null })
     expect(body).toMatchObject({ email: null, app_code: null, grants_app: false })
     for (const expires_in_seconds of [1, 90 * daySeconds])
@@ -172,7 +169,7 @@ describe('an invitation', () => {
 
 describe('accepting', () => {
   test('an invitation that is unknown, used, or for another address is 400 and writes nothing', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const [first, second] = [await buildMember(), await buildMember()]
     const used = (await invite(organization)).body.token
     expect((await accept(used, first.token)).status).toBe(200)
@@ -188,7 +185,7 @@ describe('accepting', () => {
   })
 
   test('grants the app and verifies the address it was for, when a system_admin invited', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const closed = await buildApp(service)
     const { user, token } = await buildMember()
     expectError(await service.login(user.email, closed.code), 'app_access_denied')
@@ -202,7 +199,7 @@ describe('accepting', () => {
   })
 
   test('neither, when an org_admin invited, whoever else that is; nor an address that it does not name', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const closed = await buildApp(service)
     const admin = await buildMember(organization, 'org_admin')
     const inviteAsOrgAdmin = (body: Json) =>
@@ -240,7 +237,7 @@ describe('accepting', () => {
   })
 
   test('never opens an app again that was taken away', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user, token } = await buildMember()
     await service.admin('DELETE', `/admin/users/${user.id}/apps/${app.code}`)
     const other = await buildApp(service)
@@ -253,7 +250,7 @@ describe('accepting', () => {
   })
 
   test('as a member already is 409: roles, address and invitation stay as they are', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const member = await buildMember(organization, 'org_member')
     const closed = await buildApp(service)
     const { body } = await invite(organization, { role_codes: ['org_admin'], app_code: closed.code })
@@ -268,7 +265,7 @@ describe('accepting', () => {
   })
 
   test('register_or_login as a member already logs in and leaves the invitation unused', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildMember(organization, 'org_member')
     const { body: invitation } = await invite(organization, { role_codes: ['org_admin'] })
     const mode = 'register_or_login'
@@ -279,7 +276,7 @@ describe('accepting', () => {
   })
 
   test('register_or_login with an invitation that is no good is 400 with no session, and no way around the password', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildMember()
     const good = (await invite(organization)).body
     const foreign = (await invite(organization, { email: someEmail() })).body.token
@@ -296,8 +293,8 @@ describe('accepting', () => {
   })
 
   test('gives the roles that are left of those it was made with, and at least org_member', async () => {
-    const organization = await buildOrganization()
-    const role = await insertRole(service, 'org')
+    const organization = await buildOrganization(service)
+    const role = await buildRole(service, 'org')
     const [first, second] = [await buildMember(), await buildMember()]
     const both = (await invite(organization, { role_codes: [role, 'org_admin'] })).body.token
     const one = (await invite(organization, { role_codes: [role] })).body.token
@@ -319,7 +316,7 @@ describe('at once', () => {
   }
 
   test('thirty users accept one invitation: one joins', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const users = await Promise.all(Array.from({ length: 30 }, () => buildMember()))
     const { token } = (await invite(organization)).body
     await expectOneWinner(organization, await Promise.all(users.map((each) => accept(token, each.token))))
@@ -327,7 +324,7 @@ describe('at once', () => {
 
   test('one invitation is spent by registrations, logins and accepts: one wins, and losers leave no user and no session', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const organization = await buildOrganization()
+      const organization = await buildOrganization(service)
       const { token } = (await invite(organization)).body
       const members = await Promise.all(Array.from({ length: 8 }, () => buildMember()))
       const emails = Array.from({ length: 4 }, someEmail)
@@ -349,7 +346,7 @@ describe('at once', () => {
   })
 
   test('one user with two invitations of one organization spends one of them', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { token: bearer } = await buildMember()
     const tokens = await Promise.all(Array.from({ length: 6 }, async () => (await invite(organization)).body.token))
     const replies = await Promise.all(tokens.map((token) => accept(token, bearer)))
@@ -361,7 +358,7 @@ describe('at once', () => {
 
   test('a user accepts, is put and is removed, and first touches an app that joins: all of it ends well', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const organization = await buildOrganization()
+      const organization = await buildOrganization(service)
       const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
       const { user, token: bearer } = await buildMember()
       const { token } = (await invite(organization, { email: user.email, app_code: joining.code })).body
@@ -383,7 +380,7 @@ describe('at once', () => {
 
 describe('an org_admin', () => {
   test('invites, lists and takes back in the own organization', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildMember(organization, 'org_admin')
     const path = `/organizations/${organization.id}/invitations`
     const made = await service.call('POST', path, { token: admin.token, body: { role_codes: ['org_admin'] } })
@@ -399,7 +396,7 @@ describe('an org_admin', () => {
     const refused = await service.call('POST', path, { token: admin.token, body: { role_codes: ['system_admin'] } })
     expect(faultsOf(refused)).toEqual(['role_codes.0: invalid_value'])
     expectError(
-      await service.call('DELETE', `/organizations/${(await buildOrganization()).id}/invitations/${record.id}`, {
+      await service.call('DELETE', `/organizations/${(await buildOrganization(service)).id}/invitations/${record.id}`, {
         token: admin.token,
       }),
       'organization_admin_required',

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { buildOrganization } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, type Mail } from '../support/mailbox.ts'
-import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
@@ -81,7 +82,7 @@ test('of twenty uses at once one logs in', async () => {
 describe('the gate', () => {
   test('first access provisions, as at a login', async () => {
     const { user } = await build()
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const place = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const { status, body } = await consume((await ask(user.email, place)).token)
     expect([status, body.app.code]).toEqual([200, place.code])

@@ -7,9 +7,9 @@ import { allSent, sendNow, startSending, until } from '../support/mailbox.ts'
 import { countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
-const organization: Json = fixture(() => found('Zoë’s Company'))
 const { service, mailbox } = mailingFixture()
 const app = appFixture(service, { frontend_url: 'https://shop.example.com' })
+const organization: Json = fixture(() => found('Zoë’s Company'))
 
 const anAddress = () => `${randomUUID()}@example.com`
 const found = async (name: string, at = service): Promise<Json> =>

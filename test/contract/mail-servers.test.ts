@@ -6,7 +6,7 @@ import { createDatabase } from '../support/database.ts'
 import { type Mailbox, startMailbox, until } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
@@ -21,8 +21,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
       SMTP_URL: mailbox.url,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     servers = await Promise.all([startInstance(settings, onFileEnd), startInstance(settings, onFileEnd)])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token

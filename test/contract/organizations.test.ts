@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { addMember, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { auditEvents, closeAccount, countRows, insertMembership, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -12,10 +13,6 @@ const app = appFixture(service)
 
 const uniqueName = () => `Org ${randomUUID()}`
 const create = (body: Json) => service.admin('POST', '/admin/organizations', { body })
-
-async function buildOrganization(): Promise<Json> {
-  return (await create({ name: uniqueName() })).body
-}
 
 /** The audit events about an organization and its members, oldest first. */
 async function audited(organizationId: string): Promise<Json[]> {
@@ -95,7 +92,7 @@ describe('an organization', () => {
   test.each(['Acme', 'a_b', 'a b', '-a', 'a-', 'a--b', 'ä', randomUUID(), 'a'.repeat(101), 5])(
     'takes no slug that is not kebab-case: %s',
     async (slug) => {
-      const organization = await buildOrganization()
+      const organization = await buildOrganization(service)
       for (const reply of [
         await create({ name: 'x', slug }),
         await service.admin('PATCH', byId(organization), { body: { slug } }),
@@ -107,7 +104,7 @@ describe('an organization', () => {
   )
 
   test('keeps its slug: PATCH cannot clear it, nor the name', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const refused = await service.admin('PATCH', byId(organization), { body: { slug: '', name: ' ' } })
     expect([...new Set(faultsOf(refused).map((fault) => fault.split(':')[0]))]).toEqual(['name', 'slug'])
     expectError(await service.admin('PATCH', byId(organization), { body: { slug: null } }), 'validation_failed')
@@ -123,7 +120,7 @@ describe('an organization', () => {
     const named = await Promise.all(Array.from({ length: 20 }, () => create({ name })))
     expect(new Set(named.map((reply) => reply.body.slug)).size).toBe(20)
 
-    const organizations = await Promise.all(Array.from({ length: 10 }, buildOrganization))
+    const organizations = await Promise.all(Array.from({ length: 10 }, () => buildOrganization(service)))
     const wanted = { slug: `moved-${slug}` }
     const moved = await Promise.all(organizations.map((each) => service.admin('PATCH', byId(each), { body: wanted })))
     expect(moved.filter((reply) => reply.status === 200)).toHaveLength(1)
@@ -154,7 +151,7 @@ describe('an organization', () => {
   })
 
   test('is not deleted while an app names it or a user is a member; its invitations and deleted users do not count', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const naming = await buildApp(service, { default_organization_id: organization.id })
     const { user } = await buildUser(service, app)
     await setRoles(organization, user, 'org_member')
@@ -170,7 +167,7 @@ describe('an organization', () => {
 
   test('is deleted or joined, never both, when both are tried at once', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const organization = await buildOrganization()
+      const organization = await buildOrganization(service)
       const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
       const { user } = await buildUser(service, app)
       const [, deleted, login] = await Promise.all([
@@ -201,9 +198,9 @@ describe('an organization', () => {
 
 describe('members', () => {
   test('are put, listed, given other roles and removed, and all of it is audited', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
-    const role = await insertRole(service, 'org')
+    const role = await buildRole(service, 'org')
     const put = await setRoles(organization, user, role, 'org_member', role)
     expect(put.status).toBe(201)
     const member = { ...user, role_codes: ['org_member', role].sort(), joined_at: expect.any(String) }
@@ -236,7 +233,7 @@ describe('members', () => {
   })
 
   test('are listed newest first, page by page, without deleted users', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const users = []
     for (let n = 0; n < 5; n += 1) {
       const { user } = await buildUser(service, app)
@@ -258,7 +255,7 @@ describe('members', () => {
   })
 
   test('take org-scoped roles alone; every other entry is named', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     const refused = await setRoles(
       organization,
@@ -285,7 +282,7 @@ describe('members', () => {
   })
 
   test('of no organization, and of no user or a deleted one, are 404', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     expectError(await setRoles({ id: randomUUID() }, user, 'org_member'), 'not_found')
     expectError(await setRoles(organization, { id: randomUUID() }, 'org_member'), 'not_found')
@@ -296,9 +293,9 @@ describe('members', () => {
   })
 
   test('put twenty times at once are one row with the roles of one caller whole', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
-    const roles = await Promise.all(Array.from({ length: 6 }, () => insertRole(service, 'org')))
+    const roles = await Promise.all(Array.from({ length: 6 }, () => buildRole(service, 'org')))
     const sets = Array.from({ length: 20 }, (_, n) => roles.filter((_, index) => ((n + 1) >> index) & 1).sort())
     const replies = await Promise.all(sets.map((set) => setRoles(organization, user, ...set)))
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
@@ -308,7 +305,7 @@ describe('members', () => {
   })
 
   test('who are removed keep their token until it expires, and refresh with that organization no more', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     await setRoles(organization, user, 'org_member')
     const { body } = await service.login(user.email, app.code, { organization_id: organization.id })
@@ -333,9 +330,9 @@ describe('members', () => {
 
 describe('a member', () => {
   test('of any role leaves, and is nobody there from then on', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
-    const role = await insertRole(service, 'org')
+    const role = await buildRole(service, 'org')
     const { user, access_token: token } = await buildUser(service, app)
     await setRoles(organization, user, role)
     const path = memberOf(organization, user, '')
@@ -356,7 +353,7 @@ describe('a member', () => {
 
 describe('an org_admin', () => {
   test('lists members of the own organization, gives them other roles and removes them, with a token of any app', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
     await setRoles(organization, user, 'org_member')
@@ -377,7 +374,7 @@ describe('an org_admin', () => {
   })
 
   test('learns nothing of users who are no members, and makes nobody one', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const stranger = (await buildUser(service, app)).user
     const gone = (await buildUser(service, app)).user
@@ -410,8 +407,8 @@ describe('an org_admin', () => {
     const service = freezeClock(await buildService())
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const [first, second] = [await buildUser(service, app), await buildUser(service, app)]
-    const organization = await insertOrganization(service)
-    for (const { user } of [first, second]) await insertMembership(service, organization.id, user.id, ['org_admin'])
+    const organization = await buildOrganization(service)
+    for (const { user } of [first, second]) await addMember(service, organization.id, user.id, ['org_admin'])
     const write = (method: string, by: Json, whom: string) =>
       service.call(method, memberOf(organization, { id: whom }, ''), {
         token: by.access_token,
@@ -434,7 +431,7 @@ describe('an org_admin', () => {
   })
 
   test('gives no global role, under whatever name', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     for (const role of ['system_admin', 'super_admin', 'base_user', 'SYSTEM_ADMIN', ' system_admin']) {
       const reply = await service.call('PUT', memberOf(organization, admin.user, ''), {
@@ -447,10 +444,10 @@ describe('an org_admin', () => {
   })
 
   test('is nobody elsewhere: a member, a stranger and whoever names no organization get one and the same 403', async () => {
-    const [own, other] = [await buildOrganization(), await buildOrganization()]
+    const [own, other] = [await buildOrganization(service), await buildOrganization(service)]
     const admin = await buildOrgAdmin(own)
     const member = await buildUser(service, app)
-    await setRoles(other, member.user, 'org_member', await insertRole(service, 'org'))
+    await setRoles(other, member.user, 'org_member', await buildRole(service, 'org'))
     const { user: fellow } = await buildUser(service, app)
     await setRoles(other, fellow, 'org_member')
     const cases = [
@@ -486,7 +483,7 @@ describe('an org_admin', () => {
   }
 
   test('by the token alone is none: the right is read at each call', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const login = await service.login(admin.user.email, app.code, { organization_id: organization.id })
     const token = login.body.access_token
@@ -500,7 +497,7 @@ describe('an org_admin', () => {
   })
 
   test('who is the last active one cannot step down, nor leave others behind; a system_admin may take the last one away', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const self = memberOf(organization, admin.user, '')
     const demote = { token: admin.token, body: { role_codes: ['org_member'] } }
@@ -523,7 +520,7 @@ describe('an org_admin', () => {
   })
 
   test('who is the only member may leave', async () => {
-    const organization = await buildOrganization()
+    const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const { user: gone } = await buildUser(service, app)
     await setRoles(organization, gone, 'org_member')
@@ -536,7 +533,7 @@ describe('an org_admin', () => {
 
   test('of many who leave or throw each other out at once one stays, as long as there is somebody to govern', async () => {
     for (const whom of ['self', 'next'] as const) {
-      const organization = await buildOrganization()
+      const organization = await buildOrganization(service)
       const admins = await Promise.all(Array.from({ length: 8 }, () => buildOrgAdmin(organization)))
       await setRoles(organization, (await buildUser(service, app)).user, 'org_member')
       const replies = await Promise.all(
@@ -554,7 +551,7 @@ describe('an org_admin', () => {
   })
 
   test('is served to browsers of any origin', async () => {
-    const { id } = await insertOrganization(service)
+    const { id } = await buildOrganization(service)
     const reply = await service.call('GET', `/organizations/${id}/members`, { headers: { origin: 'https://app.example.com' } })
     expectError(reply, 'token_missing')
     expect(reply.headers.get('access-control-allow-origin')).toBe('*')

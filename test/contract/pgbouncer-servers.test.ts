@@ -6,15 +6,14 @@ import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, claimsOf, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 const connections = 3
 const app = { code: 'shop' }
 const settings = {
   DB_POOL_MAX: '5',
   AUTH_RATE_LIMIT_ACCOUNT: 'off',
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  ...bootstrapAdmin,
 }
 /** For the first run on a machine, which fetches PgBouncer. */
 const startTimeoutMs = 120_000

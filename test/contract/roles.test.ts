@@ -1,37 +1,29 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import {
-  auditEvents,
+  addMember,
+  buildInvitation,
+  buildOrganization,
+  buildRole,
   closeAccount,
-  countRows,
-  insertInvitation,
-  insertMembership,
-  insertOrganization,
-  insertPermissions,
-  markVerified,
-} from '../support/rows.ts'
+  registerPermissions,
+} from '../support/factories.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, unique } from '../support/service.ts'
 
 const service = serviceFixture()
 /** Lets everybody in. */
 const app = appFixture(service)
 beforeAll(async () => {
-  await insertPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
+  await registerPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
 })
 
 const builtIn = ['base_user', 'org_admin', 'org_member', 'super_admin', 'system_admin']
 const create = (body: Json) => service.admin('POST', '/admin/roles', { body })
 const byCode = (code: string, rest = '') => `/admin/roles/${code}${rest}`
 const change = (code: string, body: Json) => service.admin('PATCH', byCode(code), { body })
-
-async function buildRole(scope: 'global' | 'org' = 'global', ...permissions: string[]): Promise<string> {
-  const code = unique('role')
-  await create({ code, name: code, scope })
-  await service.admin('PUT', byCode(code, '/permissions'), { body: { permissions } })
-  return code
-}
 
 async function newUser(): Promise<Json> {
   return (await buildUser(service, app)).user
@@ -90,7 +82,7 @@ describe('a role', () => {
   })
 
   test('has a code of its own, among global and org-scoped ones', async () => {
-    const code = await buildRole()
+    const code = await buildRole(service, 'global')
     for (const scope of ['global', 'org']) expectError(await create({ code, name: 'x', scope }), 'role_code_taken')
     expectError(await create({ code: 'base_user', name: 'x', scope: 'org' }), 'role_code_taken')
     const wanted = unique('raced')
@@ -113,7 +105,7 @@ describe('a role', () => {
   })
 
   test('never changes its code or scope', async () => {
-    const code = await buildRole('global')
+    const code = await buildRole(service, 'global')
     expectError(await change(code, { code: unique('x') }), 'code_immutable')
     expect(faultsOf(await change(code, { scope: 'org', name: 'x' }))).toEqual(['scope: invalid_value'])
     expectError(await change('system_admin', { scope: 'org' }), 'built_in')
@@ -122,7 +114,7 @@ describe('a role', () => {
   })
 
   test.each(['name', 'scope'])('keeps its %s: PATCH with null or "" is 400 and changes nothing', async (field) => {
-    const code = await buildRole('global')
+    const code = await buildRole(service, 'global')
     const before = (await service.admin('GET', byCode(code))).body
     for (const blank of [null, ''])
       expect(
@@ -162,8 +154,8 @@ describe('a role', () => {
 
 describe('deleting a role', () => {
   test('is refused while an app names it, as default or among those a client may choose', async () => {
-    const organization = await insertOrganization(service)
-    const code = await buildRole('org')
+    const organization = await buildOrganization(service)
+    const code = await buildRole(service, 'org')
     const naming = await buildApp(service, { default_organization_id: organization.id, default_role_code: code })
     expectError(await service.admin('DELETE', byCode(code)), 'role_in_use')
     await service.admin('PATCH', `/admin/apps/${naming.id}`, {
@@ -181,12 +173,12 @@ describe('deleting a role', () => {
 
   test('is refused while a user or a member holds it; deleted users and pending invitations do not count', async () => {
     const user = await newUser()
-    const organization = await insertOrganization(service)
-    const [globalRole, orgRole] = [await buildRole('global', 'orders:read'), await buildRole('org')]
+    const organization = await buildOrganization(service)
+    const [globalRole, orgRole] = [await buildRole(service, 'global', ['orders:read']), await buildRole(service, 'org')]
     await assign(user, globalRole)
-    await insertMembership(service, organization.id, user.id, [orgRole])
+    await addMember(service, organization.id, user.id, [orgRole])
     for (const role of [globalRole, orgRole]) expectError(await service.admin('DELETE', byCode(role)), 'role_in_use')
-    const token = await insertInvitation(service, { organizationId: organization.id, roles: [orgRole] })
+    const token = await buildInvitation(service, { organizationId: organization.id, roles: [orgRole] })
     await closeAccount(service, user.id, 'deleted')
     for (const role of [globalRole, orgRole]) expect((await service.admin('DELETE', byCode(role))).status).toBe(204)
     for (const table of ['user_roles', 'membership_roles', 'role_permissions']) {
@@ -199,9 +191,9 @@ describe('deleting a role', () => {
   test('or using it: never both, when both are tried at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = await newUser()
-      const organization = await insertOrganization(service)
-      const [globalRole, orgRole] = [await buildRole('global'), await buildRole('org')]
-      const chosen = await buildRole('org')
+      const organization = await buildOrganization(service)
+      const [globalRole, orgRole] = [await buildRole(service, 'global'), await buildRole(service, 'org')]
+      const chosen = await buildRole(service, 'org')
       const [assigned, first, member, second, named, third] = await Promise.all([
         assign(user, globalRole),
         service.admin('DELETE', byCode(globalRole)),
@@ -231,7 +223,7 @@ describe('the permissions of a role', () => {
   const add = (role: string, permissions: Json) => service.admin('POST', byCode(role, '/permissions'), { body: { permissions } })
 
   test('are replaced, added and taken, each change audited with what was before and after', async () => {
-    const role = await buildRole()
+    const role = await buildRole(service, 'global')
     const items = (...codes: string[]) => ({ items: codes.map((code) => ({ code, service: 'shop' })) })
     const replaced = await put(role, ['orders:write', 'orders:read', 'orders:write'])
     expect(replaced.status).toBe(200)
@@ -267,7 +259,7 @@ describe('the permissions of a role', () => {
   })
 
   test('that are unknown are refused, each named by its place, and nothing is written', async () => {
-    const role = await buildRole('org', 'orders:read')
+    const role = await buildRole(service, 'org', ['orders:read'])
     for (const write of [put, add]) {
       const refused = await write(role, ['no:such', 'orders:write', '', 'orders:*'])
       expect(faultsOf(refused)).toEqual(
@@ -291,10 +283,13 @@ describe('the permissions of a role', () => {
 
   test('come into the tokens of who holds the role, globally or in an organization', async () => {
     const user = await newUser()
-    const organization = await insertOrganization(service)
-    const [globalRole, orgRole] = [await buildRole('global', 'orders:read'), await buildRole('org', 'orders:write')]
+    const organization = await buildOrganization(service)
+    const [globalRole, orgRole] = [
+      await buildRole(service, 'global', ['orders:read']),
+      await buildRole(service, 'org', ['orders:write']),
+    ]
     await assign(user, globalRole)
-    await insertMembership(service, organization.id, user.id, [orgRole])
+    await addMember(service, organization.id, user.id, [orgRole])
     const claims = async (extra: Json = {}) => claimsOf((await service.login(user.email, app.code, extra)).body.access_token)
     expect(await claims()).toMatchObject({
       roles: ['base_user', globalRole].sort(),
@@ -315,7 +310,7 @@ describe('the permissions of a role', () => {
       service.admin('POST', '/admin/permissions/register', { body: { service: name, permissions: actions.map(permission) } })
     const codes = ['a', 'b', 'c'].map((action) => `${name}:${action}`)
     await register('a', 'b', 'c')
-    const [kept, replaced] = [await buildRole('global', ...codes), await buildRole('global', ...codes)]
+    const [kept, replaced] = [await buildRole(service, 'global', codes), await buildRole(service, 'global', codes)]
     await register('a')
     expect(await permissionsOf(replaced)).toEqual([codes[0]])
     expect((await put(replaced, [codes[0]])).status).toBe(200)
@@ -327,7 +322,7 @@ describe('the permissions of a role', () => {
   })
 
   test('added by many at once are all there; of lists put at once one stands whole', async () => {
-    const role = await buildRole()
+    const role = await buildRole(service, 'global')
     const codes = ['orders:cancel', 'orders:read', 'orders:write']
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(role, [codes[index % 3]])))
     expect(await permissionsOf(role)).toEqual(codes)
@@ -345,7 +340,7 @@ describe('the permissions of a role', () => {
 describe('the roles of a user', () => {
   test('are given once, listed and taken, and audited', async () => {
     const user = await newUser()
-    const role = await buildRole()
+    const role = await buildRole(service, 'global')
     const first = await assign(user, role)
     expect(first.status).toBe(201)
     expect(first.body).toEqual({
@@ -376,7 +371,7 @@ describe('the roles of a user', () => {
 
   test('are global ones that there are; base_user can be taken and given too', async () => {
     const user = await newUser()
-    for (const role of ['org_member', await buildRole('org'), unique('none'), '', 'Base_User']) {
+    for (const role of ['org_member', await buildRole(service, 'org'), unique('none'), '', 'Base_User']) {
       expect(faultsOf(await assign(user, role)), role).toEqual(['role_code: invalid_value'])
     }
     expect(faultsOf(await service.admin('POST', rolesOf(user), { body: {} }))).toEqual(['role_code: required'])
@@ -397,7 +392,7 @@ describe('the roles of a user', () => {
 
   test('given by many at once are given once', async () => {
     const user = await newUser()
-    const role = await buildRole()
+    const role = await buildRole(service, 'global')
     const replies = await Promise.all(Array.from({ length: 20 }, () => assign(user, role)))
     expect(replies.map((reply) => reply.status).sort()).toEqual([...Array(19).fill(200), 201])
     const taken = await Promise.all(Array.from({ length: 20 }, () => unassign(user, role)))

@@ -14,6 +14,7 @@ import { startServer } from '../support/server-process.ts'
 import {
   ACCESS_SECRET,
   ADMIN_EMAIL,
+  bootstrapAdmin,
   buildApp,
   buildService,
   buildUser,
@@ -213,8 +214,7 @@ describe('one server', () => {
 
 const settings = {
   DB_POOL_MAX: '5',
-  AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+  ...bootstrapAdmin,
 }
 
 /** What an admin does at a server. */

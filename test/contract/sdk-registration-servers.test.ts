@@ -3,7 +3,7 @@ import { type AuthEvent, createAuth, definePermissions } from '@gatehouse/sdk'
 import { afterEach, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { startInstance } from '../support/server-instance.ts'
-import { ACCESS_SECRET, ADMIN_EMAIL, PASSWORD, testDatabase } from '../support/service.ts'
+import { ACCESS_SECRET, ADMIN_EMAIL, bootstrapAdmin, testDatabase } from '../support/service.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -14,8 +14,7 @@ test('a backend that boots before the service registers as soon as that is there
   onTestFinished(() => database.drop())
   const settings = {
     DATABASE_URL: database.url,
-    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    ...bootstrapAdmin,
   }
   const first = await startInstance(settings)
   const token = (await first.login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -9,10 +9,10 @@ import type { Deps } from '../../packages/server/src/deps.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { mailChannel } from '../../packages/server/src/workers/send-mail.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
+import { buildInvitation, buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { allSent, startMailbox, until } from '../support/mailbox.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { insertInvitation, insertOrganization } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
   buildApp,
@@ -63,8 +63,8 @@ function expectNothingSeen(): void {
 async function everyDoor(): Promise<void> {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  const { id: organizationId } = await insertOrganization(service)
-  const invitation = await insertInvitation(service, { organizationId })
+  const { id: organizationId } = await buildOrganization(service)
+  const invitation = await buildInvitation(service, { organizationId })
   tokens.add(invitation)
   const email = `new-${user.email}`
   const newcomer = { email, password: canary, app_code: app.code }

@@ -16,7 +16,7 @@ import {
   startProvider,
 } from '../support/provider.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
@@ -36,8 +36,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
       PUBLIC_URL: 'http://127.0.0.1:4000',
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     const [first, second, started] = await Promise.all([
       startInstance(settings, onFileEnd),

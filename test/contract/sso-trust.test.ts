@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
+import { buildRole } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import {
@@ -13,7 +14,7 @@ import {
   REDIRECT_URL,
   startProvider,
 } from '../support/provider.ts'
-import { auditEvents, countRows, countWrites, insertRole, markVerified } from '../support/rows.ts'
+import { auditEvents, countRows, countWrites, markVerified } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildApp, buildUser, type Json, type Reply, someEmail } from '../support/service.ts'
 
 const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('narrow'), callbackOf('fresh')], onFileEnd))
@@ -64,7 +65,7 @@ describe('a link by e-mail', () => {
   test('is refused for a user of any global role besides base_user, and made once the role is gone', async () => {
     const app = await ssoApp()
     const user = await buildVerifiedUser(app)
-    const role_code = await insertRole(service, 'global')
+    const role_code = await buildRole(service, 'global')
     const roles = `/admin/users/${user.id}/roles`
     expect((await service.admin('POST', roles, { body: { role_code } })).status).toBe(201)
     const subject = verified(user.email)
@@ -76,7 +77,7 @@ describe('a link by e-mail', () => {
   test('does not hand over an unverified account that holds a global role, nor take anything from it', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
-    const role_code = await insertRole(service, 'global')
+    const role_code = await buildRole(service, 'global')
     await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code } })
     await expectRefused(app, verified(user.email), 'link_required')
     expect((await service.login(user.email, app.code)).status).toBe(200)
@@ -87,7 +88,7 @@ describe('a link by e-mail', () => {
     const user = await buildVerifiedUser(app)
     const subject = verified(user.email)
     await logIn(app, subject)
-    await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: await insertRole(service, 'global') } })
+    await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: await buildRole(service, 'global') } })
     expect((await logIn(app, subject)).body.user.id).toBe(user.id)
   })
 })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { auditEvents, closeAccount, countRows, insertInvitation, insertOrganization } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode, totpAt } from '../support/totp.ts'
 
@@ -395,8 +396,8 @@ describe('register_or_login', () => {
 
   test('spends no invitation before the second factor is passed', async () => {
     const { user, phone } = await buildProtected()
-    const organization = await insertOrganization(service)
-    const invite_token = await insertInvitation(service, { organizationId: organization.id })
+    const organization = await buildOrganization(service)
+    const invite_token = await buildInvitation(service, { organizationId: organization.id })
     expectChallenge(await enter(user.email, { invite_token }))
     expectError(await enter(user.email, { invite_token, two_factor_code: phone.wrongCode() }), 'invalid_two_factor_code')
     const entered = await enter(user.email, { invite_token, two_factor_code: phone.code() })

@@ -5,9 +5,10 @@ import { PasswordHasher } from '../../packages/server/src/adapters/password-hash
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import type { Mail } from '../support/mailbox.ts'
-import { auditEvents, countRows, insertOrganization, insertRole } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
@@ -57,7 +58,7 @@ async function plant(): Promise<Planted> {
     token: tokens.access_token,
     body: { role_codes: ['org_admin'] },
   })
-  const other = await insertOrganization(service)
+  const other = await buildOrganization(service)
   await service.admin('PUT', `/admin/organizations/${other.id}/members/${user.id}`, { body: { role_codes: ['org_member'] } })
   await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
   const openLink = (await mailbox.take(user.email, /^Set a new password/)).token
@@ -118,7 +119,7 @@ describe('a magic link', () => {
   })
 
   test('to a user whom an admin made, also with roles, asks for it, removes nothing and verifies the address', async () => {
-    const role = await insertRole(service, 'global')
+    const role = await buildRole(service, 'global')
     for (const roles of [[], [role], ['system_admin']]) {
       const email = `made-${randomUUID()}@example.com`
       const { body: user } = await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD, roles } })
@@ -158,7 +159,7 @@ describe('a magic link', () => {
 
   test('to an unproven account that holds another global role, asks for it and removes nothing', async () => {
     const { user, access_token: token } = await buildUser(service, app)
-    expect((await give(user.id, await insertRole(service, 'global'))).status).toBe(201)
+    expect((await give(user.id, await buildRole(service, 'global'))).status).toBe(201)
     const authenticator = await enableTwoFactor(service, token)
     expect((await consume((await ask(user.email)).token)).body).toEqual({ requires_2fa: true })
     await expectUntouched(user, token, authenticator)
@@ -207,7 +208,7 @@ describe('a reset of an unproven account', () => {
   })
 
   test('verifies the address where there is none, and one of a proven account removes no membership and no name', async () => {
-    const organization = await insertOrganization(service)
+    const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
     expect((await reset(user.email)).status).toBe(204)
     expect(await show(user.id)).toMatchObject({ email_verified: true, first_name: null })

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, insertOrganization } from '../support/rows.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
 import { ADMIN_EMAIL, buildUser, type Json } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_LOCKOUT_THRESHOLD: '3' })
@@ -62,7 +63,7 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
   const path = `/admin/users/${user.id}`
   const renamed = `Renamed${randomUUID()}`
   const newEmail = `new-${user.email}`
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const accepted = await invite(organization, user.email)
   const pending = await invite(organization, newEmail)
   const token = (await service.login(user.email, app.code)).body.access_token
@@ -146,7 +147,7 @@ test('whoever has the address now keeps all that is theirs', async () => {
   await service.admin('DELETE', `/admin/users/${user.id}`)
   const again = await service.register(user.email, app.code, { first_name: 'Bea' })
   await service.login(user.email, app.code, { password: 'wrong password' })
-  const organization = await insertOrganization(service)
+  const organization = await buildOrganization(service)
   const invitation = await invite(organization, user.email)
   const mail = await insertOutbox({ kind: 'mail', destination: user.email, payload: '{"redirect_url":null}' })
   const sent = await insertOutbox({

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
+import { buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, insertRole, markVerified } from '../support/rows.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail, somePool } from '../support/service.ts'
 
 /** A hash of PASSWORD. */
@@ -34,7 +35,7 @@ const counts = ({ body: { errors: _, ...rest } }: Reply) => rest
 describe('a new user', () => {
   test.each(['2a', '2b', '2y'])('logs in with the password of the $%s hash, with all that the line gives', async (prefix) => {
     const app = await buildApp(service, { registration_namespace: 'imported' })
-    const role = await insertRole(service, 'global')
+    const role = await buildRole(service, 'global')
     const email = someEmail()
     const reply = await load({
       email: ` ${email.toUpperCase()}`,
@@ -95,7 +96,7 @@ describe('a user who exists', () => {
     await service.admin('POST', `/admin/users/${user.id}/apps/${third.id}`)
     await service.admin('DELETE', `/admin/users/${user.id}/apps/${third.id}`)
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
-    const role = await insertRole(service, 'global')
+    const role = await buildRole(service, 'global')
     const line = {
       email: user.email,
       password_hash: hash,
@@ -147,7 +148,7 @@ describe('bad lines', () => {
   test('are told by their number and stop nothing; none of them is echoed', async () => {
     const secret = '$2b$12$this.is.a.canary'
     const [good, last] = [someEmail(), someEmail()]
-    const org = await insertRole(service, 'org')
+    const org = await buildRole(service, 'org')
     const lines: [string, string | undefined][] = [
       [JSON.stringify({ email: good }), undefined],
       ['', undefined],

@@ -4,7 +4,16 @@ import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { startInstance } from '../support/server-instance.ts'
-import { ADMIN_EMAIL, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
+import {
+  ADMIN_EMAIL,
+  bootstrapAdmin,
+  buildService,
+  type Json,
+  PASSWORD,
+  type Reply,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
 
 let service: TestService
 /** The system_admin that every service begins with. */
@@ -105,8 +114,7 @@ test.runIf(testDatabase() === 'postgres')('over two servers too', async () => {
   onTestFinished(() => database.drop())
   const settings = {
     DATABASE_URL: database.url,
-    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    ...bootstrapAdmin,
   }
   const servers = await Promise.all([startInstance(settings), startInstance(settings)])
   let keeper = { email: ADMIN_EMAIL, token: (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token, id: '' }

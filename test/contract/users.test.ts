@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import { addMember, buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, insertMembership, insertOrganization, insertRole, markVerified } from '../support/rows.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
 import { totpAt } from '../support/totp.ts'
 
@@ -40,7 +41,7 @@ async function expectEnded(...all: Json[]): Promise<void> {
 
 describe('create', () => {
   test('makes a user with all that is given, who can log in', async () => {
-    const role = await insertRole(service, 'global')
+    const role = await buildRole(service, 'global')
     const email = someEmail()
     const reply = await create({
       email: `  ${email.toUpperCase()} `,
@@ -136,7 +137,7 @@ describe('create', () => {
       expect(faultsOf(refused)).toEqual([`password: ${code}`])
       expect(JSON.stringify(refused.body)).not.toContain(password)
     }
-    const org = await insertRole(service, 'org')
+    const org = await buildRole(service, 'org')
     expect(faultsOf(await create({ email, roles: ['base_user', org, 'nothing'] }))).toEqual([
       'roles.1: invalid_value',
       'roles.2: invalid_value',
@@ -368,8 +369,8 @@ describe('delete', () => {
     const other = await buildApp(service, { auto_grant_on_signup: true, read_namespaces: ['alumni'] })
     const first = await buildUser(service, other, { first_name: 'Ada' })
     const second = (await service.login(first.user.email, app.code)).body
-    const { id: organizationId } = await insertOrganization(service)
-    await insertMembership(service, organizationId, first.user.id, ['org_admin'])
+    const { id: organizationId } = await buildOrganization(service)
+    await addMember(service, organizationId, first.user.id, ['org_admin'])
     const before = await show(first.user.id)
 
     const reply = await remove(first.user.id)

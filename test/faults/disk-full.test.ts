@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
@@ -18,13 +18,11 @@ interface Disk {
   free(): void
 }
 
-const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
-
 /** A file system in memory that the server alone sees, and that is gone with it. */
 async function startOnSmallDisk(): Promise<Disk> {
   const folder = makeFolder()
   const mount = `mount -t tmpfs -o size=24m tmpfs ${folder} && exec "$@"`
-  const settings = { DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`, ...bootstrap }
+  const settings = { DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`, ...bootstrapAdmin }
   const server = await startServer(settings, onTestFinished, ['unshare', '--map-root-user', '--mount', 'sh', '-c', mount, 'sh'])
   const filler = `/proc/${server.pid}/root${folder}/filler`
   return {
@@ -49,7 +47,7 @@ function append(file: string, size: number): void {
 async function startWithFileSizes(): Promise<Disk> {
   const folder = makeFolder()
   const file = join(folder, 'gatehouse.db')
-  const server = await startServer({ DATABASE_URL: `sqlite:${file}`, ...bootstrap })
+  const server = await startServer({ DATABASE_URL: `sqlite:${file}`, ...bootstrapAdmin })
   const allow = (size: string) => spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${size}:unlimited`])
   return {
     server,
@@ -122,7 +120,7 @@ test('a Postgres that says its disk is full is told as 503, and the next request
   const { createKnex } = await import('../../packages/server/src/db/knex.ts')
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
-  const server = await startServer({ DATABASE_URL: database.url, ...bootstrap })
+  const server = await startServer({ DATABASE_URL: database.url, ...bootstrapAdmin })
   const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
   onTestFinished(() => db.destroy())
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
@@ -13,12 +13,10 @@ const callers = sized(20, 60)
 const waves = sized(2, 12)
 const answerMs = 5_000
 
-const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
-
 async function startStarved() {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
-  const server = await startServer({ DATABASE_URL: database.url, DB_POOL_MAX: String(poolMax), ...bootstrap })
+  const server = await startServer({ DATABASE_URL: database.url, DB_POOL_MAX: String(poolMax), ...bootstrapAdmin })
   const operator = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
   // Also when a test that failed left the table locked: a pool is closed once all of its connections are back.
   onTestFinished(() => void operator.destroy())

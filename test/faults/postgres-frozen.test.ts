@@ -7,7 +7,7 @@ import { measured, sized } from '../support/fault.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/service.ts'
 
 const logins = sized(112, 448)
 const everyMs = 30
@@ -38,8 +38,7 @@ test.runIf(process.platform === 'linux' && process.env.TEST_DATABASE_URL === und
     onTestFinished(() => postgres.stop())
     const server = await startServer({
       DATABASE_URL: postgres.adminUrl,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     })
     expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
     const frozen = processesOf(postgres.adminUrl)

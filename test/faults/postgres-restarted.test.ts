@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
-import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, callHttp, PASSWORD } from '../support/client.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -85,8 +85,7 @@ test.runIf(process.env.TEST_DATABASE_URL === undefined)(
     await keepCommits(postgres.adminUrl)
     const server = await startServer({
       DATABASE_URL: postgres.adminUrl,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
       AUTH_REFRESH_LEEWAY_SECONDS: '120',
     })
     const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token

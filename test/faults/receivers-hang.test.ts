@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
@@ -60,8 +60,7 @@ test('receivers and a mail server that hang: registrations go on, and other webh
   const well = await startReceiver()
   const server = await startServer({
     DATABASE_URL: database.url,
-    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    ...bootstrapAdmin,
     SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
   })
   const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -1,6 +1,6 @@
 // decisions 6: a client whose refresh was cut off by the death of the server comes back with the same token and goes on.
 import { afterEach, describe, expect, test } from 'vitest'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
@@ -28,8 +28,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     database = await createDatabase(kind)
     const settings = {
       DATABASE_URL: database.url,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
       AUTH_REFRESH_LEEWAY_SECONDS: '300',
     }
     let server = await startServer(settings)

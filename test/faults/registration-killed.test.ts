@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chance } from '../support/chance.ts'
-import { ADMIN_EMAIL, PASSWORD, type Reply } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD, type Reply } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
@@ -64,8 +64,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     onTestFinished(() => database.drop())
     const settings = {
       DATABASE_URL: database.url,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     const dice = chance(kind.length)
     let server = await startServer(settings)

@@ -1,7 +1,7 @@
 // decisions 2: an older server refuses a newer schema.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured } from '../support/fault.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
@@ -10,8 +10,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   test('a schema newer than the server: no start, one clear line, and a server that runs already goes on', async (context) => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())
-    const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
-    const settings = { DATABASE_URL: database.url, ...bootstrap }
+    const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
     const server = await startServer(settings)
     expect((await server.call('GET', '/ready')).status).toBe(200)
     const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })

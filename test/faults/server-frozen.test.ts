@@ -8,7 +8,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { ADMIN_EMAIL, PASSWORD, type Reply } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD, type Reply } from '../support/service.ts'
 
 const limitMs = 2_000
 const waitsForTable = { wait_event_type: 'Lock', wait_event: 'relation' }
@@ -41,8 +41,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     const settings = {
       DATABASE_URL: pgbouncer ? pgbouncer.urlOf(database.url) : database.url,
       DB_STATEMENT_TIMEOUT_MS: String(limitMs),
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
     }
     const freezing = await startServer(settings)
     const other = await startServer(settings)

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
@@ -54,7 +54,7 @@ test('clients that drip headers, bodies or nothing are cut in time with 408, del
 }, async (context) => {
   const database = await createDatabase('sqlite')
   onTestFinished(() => database.drop())
-  const settings = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
+  const settings = { ...bootstrapAdmin }
   const server = await startServer({ DATABASE_URL: database.url, ...settings })
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
   const look = async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { chance } from '../support/chance.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
@@ -113,8 +113,7 @@ test.runIf(tellsOfProcesses)(
       // As `deploy/` starts it.
       MALLOC_ARENA_MAX: '1',
       DATABASE_URL: database.url,
-      AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-      AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+      ...bootstrapAdmin,
       AUTH_RATE_LIMIT_ACCOUNT: 'off',
     })
     const people = await prepare(server)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chance } from '../support/chance.ts'
-import { ADMIN_EMAIL, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
 import { hang, type Received, startReceiver } from '../support/receiver.ts'
@@ -17,8 +17,7 @@ async function startOn(kind: DatabaseKind) {
   onTestFinished(() => database.drop())
   const settings = {
     DATABASE_URL: database.url,
-    AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL,
-    AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    ...bootstrapAdmin,
   }
   const start = () => startServer(settings)
   const createApp = async (server: ServerProcess, url: string) => {

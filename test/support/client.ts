@@ -6,6 +6,8 @@ import type { DatabaseKind } from './database.ts'
 
 export const ADMIN_EMAIL = 'admin@example.com'
 export const PASSWORD = 'correct horse battery staple'
+/** The settings by which a server makes its first admin. */
+export const bootstrapAdmin = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 export const ACCESS_SECRET = 'a secret of the tests, at least 32 characters long'
 
 /** How long operators let a request wait for a connection, and a statement run: for tests of what happens then. */

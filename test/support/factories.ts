@@ -1,0 +1,87 @@
+// What a test stands on, made by the routes that admins use.
+
+import { markVerified } from './rows.ts'
+import { buildApp, buildUser, type Json, type TestService, unique } from './service.ts'
+
+/** Asks as a system_admin for what cannot fail here; the body of the answer. */
+async function ask(service: TestService, method: string, path: string, body?: Json): Promise<Json> {
+  const reply = await service.admin(method, `/admin${path}`, { body })
+  if (reply.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+export interface Organization {
+  id: string
+  slug: string
+  name: string
+}
+
+export async function buildOrganization(service: TestService, code = unique('org')): Promise<Organization> {
+  const { id, slug, name } = await ask(service, 'POST', '/organizations', { slug: code, name: code })
+  return { id, slug, name }
+}
+
+export function addMember(
+  service: TestService,
+  organizationId: string,
+  userId: string,
+  role_codes: readonly string[],
+): Promise<Json> {
+  return ask(service, 'PUT', `/organizations/${organizationId}/members/${userId}`, { role_codes })
+}
+
+/** A role that holds these permissions; its code. */
+export async function buildRole(
+  service: TestService,
+  scope: 'global' | 'org',
+  permissions: readonly string[] = [],
+  code = unique('role'),
+): Promise<string> {
+  await ask(service, 'POST', '/roles', { code, name: code, scope })
+  if (permissions.length > 0) await ask(service, 'PUT', `/roles/${code}/permissions`, { permissions })
+  return code
+}
+
+/** Assigns a global role. A platform role takes an account that is proven, so the user's address is verified for one. */
+export async function assignRole(service: TestService, userId: string, role_code: string): Promise<void> {
+  if (['system_admin', 'super_admin'].includes(role_code)) await markVerified(service, userId)
+  await ask(service, 'POST', `/users/${userId}/roles`, { role_code })
+}
+
+/** Registers all permissions of a service. */
+export async function registerPermissions(service: TestService, name: string, codes: readonly string[]): Promise<void> {
+  const permissions = codes.map((code) => {
+    const [resource, action] = code.split(':')
+    return { code, name: code, resource, action }
+  })
+  await ask(service, 'POST', '/permissions/register', { service: name, permissions })
+}
+
+interface InvitationSettings {
+  organizationId: string
+  roles?: readonly string[]
+  email?: string
+  /** The app that it names; an invitation by a system_admin grants it. */
+  appCode?: string
+  expiresInSeconds?: number
+  /** An org_admin who comes through this app. */
+  by?: 'system_admin' | 'org_admin'
+}
+
+/** An invitation; its token. */
+export async function buildInvitation(
+  service: TestService,
+  { organizationId, roles = ['org_member'], email, appCode, expiresInSeconds, by = 'system_admin' }: InvitationSettings,
+): Promise<string> {
+  const body = { role_codes: roles, email, app_code: appCode, expires_in_seconds: expiresInSeconds }
+  if (by === 'system_admin') return (await ask(service, 'POST', `/organizations/${organizationId}/invitations`, body)).token
+  const { user, access_token: token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  await addMember(service, organizationId, user.id, ['org_admin'])
+  return (await service.call('POST', `/organizations/${organizationId}/invitations`, { token, body })).body.token
+}
+
+/** Suspends or deletes a user. */
+export async function closeAccount(service: TestService, userId: string, status: 'suspended' | 'deleted'): Promise<void> {
+  if (status === 'deleted') await ask(service, 'DELETE', `/users/${userId}`)
+  else await ask(service, 'PATCH', `/users/${userId}`, { status })
+}
