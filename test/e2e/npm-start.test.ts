@@ -169,12 +169,17 @@ test.each([
   await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow()
 })
 
+/** How this machine reaches the network. */
+const networkSetting = /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_file|ssl_cert_dir)$/i
+
 /** As for somebody who has just come: an empty home, the tools of the machine and none of this checkout. What was downloaded before is not again. */
 function newcomer(home: string, port: number): Record<string, string> {
   const settings = join(homedir(), '.npmrc')
   if (existsSync(settings)) copyFileSync(settings, join(home, '.npmrc'))
   const path = process.env.PATH!.split(delimiter).filter((folder) => !folder.startsWith(root))
+  const network = Object.entries(process.env).filter(([name]) => networkSetting.test(name)) as [string, string][]
   return {
+    ...Object.fromEntries(network),
     PATH: path.join(delimiter),
     HOME: home,
     PORT: String(port),
