@@ -179,8 +179,8 @@ export default {
     only(
       'models-import-models',
       `${server}models/`,
-      [`${server}(models|lib)/`, `${server}db/(handle|statement)[.]ts$`],
-      'Models import lib/, handles and statements, Objection and each other; nothing else.',
+      [`${server}(models|lib)/`, `${server}db/(bulk|handle|locks|statement)[.]ts$`],
+      'Models import lib/, handles, statements and locks, Objection and each other; nothing else.',
     ),
     {
       name: 'models-know-only-objection',

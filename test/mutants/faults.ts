@@ -353,7 +353,7 @@ const tokens: PlantedFault[] = [
   },
   {
     title: 'a refresh token may be used twice',
-    file: server('flows/refresh/refresh.ts'),
+    file: server('models/refresh-token.ts'),
     search: 'where token_hash = :hash and used_at is null',
     replace: 'where token_hash = :hash',
     tests: contract('concurrency'),
@@ -375,9 +375,9 @@ const tokens: PlantedFault[] = [
   },
   {
     title: 'a predecessor comes back after its successor was used',
-    file: server('flows/refresh/refresh.ts'),
-    search: "where({ token_hash: presented.successor_hash }).whereNull('used_at')",
-    replace: 'where({ token_hash: presented.successor_hash })',
+    file: server('models/refresh-token.ts'),
+    search: "where({ token_hash: hash }).whereNull('used_at')",
+    replace: 'where({ token_hash: hash })',
     tests: contract('5.5-refresh'),
   },
   {
@@ -429,14 +429,14 @@ const revocation: PlantedFault[] = [
   {
     title: 'revoking one app kills the tokens of all',
     file: server('resources/revocations/raise-token-version.ts'),
-    search: 'appId === null ? { min_token_version',
-    replace: 'userId ? { min_token_version',
+    search: '{ ofAllApps: appId === null }',
+    replace: '{ ofAllApps: true }',
     tests: contract('4.7-grants', '5-tokens'),
   },
   {
     title: 'revoking an app sets no floor',
-    file: server('resources/revocations/raise-token-version.ts'),
-    search: '.update({ min_token_version: minTokenVersion })',
+    file: server('models/user-app.ts'),
+    search: '.update({ min_token_version: version })',
     replace: '.update({ min_token_version: 0 })',
     tests: contract('4.7-grants'),
   },

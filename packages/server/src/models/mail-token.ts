@@ -1,5 +1,10 @@
 import type { Db, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+
+const appByHash = new Statement<{ code: string }>(
+  'select a.code from mail_tokens t join apps a on a.id = t.app_id where t.token_hash = :hash',
+)
 
 /** The token of a link that was mailed, by its hash. */
 export class MailToken extends BaseModel {
@@ -32,6 +37,11 @@ export class MailToken extends BaseModel {
       .first('token_hash', 'user_id', 'email', 'app_id', 'redirect_url', 'expires_at')
   }
 
+  /** The code of the app that it was mailed for. */
+  static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
+    return appByHash.first(db, { hash })
+  }
+
   /** Of any number of uses at once one passes: false for the others. */
   static async spend(db: Tx, hash: string, now: number): Promise<boolean> {
     return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0
@@ -47,6 +57,10 @@ export class MailToken extends BaseModel {
   /** The same for one purpose. */
   static async deleteUnspentOf(db: Tx, userId: string, purpose: MailToken['purpose']): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
+  }
+
+  static async deleteOf(db: Tx, userId: string): Promise<void> {
+    await rowsOf(MailToken, db).where({ user_id: userId }).delete()
   }
 
   static #spendable(db: Db, hash: string, now: number) {

@@ -1,4 +1,5 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A third-party login on its way, as far as its client is concerned. */
@@ -7,6 +8,10 @@ export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
 const clientColumns = ['state_hash', 'provider_id', 'app_id', 'issuer', 'redirect_url', 'client_state', 'code_challenge'] as const
 
 type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
+
+const appByCode = new Statement<{ code: string }>(
+  'select a.code from sso_logins t join apps a on a.id = t.app_id where t.code_hash = :hash',
+)
 
 /** A login at a provider: begun, answered by the provider, and spent by its client. */
 export class SsoLogin extends BaseModel {
@@ -68,6 +73,11 @@ export class SsoLogin extends BaseModel {
       .where({ code_hash: codeHash })
       .first(...clientColumns, 'claims_box')
     return found as (SsoLoginRow & { claims_box: string }) | undefined
+  }
+
+  /** The code of the app that it leads to. */
+  static async findApp(db: Db, codeHash: string): Promise<{ code: string } | undefined> {
+    return appByCode.first(db, { hash: codeHash })
   }
 
   /** Of any number of uses at once one passes: false for the others. */

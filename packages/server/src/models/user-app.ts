@@ -1,9 +1,28 @@
 import type { QueryBuilder } from 'objection'
+import { insertRows } from '../db/bulk.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
-import { BaseModel } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 import { User } from './user.ts'
 
 export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
+
+/** What names a grant. */
+export type GrantKey = Pick<UserApp, 'user_id' | 'app_id'>
+
+/** The part of a grant that decides. */
+export type GrantState = Pick<UserApp, 'status' | 'expires_at'>
+
+export type NewGrant = GrantKey &
+  Pick<UserApp, 'id' | 'status' | 'granted_via' | 'granted_at'> &
+  Partial<Pick<UserApp, 'reason' | 'expires_at' | 'revoked_at'>>
+
+const stateByKey = new Statement<GrantState>(
+  'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
+)
 
 /** Narrows a query of grants to those that open the app now: an expired one is no more active than a revoked one. */
 export function whereActive(query: QueryBuilder<UserApp>, now: number): void {
@@ -12,7 +31,7 @@ export function whereActive(query: QueryBuilder<UserApp>, now: number): void {
     .andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
 }
 
-/** App access (contract 2.5): the row that lets a user enter an app. */
+/** App access: the row that lets a user enter an app. */
 export class UserApp extends BaseModel {
   static override tableName = 'user_apps'
   static override relationMappings = () => ({
@@ -33,4 +52,83 @@ export class UserApp extends BaseModel {
   declare revoked_at: number | null
   declare app?: App
   declare user?: User
+
+  static async findState(db: Db, userId: string, appId: string): Promise<GrantState | undefined> {
+    return stateByKey.first(db, { userId, appId })
+  }
+
+  static async find(db: Db, { user_id, app_id }: GrantKey) {
+    return rowsOf(UserApp, db).where({ user_id, app_id }).first()
+  }
+
+  static async insert(db: Tx, row: NewGrant): Promise<void> {
+    await rowsOf(UserApp, db).insert(row)
+  }
+
+  /** The same for any number of them. */
+  static async insertMany(db: Tx, rows: readonly NewGrant[]): Promise<void> {
+    await insertRows(db, UserApp.tableName, rows)
+  }
+
+  /** False where there is a grant already, be it revoked. */
+  static async insertMissing(db: Tx, row: NewGrant): Promise<boolean> {
+    const inserted = await rowsOf(UserApp, db).insert(row).onConflict(['user_id', 'app_id']).ignore().returning('id')
+    return inserted.length > 0
+  }
+
+  static async update(db: Tx, { user_id, app_id }: GrantKey, changes: Partial<NewGrant>): Promise<void> {
+    await rowsOf(UserApp, db).where({ user_id, app_id }).update(changes)
+  }
+
+  /** Revokes an active one; undefined where there is none. */
+  static async revoke(db: Tx, { user_id, app_id }: GrantKey, now: number) {
+    const [revoked] = await rowsOf(UserApp, db)
+      .where({ user_id, app_id, status: 'active' })
+      .update({ status: 'revoked', revoked_at: now })
+      .returning('*')
+    return revoked
+  }
+
+  static async revokeAllOf(db: Tx, userId: string, now: number): Promise<void> {
+    await rowsOf(UserApp, db).where({ user_id: userId, status: 'active' }).update({ status: 'revoked', revoked_at: now })
+  }
+
+  static async setFloor(db: Tx, { user_id, app_id }: GrantKey, version: number): Promise<void> {
+    await rowsOf(UserApp, db).where({ user_id, app_id }).update({ min_token_version: version })
+  }
+
+  /** A page of the grants of a user with their apps, newest first, revoked ones too. */
+  static async listOfUser(db: Db, userId: string, request: PageRequest): Promise<Page<UserApp>> {
+    return withPage(UserApp.query(db).where('user_apps.user_id', userId).withGraphFetched('app'), request, 'user_apps.id')
+  }
+
+  /** A page of the grants of an app with their users, newest first, revoked ones too. */
+  static async listOfApp(db: Db, appId: string, request: PageRequest): Promise<Page<UserApp>> {
+    return withPage(UserApp.query(db).where('user_apps.app_id', appId).withGraphFetched('user.tags'), request, 'user_apps.id')
+  }
+
+  static async listOfUsers(db: Db, userIds: readonly string[]): Promise<GrantKey[]> {
+    return rowsOf(UserApp, db).whereIn('user_id', userIds).select('user_id', 'app_id')
+  }
+
+  /** Which apps a user has grants for, by code. */
+  static async listStates(db: Db, userId: string): Promise<(GrantState & { app_id: string; app_code: string })[]> {
+    return db('user_apps')
+      .join('apps', 'apps.id', 'user_apps.app_id')
+      .where('user_apps.user_id', userId)
+      .orderBy('apps.code')
+      .select('apps.id as app_id', 'apps.code as app_code', 'user_apps.status', 'user_apps.expires_at')
+  }
+
+  /** How the grants of a user came to be and ended, by the codes of their apps. */
+  static async listHistories(
+    db: Db,
+    userId: string,
+  ): Promise<(GrantState & Pick<UserApp, 'granted_via' | 'granted_at' | 'revoked_at'> & { app_code: string })[]> {
+    return db('user_apps as g')
+      .join('apps as a', 'a.id', 'g.app_id')
+      .where('g.user_id', userId)
+      .orderBy('a.code')
+      .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
+  }
 }

@@ -1,6 +1,13 @@
-import { BaseModel } from './base-model.ts'
+import { insertRows } from '../db/bulk.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
-/** A global role that a user holds (contract 2.7). */
+/** A column of a statement over `users u`: the codes of a user's global roles, by name, as one text. */
+export const globalRolesColumn = `(select string_agg(role_code, ' ' order by role_code) from user_roles where user_id = u.id) as global_roles`
+
+type UserRoleRow = Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>
+
+/** A global role that a user holds. */
 export class UserRole extends BaseModel {
   static override tableName = 'user_roles'
   static override idColumn = ['user_id', 'role_code']
@@ -8,4 +15,57 @@ export class UserRole extends BaseModel {
   declare user_id: string
   declare role_code: string
   declare created_at: number
+
+  static async insert(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
+    await rowsOf(UserRole, db).insert(rows)
+  }
+
+  /** The same for any number of them. */
+  static async insertMany(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
+    await insertRows(db, UserRole.tableName, rows)
+  }
+
+  /** False for a role that the user holds already. */
+  static async insertMissing(db: Tx, row: UserRoleRow): Promise<boolean> {
+    const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
+    return inserted.length > 0
+  }
+
+  /** The codes of a user's global roles, by name. */
+  static async listCodes(db: Db, userId: string): Promise<string[]> {
+    return rowsOf(UserRole, db).where({ user_id: userId }).orderBy('role_code').pluck('role_code')
+  }
+
+  static async listOfUsers(db: Db, userIds: readonly string[]): Promise<Pick<UserRole, 'user_id' | 'role_code'>[]> {
+    return rowsOf(UserRole, db).whereIn('user_id', userIds).select('user_id', 'role_code')
+  }
+
+  /** Whether any active user holds the role. */
+  static async isHeld(db: Db, code: string): Promise<boolean> {
+    const found = await db('user_roles')
+      .join('users', 'users.id', 'user_roles.user_id')
+      .where({ role_code: code, status: 'active' })
+      .first('user_id')
+    return found !== undefined
+  }
+
+  /** Whether this user is active and holds the role. */
+  static async isHeldBy(db: Db, code: string, userId: string): Promise<boolean> {
+    return (await UserRole.#holders(db, code).where('users.id', userId).first('users.id')) !== undefined
+  }
+
+  /** Whether an active user other than this one holds the role. */
+  static async isHeldByOther(db: Db, code: string, userId: string): Promise<boolean> {
+    return (await UserRole.#holders(db, code).whereNot('users.id', userId).first('users.id')) !== undefined
+  }
+
+  static async deleteOf(db: Tx, userId: string): Promise<void> {
+    await rowsOf(UserRole, db).where({ user_id: userId }).delete()
+  }
+
+  static #holders(db: Db, code: string) {
+    return db('user_roles')
+      .join('users', 'users.id', 'user_roles.user_id')
+      .where({ 'user_roles.role_code': code, 'users.status': 'active' })
+  }
 }

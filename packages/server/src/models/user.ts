@@ -1,10 +1,76 @@
+import type { QueryBuilder } from 'objection'
+import { idsWhereIn, insertRows } from '../db/bulk.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import { forUpdate } from '../db/locks.ts'
+import { Statement } from '../db/statement.ts'
 import type { MadeBy } from '../lib/account-record.ts'
-import { BaseModel } from './base-model.ts'
+import type { PageRequest } from '../lib/keyset.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { pageOrder, whereContains } from './list-query.ts'
+import { countByPool, listPoolsAfter } from './pool-names.ts'
 import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
-import { UserRole } from './user-role.ts'
+import { globalRolesColumn, UserRole } from './user-role.ts'
 
-/** A user (contract 2.3). `namespace` is the home pool. */
+/** The columns of `users u` that the rest of the code passes around, for a statement of its own. */
+export const userColumns = `u.id, u.email, u.email_verified_at, u.first_verified_at, u.made_by, u.first_name, u.last_name, u.namespace, u.status,
+  u.created_at, u.password_hash, u.token_version, u.min_token_version,
+  (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
+
+/** What `userColumns` gives: the tags as one text, since names of pools have no space. */
+export type UserRow = Pick<
+  User,
+  | 'id'
+  | 'email'
+  | 'email_verified_at'
+  | 'first_verified_at'
+  | 'made_by'
+  | 'first_name'
+  | 'last_name'
+  | 'namespace'
+  | 'status'
+  | 'created_at'
+  | 'password_hash'
+  | 'token_version'
+  | 'min_token_version'
+> & { tags: string | null }
+
+export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
+
+/** What an update may change. */
+export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at'> & Pick<User, 'deleted_at'>>
+
+/** Columns of a statement over `users u` with `user_apps g` joined for the app that is entered. */
+export const standingColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}`
+
+export interface StandingRow {
+  global_roles: string | null
+  grant_status: UserApp['status'] | null
+  grant_expires_at: number | null
+}
+
+const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
+const usersByEmail = new Statement<UserRow>(
+  `select ${userColumns} from users u where u.email = :email and u.status <> 'deleted' order by u.id`,
+)
+const standingByUser = new Statement<StandingRow>(
+  `select ${standingColumns} from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId where u.id = :userId`,
+)
+
+const homes = "users where status <> 'deleted'"
+
+export interface UserFilters extends PageRequest {
+  status?: User['status'] | undefined
+  email?: string | undefined
+  /** Of those who have an active grant for the app at `now`. */
+  appId?: string | undefined
+  role?: string | undefined
+  q?: string | undefined
+  /** Of those at home in a pool, or of the others who are tagged with it. */
+  pool?: { name: string; as: 'home' | 'tag' } | undefined
+}
+
+/** A user. `namespace` is the home pool. */
 export class User extends BaseModel {
   static override tableName = 'users'
   static override relationMappings = () => ({
@@ -42,4 +108,165 @@ export class User extends BaseModel {
   declare updated_at: number
   declare tags?: UserNamespace[]
   declare grants?: UserApp[]
+
+  /** Of any status. */
+  static async findById(db: Db, id: string): Promise<UserRow | undefined> {
+    return userById.first(db, { id })
+  }
+
+  /** Everybody of an e-mail who is not deleted, in whichever pool. */
+  static async listByEmail(db: Db, email: string): Promise<UserRow[]> {
+    return usersByEmail.all(db, { email })
+  }
+
+  /** Those of the ids who are not deleted. */
+  static async listByIds(db: Db, ids: readonly string[]): Promise<UserRow[]> {
+    return db('users as u').whereIn('u.id', ids).whereRaw("u.status <> 'deleted'").orderBy('u.id').select(db.raw(userColumns))
+  }
+
+  /** What the gate asks about a user, with an app or with none. */
+  static async findStanding(db: Db, userId: string, appId: string | null): Promise<StandingRow | undefined> {
+    return standingByUser.first(db, { appId, userId })
+  }
+
+  /** Locks a row until the transaction ends, of whatever status. */
+  static async lock(db: Tx, id: string): Promise<void> {
+    await forUpdate(db, rowsOf(User, db).where({ id }).first('id'))
+  }
+
+  /** The same for several, in the order of their ids. */
+  static async lockAll(db: Tx, ids: readonly string[]): Promise<void> {
+    await forUpdate(db, rowsOf(User, db).whereIn('id', ids).orderBy('id').select('id'))
+  }
+
+  /** A user who is not deleted, locked until the transaction ends. */
+  static async findForUpdate(db: Tx, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'> | undefined> {
+    return forUpdate(
+      db,
+      rowsOf(User, db).where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'),
+    )
+  }
+
+  static async insert(db: Tx, row: NewUserRow): Promise<void> {
+    await rowsOf(User, db).insert(row)
+  }
+
+  /** The same for any number of them. */
+  static async insertMany(db: Tx, rows: readonly NewUserRow[]): Promise<void> {
+    await insertRows(db, User.tableName, rows)
+  }
+
+  static async update(db: Tx, id: string, changes: UserChanges): Promise<void> {
+    await rowsOf(User, db).where({ id }).update(changes)
+  }
+
+  /** Sets another hash in place of the one that was read; false when that is no more. */
+  static async replaceHash(db: Tx, { id, password_hash }: Pick<User, 'id' | 'password_hash'>, newHash: string): Promise<boolean> {
+    return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
+  }
+
+  /** Raises the token version, and for `ofAllApps` the floor to it; returns it. Undefined for nobody. */
+  static async raiseTokenVersion(db: Tx, id: string, { ofAllApps }: { ofAllApps: boolean }): Promise<number | undefined> {
+    const floor = ofAllApps ? { min_token_version: db.raw('token_version + 1') } : {}
+    const [raised] = await rowsOf(User, db)
+      .where({ id })
+      .update({ token_version: db.raw('token_version + 1'), ...floor })
+      .returning('token_version')
+    return raised?.token_version
+  }
+
+  /** Blanks what tells who a user was; false where it is blank. */
+  static async erase(db: Tx, id: string, now: number): Promise<boolean> {
+    const blanked = { email: '', email_verified_at: null, first_name: null, last_name: null, updated_at: now }
+    return (await rowsOf(User, db).where({ id }).whereNot({ email: '' }).update(blanked)) > 0
+  }
+
+  /** The ids of those of the e-mails who are not deleted, each e-mail looked up by itself. */
+  static async listIdsByEmail(db: Db, emails: readonly string[]): Promise<string[]> {
+    return idsWhereIn(db, User.tableName, 'email', emails, "status <> 'deleted'")
+  }
+
+  /** Those of the e-mails that somebody has who is not deleted. */
+  static async listHeldEmails(db: Db, emails: readonly string[]): Promise<string[]> {
+    return rowsOf(User, db).whereIn('email', emails).whereRaw("status <> 'deleted'").pluck('email')
+  }
+
+  /** The next of the e-mails that more than one user has. */
+  static async listSharedEmails(db: Db, { after, limit }: { after: string; limit: number }): Promise<string[]> {
+    return rowsOf(User, db)
+      .whereRaw("status <> 'deleted'")
+      .where('email', '>', after)
+      .groupBy('email')
+      .havingRaw('count(*) > 1')
+      .orderBy('email')
+      .limit(limit)
+      .pluck('email')
+  }
+
+  /** The users of the e-mails who are in one of the pools, as home or by tag, with their tags. */
+  static async listByEmailInPools(db: Db, emails: readonly string[], pools: readonly string[]): Promise<User[]> {
+    return User.query(db)
+      .whereIn('email', emails)
+      .whereRaw("status <> 'deleted'")
+      .where((any) => {
+        const tagged = UserNamespace.query(db).alias('t').whereRaw('t.user_id = users.id').whereIn('t.namespace', pools)
+        any.whereIn('namespace', pools).orWhereExists(tagged.select(db.raw('1')))
+      })
+      .orderBy('id')
+      .withGraphFetched('tags')
+  }
+
+  /** One page of users, newest first, by any of the filters together. Deleted ones are among them only when `status` asks for them. */
+  static async listPage(db: Db, filters: UserFilters, now: number): Promise<UserRow[]> {
+    const { status, email, appId, role, q, cursor, pool } = filters
+    const query = User.query(db).alias('u').select(db.raw(userColumns))
+    // Of the index that leads to the users.
+    let leading = 'u.id'
+    if (pool) leading = whereInPool(query, pool)
+    // As literals: SQLite finds no partial index by a bound value.
+    if (status !== 'deleted') query.whereRaw("u.status <> 'deleted'")
+    if (status !== undefined) query.where('u.status', status)
+    if (status !== undefined && status !== 'active') query.whereRaw("u.status <> 'active'")
+    if (email) query.where('u.email', email)
+    if (appId !== undefined) {
+      query.joinRelated('grants').where({ 'grants.app_id': appId, 'grants.status': 'active' })
+      query.where((any) => any.whereNull('grants.expires_at').orWhere('grants.expires_at', '>', now))
+      leading = 'grants.user_id'
+    }
+    if (role !== undefined) {
+      query.joinRelated('roles').where('roles.role_code', role)
+      leading = 'roles.user_id'
+    }
+    // Postgres does not conclude from one id that it bounds the other.
+    if (cursor !== undefined && leading !== 'u.id') query.where('u.id', '<', cursor)
+    if (q) whereContains(query, ['u.email', 'u.first_name', 'u.last_name'], q)
+    // As rows: to make models of them would take half of the time.
+    return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
+  }
+
+  /** Whether the pool is the home of anybody. */
+  static async isPool(db: Db, namespace: string): Promise<boolean> {
+    const found = await rowsOf(User, db).where({ namespace }).whereRaw("status <> 'deleted'").orderBy('id').first('id')
+    return found !== undefined
+  }
+
+  /** The pools that are somebody's home, by name. What deleted users name is no pool. */
+  static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
+    return listPoolsAfter(db, homes, { after, most })
+  }
+
+  /** How many users are at home in each of the pools. */
+  static async countByPool(db: Db, names: readonly string[]): Promise<Map<string, number>> {
+    return countByPool(db, homes, names)
+  }
+}
+
+/** Narrows a query to a pool; returns the id in the index that leads to its users. */
+function whereInPool(query: QueryBuilder<User>, { name, as }: NonNullable<UserFilters['pool']>): string {
+  if (as === 'home') {
+    query.where('u.namespace', name)
+    return 'u.id'
+  }
+  query.joinRelated('tags').where('tags.namespace', name).whereNot('u.namespace', name)
+  return 'tags.user_id'
 }

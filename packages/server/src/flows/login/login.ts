@@ -6,6 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
+import { User } from '../../models/user.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
@@ -55,11 +56,7 @@ export async function login(
       const answer = await openSession(deps, { ...entryOf(input, app, verified, secondFactor), invitedTo }, actor) // steps 7 to 9
       await clearFailures(deps, lockKey, { unlessLocked: true })
       await giveBackAttempt(deps, attempt)
-      if (upgradedHash)
-        await deps
-          .db('users')
-          .where({ id: verified.id, password_hash: verified.password_hash })
-          .update({ password_hash: upgradedHash })
+      if (upgradedHash) await User.replaceHash(deps.db, verified, upgradedHash)
       await recordEvent(deps, { event: 'login.success', actor, userId: verified.id, appId: app?.id ?? null }) // step 10
       return answer
     })

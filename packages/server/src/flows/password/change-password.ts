@@ -7,6 +7,9 @@ import { newOpaqueToken } from '../../lib/opaque-token.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
+import { RefreshToken } from '../../models/refresh-token.ts'
+import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
@@ -35,12 +38,12 @@ export async function changePassword(
   return transaction(deps, async (deps) => {
     await lockUser(deps, caller.userId)
     // Two changes at once: the one that comes second proved a password that is no more.
-    const changed = await deps.db('users').where({ id: caller.userId, password_hash: oldHash }).update({ password_hash: newHash })
-    if (changed === 0) throw new ApiError('invalid_credentials')
+    const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
+    if (!isChanged) throw new ApiError('invalid_credentials')
     const session = await getLiveSession(deps, caller.sessionId)
     const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
     // The refresh token that the client holds is replaced by the one in the answer.
-    await deps.db('refresh_tokens').where({ session_id: session.id }).whereNull('used_at').delete()
+    await RefreshToken.deleteUnused(deps.db, session.id)
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
     await dropLoginTokens(deps, caller.userId)
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
@@ -48,7 +51,7 @@ export async function changePassword(
     await raiseTokenVersion(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
 
     const user = await getUser(deps, caller.userId)
-    const app = caller.appId === null ? null : ((await App.query(deps.db).findById(caller.appId)) ?? null)
+    const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
     const organizationId = session.organizationId ?? undefined
     const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
     return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
@@ -56,7 +59,7 @@ export async function changePassword(
 }
 
 async function getLiveSession(deps: Deps, id: string): Promise<{ id: string; expiresAt: number; organizationId: string | null }> {
-  const row = await deps.db('sessions').where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
+  const row = await Session.findOpen(deps.db, id)
   if (!row) throw new ApiError('token_revoked')
   return { id, expiresAt: row.expires_at, organizationId: row.organization_id }
 }

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
+import { User } from '../../models/user.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
@@ -35,7 +36,7 @@ export async function resetPassword(
     const finish = () => finishReset(deps, user, found.app_id, actor)
     if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
     await verifyAddress(deps, user)
-    await deps.db('users').where({ id: user.id }).update({ password_hash: passwordHash })
+    await User.update(deps.db, user.id, { password_hash: passwordHash })
     await dropLoginTokens(deps, user.id)
     await finish()
     await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })

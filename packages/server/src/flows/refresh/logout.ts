@@ -3,14 +3,12 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { RefreshToken } from '../../models/refresh-token.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
 
 /** Ends the session of a refresh token. Whoever comes with an unknown or dead one has what they wanted, so it never fails. */
 export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {
-  const token = await deps
-    .db('refresh_tokens')
-    .where({ token_hash: hashOpaqueToken(refreshToken) })
-    .first('session_id')
+  const token = await RefreshToken.findSession(deps.db, hashOpaqueToken(refreshToken))
   if (!token) return
   await transaction(deps, (deps) => endSession(deps, { sessionId: token.session_id, event: 'logout' }, actor))
 }

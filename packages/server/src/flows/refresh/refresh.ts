@@ -1,67 +1,18 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
-import { Statement } from '../../db/statement.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { catalogGeneration } from '../../models/generation.ts'
+import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
 import { admitAlone, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
-import { type StandingRow, standingColumns, standingOf } from '../../resources/sessions/standing.ts'
-import { type UserRow, userColumns, userOf } from '../../resources/users/user-columns.ts'
+import { standingOf } from '../../resources/sessions/standing.ts'
+import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
-
-interface PresentedToken extends UserRow, StandingRow {
-  session_id: string
-  app_id: string | null
-  organization_id: string | null
-  session_version: number
-  session_expires_at: number
-  ended_at: number | null
-  expires_at: number
-  used_at: number | null
-  successor_hash: string | null
-  successor_salt: string | null
-  app_floor: number | null
-  catalog_generation: string
-}
-
-/** All that a refresh asks, in one statement, so that what it finds belongs together. */
-const tokenByHash = new Statement<PresentedToken>(`
-  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
-    s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
-    ${userColumns}, ${standingColumns}, ${catalogGeneration}
-  from refresh_tokens t
-  join sessions s on s.id = t.session_id
-  join users u on u.id = s.user_id
-  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
-  where t.token_hash = :hash`)
-
-const spend = `
-  update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
-  where token_hash = :hash and used_at is null
-    and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
-const use = 'update sessions set last_used_at = :now, organization_id = :organizationId'
-
-/** Spends a token, stores its successor and notes the use of the session: all of it or, when the token was spent before, nothing. */
-const rotation = new Statement(
-  `with spent as (${spend} returning session_id),
-    successor as (
-      insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
-      select :successorHash, session_id, cast(:now as bigint), cast(:expiresAt as bigint) from spent
-    )
-  ${use} from spent where id = spent.session_id`,
-  [
-    spend,
-    `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
-      values (:successorHash, :sessionId, :now, :expiresAt)`,
-    `${use} where id = :sessionId`,
-  ],
-)
 
 type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 
@@ -80,7 +31,7 @@ export async function refresh(deps: Deps<Pool>, input: RefreshInput, actor: Acto
 }
 
 async function getPresented(deps: Deps, token: string): Promise<PresentedToken> {
-  const presented = await tokenByHash.first(deps.db, { hash: hashOpaqueToken(token) })
+  const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(token))
   const now = deps.clock()
   const isAlive =
     presented !== undefined &&
@@ -100,7 +51,7 @@ async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: Presente
   const salt = randomBytes(32).toString('base64url')
   const successor = successorOf(input.refresh_token, salt)
   const expiresAt = refreshExpiry(deps, session, now)
-  const spent = await rotation.run(deps.db, {
+  const isSpent = await RefreshToken.rotate(deps.db, {
     now,
     hash: hashOpaqueToken(input.refresh_token),
     successorHash: hashOpaqueToken(successor),
@@ -110,23 +61,20 @@ async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: Presente
     organizationId: admission.membership?.id ?? null,
   })
   // Somebody else spent it between the look and the rotation; what they left says what we are.
-  if (spent === 0) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
+  if (!isSpent) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
   return { answer: issueTokens(deps, admission, session, { token: successor, expiresAt }) }
 }
 
 /** A token that was spent before: within the leeway, while its successor is unused, it gives that same successor again. */
 async function replay(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
-  const withinLeeway = deps.clock() - presented.used_at! <= deps.config.refreshLeewaySeconds * 1000
-  const successor = withinLeeway ? await findUnusedSuccessor(deps, presented) : undefined
-  if (!successor) return { reusedSession: presented.session_id }
+  const { used_at: usedAt, successor_hash: successorHash, successor_salt: salt } = presented
+  const withinLeeway = usedAt !== null && deps.clock() - usedAt <= deps.config.refreshLeewaySeconds * 1000
+  const successor = withinLeeway && successorHash !== null ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
+  if (!successor || salt === null) return { reusedSession: presented.session_id }
   const admission = await readmit(deps, input, presented, actor)
-  const token = successorOf(input.refresh_token, presented.successor_salt!)
+  const token = successorOf(input.refresh_token, salt)
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
   return { answer: issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }) }
-}
-
-async function findUnusedSuccessor(deps: Deps, presented: PresentedToken): Promise<{ expires_at: number } | undefined> {
-  return deps.db('refresh_tokens').where({ token_hash: presented.successor_hash }).whereNull('used_at').first('expires_at')
 }
 
 /** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */

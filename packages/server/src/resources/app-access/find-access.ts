@@ -1,5 +1,5 @@
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
+import { type GrantState, UserApp } from '../../models/user-app.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
 export interface Access {
@@ -9,21 +9,13 @@ export interface Access {
   expiresAt: number | null
 }
 
-/** The part of a `user_apps` row that decides. */
-interface Grant {
-  status: string
-  expires_at: number | null
-}
-
-const grantOf = new Statement<Grant>('select status, expires_at from user_apps where user_id = :userId and app_id = :appId')
-
 /** A user's access to an app as it is now. */
 export async function findAccess(deps: Deps, userId: string, appId: string): Promise<Access> {
-  return accessBy(deps, await grantOf.first(deps.db, { userId, appId }))
+  return accessBy(deps, await UserApp.findState(deps.db, userId, appId))
 }
 
 /** An expired grant is not active. */
-export function accessBy(deps: Deps, grant: Grant | undefined): Access {
+export function accessBy(deps: Deps, grant: GrantState | undefined): Access {
   if (!grant) return { exists: false, isActive: false, expiresAt: null }
   return {
     exists: true,

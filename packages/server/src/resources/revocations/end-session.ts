@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { Session } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { recordRevocation } from './record-revocation.ts'
 
@@ -10,12 +11,7 @@ export async function endSession(
   input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
   actor: Actor,
 ): Promise<void> {
-  const [ended] = await deps
-    .db('sessions')
-    .where({ id: input.sessionId })
-    .whereNull('ended_at')
-    .update({ ended_at: deps.clock(), ended_reason: input.event })
-    .returning(['user_id', 'app_id'])
+  const ended = await Session.end(deps.db, input.sessionId, { now: deps.clock(), reason: input.event })
   if (!ended) return
   const about = { userId: ended.user_id, appId: ended.app_id }
   await recordEvent(deps, { event: input.event, actor, ...about, details: { session_id: input.sessionId } })

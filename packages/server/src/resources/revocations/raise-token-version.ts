@@ -1,5 +1,8 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { recordRevocation } from './record-revocation.ts'
 
 /**
@@ -10,7 +13,7 @@ import { recordRevocation } from './record-revocation.ts'
 export async function raiseTokenVersion(deps: Deps<Tx>, input: NewFloor & { keptSessionId?: string }): Promise<void> {
   const { userId, appId } = input
   const minTokenVersion = await setFloor(deps, input)
-  if (input.keptSessionId !== undefined) await keepSession(deps, input.keptSessionId, minTokenVersion)
+  if (input.keptSessionId !== undefined) await Session.keep(deps.db, input.keptSessionId, minTokenVersion)
   await recordRevocation(deps, { userId, appId, sessionId: null, minTokenVersion })
 }
 
@@ -26,30 +29,14 @@ interface NewFloor {
  * the new floor; `announceFloor` must follow as the last write.
  */
 export async function setFloor(deps: Deps<Tx>, { userId, appId, reason }: NewFloor): Promise<number> {
-  const floor = appId === null ? { min_token_version: deps.db.raw('token_version + 1') } : {}
-  const [bumped] = await deps
-    .db('users')
-    .where({ id: userId })
-    .update({ token_version: deps.db.raw('token_version + 1'), ...floor })
-    .returning('token_version')
-  const minTokenVersion: number = bumped.token_version
-  if (appId !== null)
-    await deps.db('user_apps').where({ user_id: userId, app_id: appId }).update({ min_token_version: minTokenVersion })
-  await deps
-    .db('sessions')
-    .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
-    .where('token_version', '<', minTokenVersion)
-    .whereNull('ended_at')
-    .update({ ended_at: deps.clock(), ended_reason: reason })
-  return minTokenVersion
+  const version = await User.raiseTokenVersion(deps.db, userId, { ofAllApps: appId === null })
+  if (version === undefined) throw new Error('there is no such user')
+  if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
+  await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
+  return version
 }
 
 /** Tells consumers of a floor that `setFloor` set for all apps. Needs its transaction, and comes last in it. */
 export async function announceFloor(deps: Deps<Tx>, userId: string, minTokenVersion: number): Promise<void> {
   await recordRevocation(deps, { userId, appId: null, sessionId: null, minTokenVersion })
-}
-
-/** Lifts one session over the new floor: that of somebody who changes the own password goes on. */
-async function keepSession(deps: Deps<Tx>, sessionId: string, tokenVersion: number): Promise<void> {
-  await deps.db('sessions').where({ id: sessionId }).update({ ended_at: null, ended_reason: null, token_version: tokenVersion })
 }

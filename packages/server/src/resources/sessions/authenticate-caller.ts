@@ -1,28 +1,11 @@
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { authorityOfUser, type UserStanding } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { claimsServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
-import { catalogGeneration } from '../../models/generation.ts'
+import { type LiveSession, Session } from '../../models/session.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
-
-/** What decides whether a token of a session lives. */
-export interface LiveSession {
-  user_id: string
-  app_id: string | null
-  app_code: string | null
-  app_status: string | null
-  session_version: number
-  ended_at: number | null
-  expires_at: number
-  status: string
-  user_floor: number
-  app_floor: number | null
-  is_system_admin: number
-  catalog_generation: string
-}
 
 /**
  * Who a bearer token stands for, looked up at each call (decisions 3 and 6): signature and times, then the session, the account
@@ -32,7 +15,7 @@ export interface LiveSession {
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (claimsServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
   const claims = verifyToken(deps, bearer)
-  return callerOf(deps, await sessionById.first(deps.db, { id: claims.sid }), claims)
+  return callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
 }
 
 /** Throws `token_invalid`, `token_expired`. */
@@ -76,15 +59,3 @@ function standingIn({ is_system_admin, app_code, app_status }: LiveSession): Use
   const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
   return { isSystemAdmin: Boolean(is_system_admin), app }
 }
-
-/** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
-export const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
-  s.expires_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
-  case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
-export const liveSessionTables = `sessions s
-  join users u on u.id = s.user_id
-  left join apps a on a.id = s.app_id
-  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
-  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'`
-
-const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)

@@ -1,5 +1,4 @@
 import type { Pool, Tx } from '../../db/handle.ts'
-import { Statement } from '../../db/statement.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -10,6 +9,8 @@ import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
+import { RefreshToken } from '../../models/refresh-token.ts'
+import { Session } from '../../models/session.ts'
 import { type Access, findAccess } from '../app-access/find-access.ts'
 import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
 import { assertAppActive } from '../apps/get-app.ts'
@@ -22,17 +23,6 @@ import { presentTokens } from './present.ts'
 import { readStanding, type Standing } from './standing.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'grt_'
-
-const newToken =
-  'insert into refresh_tokens (token_hash, session_id, created_at, expires_at) values (:hash, :sessionId, :now, :expiresAt)'
-const tokenInsert = new Statement(newToken)
-
-const newSession = `
-  insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, expires_at)
-  values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :sessionExpiresAt)`
-/** A session with its first refresh token. */
-const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 /** Somebody who has proven who they are and wants in. */
 export interface Entry {
@@ -147,7 +137,7 @@ export async function openSession(deps: Deps<Tx>, entry: NewEntry, actor: Actor)
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
   const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
-  await opening.run(deps.db, {
+  await Session.open(deps.db, {
     sessionId: session.id,
     userId: entry.user.id,
     appId: entry.app?.id ?? null,
@@ -166,10 +156,14 @@ export async function openSession(deps: Deps<Tx>, entry: NewEntry, actor: Actor)
 }
 
 /** Stores a refresh token of a session; returns when it expires, in milliseconds. */
-export async function insertRefreshToken(deps: Deps, token: string, session: { id: string; expiresAt: number }): Promise<number> {
+export async function insertRefreshToken(
+  deps: Deps<Tx>,
+  token: string,
+  session: { id: string; expiresAt: number },
+): Promise<number> {
   const now = deps.clock()
   const expiresAt = refreshExpiry(deps, session, now)
-  await tokenInsert.run(deps.db, { hash: hashOpaqueToken(token), sessionId: session.id, now, expiresAt })
+  await RefreshToken.insert(deps.db, { hash: hashOpaqueToken(token), sessionId: session.id, now, expiresAt })
   return expiresAt
 }
 

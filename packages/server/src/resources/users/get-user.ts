@@ -1,17 +1,12 @@
 import type { Tx } from '../../db/handle.ts'
-import { forUpdate } from '../../db/locks.ts'
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { User } from '../../models/user.ts'
-import type { PooledUser } from './present.ts'
-import { type UserRow, userColumns, userOf } from './user-columns.ts'
-
-const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
+import { User } from '../../models/user.ts'
+import { type PooledUser, userOf } from './present.ts'
 
 /** A user by id, of any status. Throws `not_found`. */
 export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
-  const row = await userById.first(deps.db, { id })
+  const row = await User.findById(deps.db, id)
   if (!row) throw new ApiError('not_found', { detail: 'No user has this id' })
   return userOf(row)
 }
@@ -21,15 +16,12 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
  * refer to the user share a lock on it, and two who both share it could not both go on to this one.
  */
 export async function lockUserRow(deps: Deps<Tx>, id: string): Promise<void> {
-  await forUpdate(deps.db, deps.db('users').where({ id }).first('id'))
+  await User.lock(deps.db, id)
 }
 
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
 export async function lockUser(deps: Deps<Tx>, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
-  const user = await forUpdate(
-    deps.db,
-    deps.db('users').where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'),
-  )
+  const user = await User.findForUpdate(deps.db, id)
   if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })
   return user
 }

@@ -2,25 +2,11 @@ import type { z } from 'zod'
 import type { Claimable } from '../../lib/account-record.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
-import type { User } from '../../models/user.ts'
+import { wordsIn } from '../../lib/words.ts'
+import type { User, UserRow } from '../../models/user.ts'
 
 /** A user row with the names of its pool tags. */
-export type PooledUser = Pick<
-  User,
-  | 'id'
-  | 'email'
-  | 'email_verified_at'
-  | 'first_verified_at'
-  | 'made_by'
-  | 'first_name'
-  | 'last_name'
-  | 'namespace'
-  | 'status'
-  | 'created_at'
-  | 'password_hash'
-  | 'token_version'
-  | 'min_token_version'
-> & { tags: string[] }
+export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
 
 /** An unproven user: only such a one can be claimed. */
 export type ClaimableAccount = Claimable<PooledUser>
@@ -45,4 +31,23 @@ export function presentUser(
 /** A user read with its `tags` relation, in the form that the rest of the code passes around. */
 export function pooled(user: User): PooledUser {
   return { ...user, tags: (user.tags ?? []).map((tag) => tag.namespace) }
+}
+
+export function userOf(row: UserRow): PooledUser {
+  return {
+    id: row.id,
+    email: row.email,
+    email_verified_at: row.email_verified_at,
+    first_verified_at: row.first_verified_at,
+    made_by: row.made_by,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    namespace: row.namespace,
+    status: row.status,
+    created_at: row.created_at,
+    password_hash: row.password_hash,
+    token_version: row.token_version,
+    min_token_version: row.min_token_version,
+    tags: wordsIn(row.tags),
+  }
 }

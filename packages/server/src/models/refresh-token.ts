@@ -1,0 +1,124 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { catalogGeneration } from './generation.ts'
+import { type StandingRow, standingColumns, type UserRow, userColumns } from './user.ts'
+
+/** A token with its session, its user and what the gate asks about them. */
+export interface PresentedToken extends UserRow, StandingRow {
+  session_id: string
+  app_id: string | null
+  organization_id: string | null
+  session_version: number
+  session_expires_at: number
+  ended_at: number | null
+  expires_at: number
+  used_at: number | null
+  successor_hash: string | null
+  successor_salt: string | null
+  app_floor: number | null
+  catalog_generation: string
+}
+
+/** All that a refresh asks, in one statement, so that what it finds belongs together. */
+const tokenByHash = new Statement<PresentedToken>(`
+  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
+    s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
+    ${userColumns}, ${standingColumns}, ${catalogGeneration}
+  from refresh_tokens t
+  join sessions s on s.id = t.session_id
+  join users u on u.id = s.user_id
+  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
+  where t.token_hash = :hash`)
+
+const appByHash = new Statement<{ code: string }>(`
+    select a.code from refresh_tokens t join sessions s on s.id = t.session_id join apps a on a.id = s.app_id
+    where t.token_hash = :hash`)
+
+/** Stores a token, as a statement or as part of one. */
+export const newToken =
+  'insert into refresh_tokens (token_hash, session_id, created_at, expires_at) values (:hash, :sessionId, :now, :expiresAt)'
+const tokenInsert = new Statement(newToken)
+
+const spend = `
+  update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
+  where token_hash = :hash and used_at is null
+    and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
+const use = 'update sessions set last_used_at = :now, organization_id = :organizationId'
+
+const rotation = new Statement(
+  `with spent as (${spend} returning session_id),
+    successor as (
+      insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
+      select :successorHash, session_id, cast(:now as bigint), cast(:expiresAt as bigint) from spent
+    )
+  ${use} from spent where id = spent.session_id`,
+  [
+    spend,
+    `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
+      values (:successorHash, :sessionId, :now, :expiresAt)`,
+    `${use} where id = :sessionId`,
+  ],
+)
+
+/** A refresh token that was ever given, by its hash: a spent one is recognized when it comes back. */
+export class RefreshToken extends BaseModel {
+  static override tableName = 'refresh_tokens'
+  static override idColumn = 'token_hash'
+
+  declare token_hash: string
+  declare session_id: string
+  declare created_at: number
+  declare expires_at: number
+  declare used_at: number | null
+  declare successor_hash: string | null
+  /** With the token itself it gives the successor again. */
+  declare successor_salt: string | null
+
+  static async insert(db: Tx, values: { hash: string; sessionId: string; now: number; expiresAt: number }): Promise<void> {
+    await tokenInsert.run(db, values)
+  }
+
+  static async findPresented(db: Db, hash: string): Promise<PresentedToken | undefined> {
+    return tokenByHash.first(db, { hash })
+  }
+
+  /** Spends a token, stores its successor and notes the use of the session: all of it or, when the token was spent before, nothing. */
+  static async rotate(
+    db: Pool,
+    values: {
+      now: number
+      hash: string
+      successorHash: string
+      successorSalt: string
+      expiresAt: number
+      sessionId: string
+      organizationId: string | null
+    },
+  ): Promise<boolean> {
+    return (await rotation.run(db, values)) > 0
+  }
+
+  static async findUnused(db: Db, hash: string): Promise<Pick<RefreshToken, 'expires_at'> | undefined> {
+    return rowsOf(RefreshToken, db).where({ token_hash: hash }).whereNull('used_at').first('expires_at')
+  }
+
+  static async findSession(db: Db, hash: string): Promise<Pick<RefreshToken, 'session_id'> | undefined> {
+    return rowsOf(RefreshToken, db).where({ token_hash: hash }).first('session_id')
+  }
+
+  /** The code of the app that the session is of. */
+  static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
+    return appByHash.first(db, { hash })
+  }
+
+  static async deleteUnused(db: Tx, sessionId: string): Promise<void> {
+    await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').delete()
+  }
+
+  /** Deletes at most so many of those of the sessions; says how many. */
+  static async deleteOf(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
+    const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
+    return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
+  }
+}

@@ -1,0 +1,193 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { forUpdateOfUnlocked } from '../db/locks.ts'
+import { Statement } from '../db/statement.ts'
+import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { catalogGeneration } from './generation.ts'
+import { newToken } from './refresh-token.ts'
+import { type UserRow, userColumns } from './user.ts'
+import { globalRolesColumn } from './user-role.ts'
+
+/** What decides whether a token of a session lives. */
+export interface LiveSession {
+  user_id: string
+  app_id: string | null
+  app_code: string | null
+  app_status: string | null
+  session_version: number
+  ended_at: number | null
+  expires_at: number
+  status: string
+  user_floor: number
+  app_floor: number | null
+  is_system_admin: number
+  catalog_generation: string
+}
+
+/** A session with its user, and one of the organizations that the user is a member of. */
+export interface SelfRow extends UserRow, Omit<LiveSession, 'status'> {
+  global_roles: string | null
+  has_factor: number | boolean
+  organization_id: string | null
+  organization_slug: string
+  organization_name: string
+  organization_roles: string | null
+}
+
+/** A session as its user is shown it. */
+export type SessionRow = Pick<
+  Session,
+  'id' | 'app_id' | 'auth_method' | 'ip' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
+> & { app_code: string | null }
+
+/** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
+const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
+  s.expires_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
+  case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
+const liveSessionTables = `sessions s
+  join users u on u.id = s.user_id
+  left join apps a on a.id = s.app_id
+  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
+  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'`
+
+const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
+
+/** A row for each organization of the user, or one without. */
+const selfBySession = new Statement<SelfRow>(`
+  select ${liveSessionColumns}, ${userColumns}, ${globalRolesColumn},
+    exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor,
+    o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
+    (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
+  from ${liveSessionTables}
+  left join organization_memberships m on m.user_id = u.id
+  left join organizations o on o.id = m.organization_id
+  where s.id = :id
+  order by o.slug`)
+
+const newSession = `
+  insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
+    created_at, last_used_at, expires_at)
+  values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :sessionExpiresAt)`
+const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
+
+/** A login that goes on until it ends or expires; its refresh tokens follow one another. */
+export class Session extends BaseModel {
+  static override tableName = 'sessions'
+
+  declare id: string
+  declare user_id: string
+  declare app_id: string | null
+  declare organization_id: string | null
+  declare auth_method: string
+  /** The user's when it began: a floor that rises above it ends it. */
+  declare token_version: number
+  declare ip: string | null
+  declare user_agent: string | null
+  declare created_at: number
+  declare last_used_at: number
+  declare expires_at: number
+  declare ended_at: number | null
+  declare ended_reason: string | null
+
+  /** Stores a session with its first refresh token, of which `hash` and `expiresAt` are. */
+  static async open(
+    db: Tx,
+    values: {
+      sessionId: string
+      userId: string
+      appId: string | null
+      organizationId: string | null
+      authMethod: string
+      version: number
+      ip: string | null
+      userAgent: string | null
+      now: number
+      sessionExpiresAt: number
+      hash: string
+      expiresAt: number
+    },
+  ): Promise<void> {
+    await opening.run(db, values)
+  }
+
+  static async findLive(db: Db, id: string): Promise<LiveSession | undefined> {
+    return sessionById.first(db, { id })
+  }
+
+  /** A session with its user: a row for each organization of theirs, or one without; none for no session. */
+  static async listSelf(db: Db, id: string): Promise<SelfRow[]> {
+    return selfBySession.all(db, { id })
+  }
+
+  /** One that has not ended, be it expired or under a floor. */
+  static async findOpen(db: Db, id: string): Promise<Pick<Session, 'expires_at' | 'organization_id'> | undefined> {
+    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
+  }
+
+  /** Whether the user has such a session that has not ended. */
+  static async isOpenOf(db: Db, { id, user_id }: Pick<Session, 'id' | 'user_id'>): Promise<boolean> {
+    return (await rowsOf(Session, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
+  }
+
+  /** A page of the sessions of a user that are alive, newest first. */
+  static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<SessionRow[]> {
+    const query = db('sessions as s')
+      .join('users as u', 'u.id', 's.user_id')
+      .leftJoin('apps as a', 'a.id', 's.app_id')
+      .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
+      .where('s.user_id', userId)
+      .whereNull('s.ended_at')
+      .andWhere('s.expires_at', '>', now)
+      .whereRaw('s.token_version >= u.min_token_version and s.token_version >= coalesce(g.min_token_version, 0)')
+      .orderBy('s.id', 'desc')
+      .limit(rowsToRead(request))
+      .select('s.id', 's.app_id', 'a.code as app_code', 's.auth_method', 's.ip', 's.user_agent')
+      .select('s.created_at', 's.last_used_at', 's.expires_at')
+    if (request.cursor !== undefined) query.where('s.id', '<', request.cursor)
+    return query
+  }
+
+  /** Ends one; undefined when it had ended. */
+  static async end(
+    db: Tx,
+    id: string,
+    { now, reason }: { now: number; reason: string },
+  ): Promise<Pick<Session, 'user_id' | 'app_id'> | undefined> {
+    const [ended] = await rowsOf(Session, db)
+      .where({ id })
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+      .returning(['user_id', 'app_id'])
+    return ended
+  }
+
+  /** Ends the sessions of a user, of one app or of all, that are below a version. */
+  static async endBelow(
+    db: Tx,
+    { userId, appId, version }: { userId: string; appId: string | null; version: number },
+    { now, reason }: { now: number; reason: string },
+  ): Promise<void> {
+    await rowsOf(Session, db)
+      .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
+      .where('token_version', '<', version)
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+  }
+
+  /** Lifts one over a floor that ended it. */
+  static async keep(db: Tx, id: string, version: number): Promise<void> {
+    await rowsOf(Session, db).where({ id }).update({ ended_at: null, ended_reason: null, token_version: version })
+  }
+
+  /** Some that had expired or ended by then and that nobody else has locked, locked until the transaction ends. */
+  static async listOver(
+    db: Tx,
+    { since, until, limit }: { since: 'expires_at' | 'ended_at'; until: number; limit: number },
+  ): Promise<string[]> {
+    return forUpdateOfUnlocked(db, rowsOf(Session, db).limit(limit).where(since, '<=', until)).pluck('id')
+  }
+
+  static async delete(db: Tx, ids: readonly string[]): Promise<void> {
+    await rowsOf(Session, db).whereIn('id', ids).delete()
+  }
+}
