@@ -208,7 +208,7 @@ const registration: PlantedFault[] = [
   {
     title: 'a default role that is gone gives the role of the override',
     file: server('resources/app-access/provision-access.ts'),
-    search: 'const configured = (await isOrganizationRole(deps, standing)) ? standing : fallbackRole',
+    search: 'const configured = (await Role.isOrganizationRole(deps.db, standing)) ? standing : fallbackRole',
     replace: 'const configured = fallbackRole',
     tests: contract('4.3-auto-provisioning'),
   },
@@ -221,7 +221,7 @@ const registration: PlantedFault[] = [
   },
   {
     title: 'a platform role comes in by an override',
-    file: server('resources/app-access/provision-access.ts'),
+    file: server('models/role.ts'),
     search: "where({ code, scope: 'org' })",
     replace: 'where({ code })',
     tests: contract('4.3-auto-provisioning'),
@@ -308,7 +308,7 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'a pruned permission stays in tokens',
-    file: server('resources/catalog/list-token-permissions.ts'),
+    file: server('models/permission.ts'),
     search: "    .whereNull('pruned_at')\n",
     replace: '',
     tests: contract('4.6-permissions', '2.8-claims'),
@@ -786,8 +786,8 @@ const limits: PlantedFault[] = [
   {
     title: 'audit events stay for ever whatever AUTH_AUDIT_RETENTION_DAYS says',
     file: server('workers/cleanup.ts'),
-    search: 'if (auditRetentionDays === undefined) return rules',
-    replace: 'if (auditRetentionDays !== -1) return rules',
+    search: 'return auditRetentionDays === undefined ? rules',
+    replace: 'return auditRetentionDays !== -1 ? rules',
     tests: contract('retention'),
   },
   {

@@ -29,3 +29,20 @@ export class BaseModel extends Model {
 export function rowsOf<M extends Model>(model: Constructor<M> & Pick<typeof Model, 'tableName'>, db: Db) {
   return db<ModelObject<M>>(model.tableName)
 }
+
+/** What of a table may go: what had expired by `until`, `limit` rows of it at most. */
+export interface Expired {
+  now: number
+  until: number
+  limit: number
+}
+
+/** Deletes rows by their keys, which `some` leads to; says how many. */
+export async function deleteByKey(
+  model: Pick<typeof Model, 'tableName' | 'idColumn'>,
+  db: Db,
+  some: ReturnType<Db>,
+): Promise<number> {
+  const key = [model.idColumn].flat()
+  return db(model.tableName).whereIn(key, some.select(key)).delete()
+}

@@ -1,5 +1,6 @@
+import type { Pool } from '../db/handle.ts'
 import { App } from './app.ts'
-import { BaseModel } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import { Organization } from './organization.ts'
 
 /** An invitation to join an organization (decisions 3). */
@@ -31,4 +32,17 @@ export class Invitation extends BaseModel {
   declare accepted_by: string | null
   declare app?: App | null
   declare organization?: Organization
+
+  /** Blanks the addresses of those that a user accepted. */
+  static async blankAccepted(db: Pool, userId: string): Promise<void> {
+    await rowsOf(Invitation, db).where({ accepted_by: userId }).whereNotNull('email').update({ email: null })
+  }
+
+  /** Blanks the addresses of those that wait for one of them, and ends them. */
+  static async blankOpen(db: Pool, emails: readonly string[]): Promise<void> {
+    await rowsOf(Invitation, db)
+      .whereIn('email', emails)
+      .whereNull('accepted_at')
+      .update({ email: null, expires_at: db.raw('??', ['created_at']) })
+  }
 }

@@ -1,6 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 export type Lock = Pick<Lockout, 'locked_until'>
 
@@ -58,5 +58,13 @@ export class Lockout extends BaseModel {
 
   static async clear(db: Tx, key: string): Promise<void> {
     await rowsOf(Lockout, db).where({ key }).delete()
+  }
+
+  /** Those that count for nothing any more: the last failure lies before `until`, and no lock is left. */
+  static async deleteExpired(db: Pool, { now, until, limit }: Expired): Promise<number> {
+    const some = db(Lockout.tableName)
+      .where('last_failed_at', '<=', until)
+      .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now))
+    return deleteByKey(Lockout, db, some.limit(limit))
   }
 }

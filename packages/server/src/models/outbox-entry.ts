@@ -1,5 +1,5 @@
-import { type Db, isPostgres, type Tx } from '../db/handle.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** So many of the longest waiting are looked at for one claim. */
 const lookAhead = 200
@@ -157,5 +157,52 @@ export class OutboxEntry extends BaseModel {
       .orderBy('id', 'desc')
       .limit(limit)
       .select(...deliveryColumns)
+  }
+
+  /** Blanks the mails of a user, and ends what of them is not sent yet. */
+  static async blankMailsOf(db: Pool, userId: string, now: number): Promise<void> {
+    await rowsOf(OutboxEntry, db).where({ kind: 'mail', user_id: userId }).update(OutboxEntry.#blankMail(db, now))
+  }
+
+  /** The same for the mails to some addresses that were asked for by the address alone. */
+  static async blankMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
+    await OutboxEntry.#mailsTo(db, destinations).update(OutboxEntry.#blankMail(db, now))
+  }
+
+  /** The same for those of them that were sent or given up. */
+  static async blankFinishedMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
+    await OutboxEntry.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxEntry.#blankMail(db, now))
+  }
+
+  static async listWebhooksOf(db: Db, userId: string): Promise<Pick<OutboxRow, 'id' | 'payload'>[]> {
+    return rowsOf(OutboxEntry, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
+  }
+
+  /** Leaves this payload of a webhook, and ends it if it is not sent yet. */
+  static async blankWebhook(db: Pool, { id, payload }: Pick<OutboxRow, 'id' | 'payload'>, now: number): Promise<void> {
+    await rowsOf(OutboxEntry, db)
+      .where({ id })
+      .update({ payload, ...OutboxEntry.#ended(db, now) })
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(OutboxEntry, db, db(OutboxEntry.tableName).where('finished_at', '<=', until).limit(limit))
+  }
+
+  static #mailsTo(db: Pool, destinations: readonly string[]) {
+    return rowsOf(OutboxEntry, db).where({ kind: 'mail', user_id: null }).whereIn('destination', destinations)
+  }
+
+  static #blankMail(db: Pool, now: number) {
+    return { destination: '', payload: '{}', ...OutboxEntry.#ended(db, now) }
+  }
+
+  /** The columns of an entry that is finished, as failed if it was not before. */
+  static #ended(db: Pool, now: number) {
+    return {
+      status: db.raw("case when status = 'pending' then 'failed' else status end"),
+      last_error: db.raw("case when status = 'pending' then 'the user was erased' else last_error end"),
+      finished_at: db.raw('coalesce(finished_at, ?)', [now]),
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { type StandingRow, standingColumns, type UserRow, userColumns } from './user.ts'
 
@@ -120,5 +120,9 @@ export class RefreshToken extends BaseModel {
   static async deleteOf(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
     const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
     return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(RefreshToken, db, db(RefreshToken.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }

@@ -1,5 +1,5 @@
-import { type Db, isPostgres, type Tx } from '../db/handle.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'at'>
 
@@ -52,6 +52,10 @@ export class Revocation extends BaseModel {
   /** The next after a cursor, whomever they concern. */
   static async listAfter(db: Db, after: number, limit: number): Promise<RevocationRow[]> {
     return Revocation.#between(db, after, Number.MAX_SAFE_INTEGER).limit(limit)
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(Revocation, db, db(Revocation.tableName).where('at', '<=', until).limit(limit))
   }
 
   static #between(db: Db, after: number, last: number) {

@@ -1,6 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** A third-party login on its way, as far as its client is concerned. */
 export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
@@ -88,6 +88,10 @@ export class SsoLogin extends BaseModel {
   /** Ends the logins of a subject that are not complete. */
   static async deleteUnspent(db: Tx, of: Pick<SsoLogin, 'provider_id'> & { subject: string }): Promise<void> {
     await rowsOf(SsoLogin, db).where({ provider_id: of.provider_id, subject: of.subject }).whereNull('spent_at').delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(SsoLogin, db, db(SsoLogin.tableName).where('expires_at', '<=', until).limit(limit))
   }
 
   static #spendable(db: Db, now: number) {

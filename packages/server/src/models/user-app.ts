@@ -61,6 +61,12 @@ export class UserApp extends BaseModel {
     return rowsOf(UserApp, db).where({ user_id, app_id }).first()
   }
 
+  static async get(db: Db, key: GrantKey) {
+    const grant = await UserApp.find(db, key)
+    if (!grant) throw new Error('there is no such grant')
+    return grant
+  }
+
   static async insert(db: Tx, row: NewGrant): Promise<void> {
     await rowsOf(UserApp, db).insert(row)
   }

@@ -1,4 +1,5 @@
-import { BaseModel } from './base-model.ts'
+import type { Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import { SsoProvider } from './sso-provider.ts'
 
 /** That a user is who a provider calls `subject`. One subject may be several users, as an e-mail may: one in each pool (ADR 10). */
@@ -18,4 +19,8 @@ export class UserIdentity extends BaseModel {
   declare subject: string
   declare created_at: number
   declare provider?: SsoProvider
+
+  static async deleteOf(db: Tx, userId: string): Promise<void> {
+    await rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
+  }
 }

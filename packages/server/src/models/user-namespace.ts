@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { countByPool, listPoolsAfter } from './pool-names.ts'
 
-type UserNamespaceRow = Pick<UserNamespace, 'user_id' | 'namespace' | 'created_at'>
+export type UserNamespaceRow = Pick<UserNamespace, 'user_id' | 'namespace' | 'created_at'>
 
 const tags = 'user_namespaces where true'
 

@@ -5,7 +5,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 /** A column of a statement over `users u`: the codes of a user's global roles, by name, as one text. */
 export const globalRolesColumn = `(select string_agg(role_code, ' ' order by role_code) from user_roles where user_id = u.id) as global_roles`
 
-type UserRoleRow = Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>
+export type UserRoleRow = Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>
 
 /** A global role that a user holds. */
 export class UserRole extends BaseModel {

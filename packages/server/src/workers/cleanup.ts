@@ -1,10 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Knex } from 'knex'
 import type { Pool } from '../db/handle.ts'
-import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
+import { AuditEvent } from '../models/audit-event.ts'
+import { ConsumerSecret } from '../models/consumer-secret.ts'
+import { Lockout } from '../models/lockout.ts'
+import { MailToken } from '../models/mail-token.ts'
+import { OutboxEntry } from '../models/outbox-entry.ts'
+import { RateLimit } from '../models/rate-limit.ts'
+import { RefreshToken } from '../models/refresh-token.ts'
+import { Revocation } from '../models/revocation.ts'
+import { Session } from '../models/session.ts'
+import { SsoLogin } from '../models/sso-login.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
 const intervalMs = 10 * 60 * 1_000
@@ -13,8 +21,6 @@ const batchSize = 1_000
 /** Sessions whose refresh tokens are deleted together. Few, since each batch looks at all the tokens that they have left. */
 const sessionsAtOnce = 20
 const dayMs = 86_400_000
-
-type Expired = (row: Knex.QueryBuilder, now: number) => void
 
 interface Rule {
   /** Names the rule in the log. */
@@ -27,33 +33,32 @@ function rulesOf(deps: Deps): Rule[] {
   const { retentionDays, auditRetentionDays, lockoutSeconds } = deps.config
   const kept = retentionDays * dayMs
   const rules = [
-    rowsOf('rate_limits', ['key'], (row, now) => row.where('resets_at', '<=', now)),
-    rowsOf('lockouts', ['key'], (row, now) =>
-      row
-        .where('last_failed_at', '<=', now - lockoutSeconds * 1_000)
-        .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now)),
-    ),
-    rowsOf('revocations', ['cursor'], (row, now) => row.where('at', '<=', now - revocationKeepMs)),
-    rowsOf('consumer_secrets', ['app_id', 'kids'], (row, now) => row.where('last_seen_at', '<=', now - kept)),
-    rowsOf('outbox', ['id'], (row, now) => row.where('finished_at', '<=', now - kept)),
-    rowsOf('mail_tokens', ['token_hash'], (row, now) => row.where('expires_at', '<=', now - kept)),
-    rowsOf('sso_logins', ['state_hash'], (row, now) => row.where('expires_at', '<=', now)),
-    rowsOf('refresh_tokens', ['token_hash'], (row, now) => row.where('expires_at', '<=', now - kept)),
-    sessionsWithTokens('expired sessions', (row, now) => row.where('expires_at', '<=', now - kept)),
-    sessionsWithTokens('ended sessions', (row, now) => row.where('ended_at', '<=', now - kept)),
+    rowsOf(RateLimit, 0),
+    rowsOf(Lockout, lockoutSeconds * 1_000),
+    rowsOf(Revocation, revocationKeepMs),
+    rowsOf(ConsumerSecret, kept),
+    rowsOf(OutboxEntry, kept),
+    rowsOf(MailToken, kept),
+    rowsOf(SsoLogin, 0),
+    rowsOf(RefreshToken, kept),
+    sessionsWithTokens('expired sessions', 'expires_at', kept),
+    sessionsWithTokens('ended sessions', 'ended_at', kept),
   ]
-  if (auditRetentionDays === undefined) return rules
-  return [...rules, rowsOf('audit_events', ['id'], (row, now) => row.where('at', '<=', now - auditRetentionDays * dayMs))]
+  return auditRetentionDays === undefined ? rules : [...rules, rowsOf(AuditEvent, auditRetentionDays * dayMs)]
 }
 
-/** A rule for a table that no other table refers to, with its primary key. */
-function rowsOf(table: string, key: readonly string[], expired: Expired): Rule {
+interface Expiring {
+  tableName: string
+  /** Deletes at most `limit` of what had expired by `until`; says how many. */
+  deleteExpired(db: Pool, expired: { now: number; until: number; limit: number }): Promise<number>
+}
+
+/** A rule for a table that no other table refers to, whose rows outlive their time by so much. */
+function rowsOf(model: Expiring, keptMs: number): Rule {
   return {
-    name: table,
+    name: model.tableName,
     async deleteBatch({ db }, now) {
-      const batch = db(table).select(key).limit(batchSize)
-      expired(batch, now)
-      return (await db(table).whereIn(key, batch).delete()) === batchSize
+      return (await model.deleteExpired(db, { now, until: now - keptMs, limit: batchSize })) === batchSize
     },
   }
 }
@@ -62,19 +67,15 @@ function rowsOf(table: string, key: readonly string[], expired: Expired): Rule {
  * A rule for sessions. A session may have thousands of refresh tokens, and the foreign key would delete them all in one statement, so
  * they go first, in batches. The sessions stay locked meanwhile: another server takes other sessions.
  */
-function sessionsWithTokens(name: string, expired: Expired): Rule {
+function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', keptMs: number): Rule {
   return {
     name,
     deleteBatch: (deps, now) =>
       transaction(deps, async (deps) => {
-        const { db } = deps
-        const some = db('sessions').limit(sessionsAtOnce)
-        expired(some, now)
-        const ids: string[] = await forUpdateOfUnlocked(deps.db, some).pluck('id')
+        const ids = await Session.listOver(deps.db, { since, until: now - keptMs, limit: sessionsAtOnce })
         if (ids.length === 0) return false
-        const tokens = db('refresh_tokens').select('token_hash').whereIn('session_id', ids).limit(batchSize)
-        const deleted = await db('refresh_tokens').whereIn('token_hash', tokens).delete()
-        if (deleted < batchSize) await db('sessions').whereIn('id', ids).delete()
+        const deleted = await RefreshToken.deleteOf(deps.db, ids, batchSize)
+        if (deleted < batchSize) await Session.delete(deps.db, ids)
         return true
       }),
   }

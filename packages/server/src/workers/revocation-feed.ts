@@ -1,5 +1,6 @@
 import { listenFor } from '../db/notify.ts'
 import type { Deps } from '../deps.ts'
+import { App } from '../models/app.ts'
 import { Revocation } from '../models/revocation.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
@@ -69,11 +70,7 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
 export async function tendStreams(deps: Deps): Promise<void> {
   const owners = deps.revocationHub.owners()
   const appIds = [...new Set(owners.map(({ appId }) => appId))]
-  const active = new Set<string>(await activeApps(deps, appIds))
+  const active = new Set<string>(await App.listActiveIds(deps.db, appIds))
   for (const appId of appIds) if (!active.has(appId)) deps.revocationHub.endApp(appId)
   for (const owner of owners) if (active.has(owner.appId)) await noteConsumerSecrets(deps, owner)
-}
-
-async function activeApps(deps: Deps, ids: readonly string[]): Promise<string[]> {
-  return ids.length === 0 ? [] : deps.db('apps').whereIn('id', ids).where({ status: 'active' }).pluck('id')
 }

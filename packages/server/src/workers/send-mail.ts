@@ -49,7 +49,7 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome> {
 
 /** An operator finds in the audit what a user waits for in vain. */
 async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: Outcome): Promise<void> {
-  const app = entry.app_id === null ? undefined : await App.query(deps.db).findById(entry.app_id)
+  const app = entry.app_id === null ? undefined : await App.findById(deps.db, entry.app_id)
   const user = app && (await findRecipient(deps, entry, app))
   const { status = null, error } = outcome as Extract<Outcome, { result: 'failed' }>
   await recordEvent(deps, {

@@ -24,7 +24,7 @@ export async function describeInvitation(deps: Deps, token: string): Promise<Inv
 
 async function findDefaultApp(deps: Deps): Promise<App | undefined> {
   const { defaultAppCode: code } = deps.config
-  return code === undefined ? undefined : App.query(deps.db).findOne({ code })
+  return code === undefined ? undefined : App.find(deps.db, { code })
 }
 
 function takesPasswords({ status, sign_up: signUp, allowed_auth_methods: methods }: App): boolean {

@@ -7,6 +7,7 @@ import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { claimAccounts } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
@@ -18,12 +19,7 @@ const ROLE = 'system_admin'
 
 /** Whether anybody can administer the service. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
-  const found = await deps
-    .db('user_roles')
-    .join('users', 'users.id', 'user_roles.user_id')
-    .where({ role_code: ROLE, status: 'active' })
-    .first('user_id')
-  return found !== undefined
+  return UserRole.isHeld(deps.db, ROLE)
 }
 
 export interface NewSystemAdmin {
@@ -87,13 +83,8 @@ export async function createSystemAdmin(
 }
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
-  const assigned = await deps
-    .db('user_roles')
-    .insert({ user_id: userId, role_code: ROLE, created_at: deps.clock() })
-    .onConflict(['user_id', 'role_code'])
-    .ignore()
-    .returning('user_id')
-  if (assigned.length === 0) return 'unchanged'
+  const row = { user_id: userId, role_code: ROLE, created_at: deps.clock() }
+  if (!(await UserRole.insertMissing(deps.db, row))) return 'unchanged'
   await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: ROLE } })
   return 'promoted'
 }

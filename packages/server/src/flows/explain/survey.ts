@@ -5,7 +5,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
-import type { UserApp } from '../../models/user-app.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
@@ -56,7 +56,7 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
     appCode: app?.code ?? input.app,
     app,
     organizationId: input.organization_id,
-    organization: input.organization_id ? await Organization.query(deps.db).findById(input.organization_id) : undefined,
+    organization: input.organization_id ? await Organization.findById(deps.db, input.organization_id) : undefined,
     pools,
     subject,
     found,
@@ -66,20 +66,14 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
 }
 
 async function findApp(deps: Deps, ref: string): Promise<App | undefined> {
-  return App.query(deps.db).findOne(isUuid(ref) ? { id: ref.toLowerCase() } : { code: ref })
+  return App.find(deps.db, isUuid(ref) ? { id: ref.toLowerCase() } : { code: ref })
 }
 
 export async function listEntitlements(deps: Deps, userId: string | undefined): Promise<Entitlements> {
   if (userId === undefined) return { globalRoles: [], grants: [], memberships: [] }
-  const grants: Grant[] = await deps
-    .db('user_apps as g')
-    .join('apps as a', 'a.id', 'g.app_id')
-    .where('g.user_id', userId)
-    .orderBy('a.code')
-    .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
   return {
     globalRoles: await listGlobalRoles(deps, userId),
-    grants,
+    grants: await UserApp.listHistories(deps.db, userId),
     memberships: await listMemberships(deps, userId),
   }
 }

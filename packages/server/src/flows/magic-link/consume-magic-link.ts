@@ -38,7 +38,7 @@ export interface MagicLogin {
  */
 export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
-  const app = await App.query(deps.db).findById(found.app_id)
+  const app = await App.findById(deps.db, found.app_id)
   if (!app) throw invalidToken()
   assertMagicLinkAllowed(app)
   const attempt = await takeAttempt(deps, accountKey(deps, found.email), deps.config.accountLimit)

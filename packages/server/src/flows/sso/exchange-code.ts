@@ -24,7 +24,7 @@ import { getAnsweredLogin, invalidCode } from './spend-code.ts'
  */
 export async function exchangeCode(deps: Deps<Pool>, input: ExchangeInput, actor: Actor): Promise<TokenAnswer> {
   const { login, profile } = await getAnsweredLogin(deps, input.code, input.code_verifier)
-  const app = await App.query(deps.db).findById(login.app_id)
+  const app = await App.findById(deps.db, login.app_id)
   if (!app) throw invalidCode()
   const tried = { attempt: undefined, email: profile.email ?? '', app }
   const exchange: Exchange = { login, profile, app, pools: poolSet(app), twoFactorCode: input.two_factor_code, tried }

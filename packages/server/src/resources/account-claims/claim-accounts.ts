@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { removeIdentities } from '../identities/remove-identity.ts'
 import { removeSentInvitations } from '../invitations/remove-sent-invitations.ts'
@@ -101,7 +102,7 @@ async function strip(
 ): Promise<StrippedAccount> {
   const { id } = account
   const columns = { password_hash: null, first_name: null, last_name: null, ...given, updated_at: deps.clock() }
-  await deps.db('users').where({ id }).update(columns)
+  await User.update(deps.db, id, columns)
   const lost = {
     password: account.password_hash !== null,
     two_factor: twoFactor,

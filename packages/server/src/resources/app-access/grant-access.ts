@@ -5,10 +5,11 @@ import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUser } from '../users/get-user.ts'
-import { type GrantRow, presentGrant } from './present.ts'
+import { presentGrant } from './present.ts'
 import type { GrantInput, grantRecord } from './schema.ts'
 
 /**
@@ -27,18 +28,17 @@ export async function grantAccess(
     const user = await lockUser(deps, input.userId)
     const app = await getKeptApp(deps, input.appRef)
     const key = { user_id: user.id, app_id: app.id }
-    const current: GrantRow | undefined = await deps.db('user_apps').where(key).first()
+    const current = await UserApp.find(deps.db, key)
     const isActive = current?.status === 'active' && (current.expires_at === null || current.expires_at > now)
     const settings = {
       ...(input.expires_at === undefined && isActive ? {} : { expires_at: input.expires_at ?? null }),
       ...(input.reason === undefined && isActive ? {} : { reason: input.reason ?? null }),
     }
-    const fresh = { status: 'active', granted_via: 'admin', granted_at: now, revoked_at: null }
+    const fresh = { status: 'active', granted_via: 'admin', granted_at: now, revoked_at: null } as const
     const changes = { ...settings, ...(isActive ? {} : fresh) }
-    if (current && Object.keys(changes).length > 0) await deps.db('user_apps').where(key).update(changes)
-    if (!current) await deps.db('user_apps').insert({ id: newId(now), ...key, ...fresh, ...settings })
-    const grant: GrantRow = await deps.db('user_apps').where(key).first()
-    const presented = presentGrant(grant, app.code)
+    if (current && Object.keys(changes).length > 0) await UserApp.update(deps.db, key, changes)
+    if (!current) await UserApp.insert(deps.db, { id: newId(now), ...key, ...fresh, ...settings })
+    const presented = presentGrant(await UserApp.get(deps.db, key), app.code)
     if (Object.keys(changes).length > 0) {
       const before = current ? presentGrant(current, app.code) : null
       await recordEvent(deps, {

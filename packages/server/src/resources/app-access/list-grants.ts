@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { withPage } from '../../models/list-query.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
 import { getUser } from '../users/get-user.ts'
@@ -16,8 +15,7 @@ export async function listGrantsOfUser(
   request: PageRequest,
 ): Promise<Page<z.output<typeof grantRecord>>> {
   await getUser(deps, userId)
-  const query = UserApp.query(deps.db).where('user_apps.user_id', userId).withGraphFetched('app')
-  const { items, nextCursor } = await withPage(query, request, 'user_apps.id')
+  const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, request)
   return { items: items.map((grant) => presentGrant(grant, grant.app!.code)), nextCursor }
 }
 
@@ -28,8 +26,7 @@ export async function listGrantsOfApp(
   request: PageRequest,
 ): Promise<Page<z.output<typeof appUserPage>['items'][number]>> {
   const app = await getApp(deps, appRef)
-  const query = UserApp.query(deps.db).where('user_apps.app_id', app.id).withGraphFetched('user.tags')
-  const { items, nextCursor } = await withPage(query, request, 'user_apps.id')
+  const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, request)
   return {
     items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user!)) })),
     nextCursor,

@@ -2,8 +2,9 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
-import type { App } from '../../models/app.ts'
-import type { GrantedVia } from '../../models/user-app.ts'
+import { App, type LinkableApp } from '../../models/app.ts'
+import { Role } from '../../models/role.ts'
+import { type GrantedVia, UserApp } from '../../models/user-app.ts'
 import { membershipRoleOf } from '../apps/present.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMember } from '../organizations/add-member.ts'
@@ -42,29 +43,20 @@ export async function provisionAccess(deps: Deps<Tx>, input: ProvisionInput, act
 /** Inserts an active grant where there is no row yet, and audits it. */
 export async function insertGrant(deps: Deps<Tx>, userId: string, appId: string, via: GrantedVia, actor: Actor): Promise<void> {
   const now = deps.clock()
-  const inserted = await deps
-    .db('user_apps')
-    .insert({ id: newId(now), user_id: userId, app_id: appId, status: 'active', granted_via: via, granted_at: now })
-    .onConflict(['user_id', 'app_id'])
-    .ignore()
-    .returning('id')
-  if (inserted.length > 0)
+  const grant = { id: newId(now), user_id: userId, app_id: appId, status: 'active', granted_via: via, granted_at: now } as const
+  if (await UserApp.insertMissing(deps.db, grant))
     await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
 }
 
 async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
   const wanted = [...new Set(overrides.linkedAppCodes ?? app.linked_app_codes)].filter((code) => code !== app.code)
   if (wanted.length === 0) return
-  const found: Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>[] = await deps
-    .db('apps')
-    .whereIn('code', wanted)
-    .orderBy('id')
-    .select('id', 'code', 'auto_grant_on_signup', 'built_in')
-  const isDeclared = (target: (typeof found)[number]) =>
+  const found = await App.listLinkable(deps.db, wanted)
+  const isDeclared = (target: LinkableApp) =>
     overrides.linkedAppCodes === undefined ||
     deps.config.clientOverrides === 'open' ||
     actor.caller?.authority.mayOverride(app.code, target.code) ||
-    Boolean(target.auto_grant_on_signup) ||
+    target.auto_grant_on_signup ||
     app.linked_app_codes.includes(target.code)
   const linked = found.filter((target) => !target.built_in && isDeclared(target))
   for (const target of linked) await insertGrant(deps, userId, target.id, 'link', actor)
@@ -84,7 +76,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
 /** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates (contract 4.3). */
 async function settleRole(deps: Deps, app: App, override: string | undefined, actor: Actor, userId: string): Promise<string> {
   const standing = membershipRoleOf(app) ?? fallbackRole
-  const configured = (await isOrganizationRole(deps, standing)) ? standing : fallbackRole
+  const configured = (await Role.isOrganizationRole(deps.db, standing)) ? standing : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
   const mayGiveAny = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveAnyRole
@@ -92,12 +84,8 @@ async function settleRole(deps: Deps, app: App, override: string | undefined, ac
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
     return configured
   }
-  const isRole = await isOrganizationRole(deps, override)
+  const isRole = await Role.isOrganizationRole(deps.db, override)
   const event = isRole ? 'override.applied' : 'override.refused'
   await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: override } })
   return isRole ? override : fallbackRole
-}
-
-async function isOrganizationRole(deps: Deps, code: string): Promise<boolean> {
-  return (await deps.db('roles').where({ code, scope: 'org' }).first('code')) !== undefined
 }

@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
@@ -23,11 +24,7 @@ export async function revokeAccess(
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
     const app = await getApp(deps, input.appRef)
-    const [revoked] = await deps
-      .db('user_apps')
-      .where({ user_id: user.id, app_id: app.id, status: 'active' })
-      .update({ status: 'revoked', revoked_at: deps.clock() })
-      .returning('*')
+    const revoked = await UserApp.revoke(deps.db, { user_id: user.id, app_id: app.id }, deps.clock())
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
     await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
     await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../models/app.ts'
+import { Permission } from '../../models/permission.ts'
 
 /** The service that holds the built-in permissions. */
 export const CORE_SERVICE = 'core'
@@ -15,28 +16,8 @@ export async function listTokenPermissions(
   roles: readonly string[],
 ): Promise<string[]> {
   const services = app?.service_codes ?? []
-  const holdsAll = roles.includes('super_admin')
-  const granted = deps
-    .db('role_permissions')
-    .whereIn('role_code', [...roles])
-    .select('permission_id')
   const narrowed = app?.permission_scope === 'roles'
-  const codes: string[] = await deps
-    .db('permissions')
-    .whereNull('pruned_at')
-    .andWhere((any) => {
-      any.where('service', CORE_SERVICE)
-      if (narrowed) {
-        any.orWhere((both) => {
-          both.whereIn('service', services)
-          if (!holdsAll) both.whereIn('id', granted)
-        })
-        return
-      }
-      if (holdsAll) any.orWhereRaw('1 = 1')
-      else any.orWhereIn('service', services).orWhereIn('id', granted)
-    })
-    .distinct()
-    .pluck('code')
+  const holdsAll = roles.includes('super_admin')
+  const codes = await Permission.listCodes(deps.db, { core: CORE_SERVICE, services, roles, narrowed, holdsAll })
   return codes.sort()
 }

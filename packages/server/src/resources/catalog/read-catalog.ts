@@ -23,7 +23,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
     return value
   }
   const findApp: Catalog['findApp'] = (by) =>
-    remember(`app ${JSON.stringify(by)}`, async () => deepFreeze(await App.query(deps.db).findOne(by)))
+    remember(`app ${JSON.stringify(by)}`, async () => deepFreeze(await App.find(deps.db, by)))
   return {
     findApp,
     listTokenPermissions: (appId, roles) =>

@@ -2,6 +2,8 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { User } from '../../models/user.ts'
+import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { changeUser } from '../users/change-user.ts'
 import { assertEmailFree } from '../users/find-collisions.ts'
@@ -32,9 +34,9 @@ export async function changePoolTags(
     await assertEmailFree(deps, { email: user.email, pools: added, exceptUserId: userId })
     const now = deps.clock()
     const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
-    if (rows.length > 0) await deps.db('user_namespaces').insert(rows)
-    await deps.db('user_namespaces').where({ user_id: userId }).whereIn('namespace', removed).delete()
-    await deps.db('users').where({ id: userId }).update({ updated_at: now })
+    if (rows.length > 0) await UserNamespace.insert(deps.db, rows)
+    await UserNamespace.deleteSome(deps.db, userId, removed)
+    await User.update(deps.db, userId, { updated_at: now })
     const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
     const details = { before: presentPools(user), after: presentPools(changed) }
     await recordEvent(deps, { event: 'user.namespaces_changed', actor, userId, details })

@@ -1,6 +1,8 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { User } from '../../models/user.ts'
+import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { changeUser } from '../users/change-user.ts'
@@ -17,8 +19,8 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
   return changeUser(deps, userId, undefined, async (deps, user) => {
     if (user.namespace === namespace) return user
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
-    await deps.db('user_namespaces').where({ user_id: userId, namespace }).delete()
-    await deps.db('users').where({ id: userId }).update({ namespace, updated_at: deps.clock() })
+    await UserNamespace.delete(deps.db, { user_id: userId, namespace })
+    await User.update(deps.db, userId, { namespace, updated_at: deps.clock() })
     const moved = await getUser(deps, userId)
     const details = { before: presentPools(user), after: presentPools(moved) }
     await recordEvent(deps, { event: 'user.namespace_changed', actor, userId, details })

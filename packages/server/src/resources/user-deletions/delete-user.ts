@@ -3,6 +3,15 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { MailToken } from '../../models/mail-token.ts'
+import { OrganizationMembership } from '../../models/organization-membership.ts'
+import { RecoveryCode } from '../../models/recovery-code.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
+import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
+import { UserNamespace } from '../../models/user-namespace.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
@@ -32,26 +41,11 @@ async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   // Those who govern an organization look whether another admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
-  const ofUser = { user_id: userId }
-  for (const table of [
-    'organization_memberships',
-    'user_roles',
-    'user_namespaces',
-    'mail_tokens',
-    'recovery_codes',
-    'second_factors',
-    'user_identities',
-  ])
-    await deps.db(table).where(ofUser).delete()
-  await deps
-    .db('user_apps')
-    .where({ ...ofUser, status: 'active' })
-    .update({ status: 'revoked', revoked_at: now })
+  for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])
+    await model.deleteOf(deps.db, userId)
+  await UserApp.revokeAllOf(deps.db, userId, now)
   await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
-  await deps
-    .db('users')
-    .where({ id: userId })
-    .update({ status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
+  await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })
   await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.deleted' })
 }

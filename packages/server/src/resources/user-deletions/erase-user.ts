@@ -1,8 +1,11 @@
 import type { Pool, Tx } from '../../db/handle.ts'
-import { forUpdate } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { AuditEvent, type DetailsRow, type DetailsSelection } from '../../models/audit-event.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { OutboxEntry } from '../../models/outbox-entry.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from '../users/get-user.ts'
 
@@ -25,9 +28,8 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   }
   await eraseEvents(deps, { userId }, (details) => blank(details, addresses, true))
   await transaction(deps, async (deps) => {
-    const blanked = { email: '', email_verified_at: null, first_name: null, last_name: null, updated_at: deps.clock() }
-    const erased = await deps.db('users').where({ id: userId }).whereNot({ email: '' }).update(blanked)
-    if (erased > 0) await recordEvent(deps, { event: 'user.erased', actor, userId })
+    const isErased = await User.erase(deps.db, userId, deps.clock())
+    if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })
   })
 }
 
@@ -35,9 +37,9 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
 async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
   const addresses = new Set<string>()
   if (email !== '') addresses.add(email)
-  let events: Event[] = []
+  let events: DetailsRow[] = []
   do {
-    events = await portionOf(deps, { userId }, events.at(-1)?.id)
+    events = await AuditEvent.listDetails(deps.db, { userId }, { after: events.at(-1)?.id, limit: portion })
     for (const { details } of events) collectAddresses(JSON.parse(details), addresses)
   } while (events.length === portion)
   addresses.delete('')
@@ -52,56 +54,31 @@ function collectAddresses(value: unknown, addresses: Set<string>): void {
   }
 }
 
-interface Event {
-  id: string
-  /** JSON. */
-  details: string
-}
-
-/** About a user, or about nobody; of these, those whose JSON holds one of the texts. */
-interface Selection {
-  userId: string | null
-  holding?: readonly string[]
-}
-
-/** The next of the events that have details, in the order of their ids. */
-function portionOf(deps: Deps, { userId, holding }: Selection, after: string | undefined) {
-  const query = deps.db('audit_events').where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(portion)
-  if (holding)
-    query.where((any) => {
-      for (const text of holding) any.orWhereRaw(`details like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`])
-    })
-  if (after !== undefined) query.where('id', '>', after)
-  return query.select<Event[]>('id', 'details')
-}
-
 /**
  * Reads and blanks a portion at a time under its locks: what somebody else has blanked meanwhile stays so. They are taken in the order
  * of the ids, or two callers could wait for each other.
  */
-async function eraseEvents(deps: Deps<Pool>, selection: Selection, erase: (details: unknown) => unknown): Promise<void> {
-  let events: Event[] = []
+async function eraseEvents(deps: Deps<Pool>, selection: DetailsSelection, erase: (details: unknown) => unknown): Promise<void> {
+  let events: DetailsRow[] = []
   do {
     const after = events.at(-1)?.id
     events = await transaction(deps, async (deps) => {
-      const locked: Event[] = await forUpdate(deps.db, portionOf(deps, selection, after))
+      const locked = await AuditEvent.listDetailsForUpdate(deps.db, selection, { after, limit: portion })
       await rewriteDetails(deps, locked, erase)
       return locked
     })
   } while (events.length === portion)
 }
 
-async function rewriteDetails(deps: Deps<Tx>, events: readonly Event[], erase: (details: unknown) => unknown): Promise<void> {
+async function rewriteDetails(
+  deps: Deps<Tx>,
+  events: readonly DetailsRow[],
+  erase: (details: unknown) => unknown,
+): Promise<void> {
   const changed = events
-    .map(({ id, details }) => ({ id, details, blanked: JSON.stringify(erase(JSON.parse(details))) }))
-    .filter(({ details, blanked }) => blanked !== details)
-  if (changed.length === 0) return
-  const byId = deps.db.raw(
-    `case id ${'when ? then ? '.repeat(changed.length)}end`,
-    changed.flatMap(({ id, blanked }) => [id, blanked]),
-  )
-  const ids = changed.map(({ id }) => id)
-  await deps.db('audit_events').whereIn('id', ids).update({ details: byId })
+    .map(({ id, details }) => ({ id, before: details, details: JSON.stringify(erase(JSON.parse(details))) }))
+    .filter(({ before, details }) => details !== before)
+  if (changed.length > 0) await AuditEvent.setDetails(deps.db, changed)
 }
 
 /** A copy without the addresses; of what is all about the user, without any e-mail and name. */
@@ -121,55 +98,26 @@ function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean
  * Invitations that the user accepted, and those that wait for an address nobody has any more. The latter end with it: without an
  * address, anybody could accept them.
  */
-async function eraseInvitations(deps: Deps, userId: string, addresses: ReadonlySet<string>): Promise<void> {
-  await deps.db('invitations').where({ accepted_by: userId }).whereNotNull('email').update({ email: null })
-  await deps
-    .db('invitations')
-    .whereIn('email', await withoutHolder(deps, addresses))
-    .whereNull('accepted_at')
-    .update({ email: null, expires_at: deps.db.ref('created_at') })
+async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
+  await Invitation.blankAccepted(deps.db, userId)
+  await Invitation.blankOpen(deps.db, await withoutHolder(deps, addresses))
 }
 
 /** The addresses that no user has now: what still waits for one of the others belongs to its new holder. */
 async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
-  const held: string[] = await deps
-    .db('users')
-    .whereIn('email', [...addresses])
-    .whereRaw("status <> 'deleted'")
-    .pluck('email')
+  const held = await User.listHeldEmails(deps.db, [...addresses])
   return [...addresses].filter((address) => !held.includes(address))
 }
 
 /** What is or was to be sent about the user, or to the addresses. What was not sent yet never is. */
-async function eraseOutbox(deps: Deps, userId: string, addresses: ReadonlySet<string>): Promise<void> {
-  const outbox = () => deps.db('outbox')
-  const blankMail = blanking(deps, { destination: '', payload: '{}' })
-  await outbox().where({ kind: 'mail', user_id: userId }).update(blankMail)
+async function eraseOutbox(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
+  const now = deps.clock()
+  await OutboxEntry.blankMailsOf(deps.db, userId, now)
   // Asked for by an address alone: what still waits for one that somebody else has now is theirs.
-  const free = await withoutHolder(deps, addresses)
-  await outbox().where({ kind: 'mail', user_id: null }).whereIn('destination', free).update(blankMail)
-  await outbox()
-    .where({ kind: 'mail', user_id: null })
-    .whereIn('destination', [...addresses])
-    .whereNot({ status: 'pending' })
-    .update(blankMail)
-  const webhooks: { id: string; payload: string }[] = await outbox()
-    .where({ kind: 'webhook', user_id: userId })
-    .select('id', 'payload')
-  for (const { id, payload } of webhooks)
-    await outbox()
-      .where({ id })
-      .update(blanking(deps, { payload: blankWebhook(payload) }))
-}
-
-/** The columns of an entry without what is personal, and finished if it was not. */
-function blanking({ db, clock }: Deps, blanked: { destination?: string; payload: string }) {
-  return {
-    ...blanked,
-    status: db.raw("case when status = 'pending' then 'failed' else status end"),
-    last_error: db.raw("case when status = 'pending' then 'the user was erased' else last_error end"),
-    finished_at: db.raw('coalesce(finished_at, ?)', [clock()]),
-  }
+  await OutboxEntry.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
+  await OutboxEntry.blankFinishedMailsTo(deps.db, [...addresses], now)
+  for (const { id, payload } of await OutboxEntry.listWebhooksOf(deps.db, userId))
+    await OutboxEntry.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
 }
 
 /** The registration as received is all about the user, whatever fields it has. */

@@ -1,10 +1,14 @@
-import { idsWhereIn } from '../../db/bulk.ts'
 import type { Tx } from '../../db/handle.ts'
-import { forUpdate, keptFromDeletion, lockAllUntilCommit } from '../../db/locks.ts'
+import { lockAllUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { asClaimable } from '../../lib/account-record.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { isUuid, newId } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+import { Role } from '../../models/role.ts'
+import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { ClaimableAccount } from '../users/present.ts'
 import { BASE_ROLE } from '../users/settle-global-roles.ts'
@@ -60,7 +64,7 @@ export class ImportPlan {
       .find((user) => pools.some((pool) => user.namespace === pool || user.tags.has(pool)))
     if (met) return { code: 'email_exists_in_pool', message: `One of the pools holds another user of this e-mail: ${met.id}` }
 
-    const appIds = [...new Set(line.apps?.map((ref) => this.appIds.get(ref)!))].filter((id) => !known?.appIds.has(id))
+    const appIds = [...new Set(line.apps?.flatMap((ref) => this.appIds.get(ref) ?? []))].filter((id) => !known?.appIds.has(id))
     const roles = [...new Set(line.roles)].filter((role) => !known?.roles.has(role))
     if (!known) {
       const user: PlannedUser = {
@@ -120,20 +124,14 @@ export async function loadPlan(
   await loadNamed(deps, lines, plan)
   const emails = [...new Set(lines.map(({ email }) => email))].filter((email) => !plan.users.has(email)).sort()
   if (!rehearsed) await lockAllUntilCommit(deps.db, 'email', emails)
-  const ids = await idsWhereIn(deps.db, 'users', 'email', emails, "status <> 'deleted'")
+  const ids = await User.listIdsByEmail(deps.db, emails)
   if (ids.length === 0) return plan
   // Nobody comes to one of the addresses now; who leaves one was faster.
-  if (!rehearsed) await forUpdate(deps.db, deps.db('users').whereIn('id', ids).orderBy('id').select('id'))
+  if (!rehearsed) await User.lockAll(deps.db, ids)
   const wanted = new Set(emails)
   const found = (await listUsersByIds(deps, ids)).filter(({ email }) => wanted.has(email))
-  const roles: { user_id: string; role_code: string }[] = await deps
-    .db('user_roles')
-    .whereIn('user_id', ids)
-    .select('user_id', 'role_code')
-  const grants: { user_id: string; app_id: string }[] = await deps
-    .db('user_apps')
-    .whereIn('user_id', ids)
-    .select('user_id', 'app_id')
+  const roles = await UserRole.listOfUsers(deps.db, ids)
+  const grants = await UserApp.listOfUsers(deps.db, ids)
   for (const user of found) {
     const own = roles.filter(({ user_id }) => user_id === user.id).map(({ role_code }) => role_code)
     const planned: PlannedUser = {
@@ -154,15 +152,9 @@ export async function loadPlan(
 /** The apps and roles that lines name, kept from being deleted until the transaction ends. */
 async function loadNamed(deps: Deps<Tx>, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
   const refs = [...new Set(lines.flatMap(({ apps = [] }) => apps))]
-  const ids = refs.filter(isUuid)
-  const named = deps.db('apps').where((any) => any.whereIn('id', ids).orWhereIn('code', refs))
-  const apps: { id: string; code: string }[] = await keptFromDeletion(deps.db, named.orderBy('id').select('id', 'code'))
+  const apps = await App.listKept(deps.db, refs.filter(isUuid), refs)
   for (const { id, code } of apps) plan.appIds.set(id, id).set(code, id)
   const codes = [BASE_ROLE, ...lines.flatMap(({ roles = [] }) => roles)]
-  const wanted = deps
-    .db('roles')
-    .whereIn('code', [...new Set(codes)])
-    .orderBy('code')
-  const roles: { code: string; scope: string }[] = await keptFromDeletion(deps.db, wanted.select('code', 'scope'))
+  const roles = await Role.listKeptInOrder(deps.db, [...new Set(codes)])
   for (const { code, scope } of roles) plan.roleScopes.set(code, scope)
 }

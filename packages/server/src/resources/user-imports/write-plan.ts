@@ -1,39 +1,42 @@
-import { insertRows } from '../../db/bulk.ts'
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
+import { type NewUserRow, User } from '../../models/user.ts'
+import { type NewGrant, UserApp } from '../../models/user-app.ts'
+import { UserNamespace, type UserNamespaceRow } from '../../models/user-namespace.ts'
+import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
 import { type Claim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
 
-type Row = Record<string, unknown>
-
 /** Writes what the lines of a plan came to, in the transaction that loaded it. */
 export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor): Promise<void> {
   const now = deps.clock()
   const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
-  const rows = { users: [] as Row[], user_namespaces: [] as Row[], user_roles: [] as Row[], user_apps: [] as Row[] }
+  const made: NewUserRow[] = []
+  const tagged: UserNamespaceRow[] = []
+  const assigned: UserRoleRow[] = []
+  const granted: NewGrant[] = []
   const events: AuditEvent[] = []
   const claims: Claim[] = []
   const gain = (
     id: string,
     { tags, roles, appIds }: { tags: Iterable<string>; roles: Iterable<string>; appIds: Iterable<string> },
   ) => {
-    for (const namespace of tags) rows.user_namespaces.push({ user_id: id, namespace, created_at: now })
-    for (const role_code of roles) rows.user_roles.push({ user_id: id, role_code, created_at: now })
+    for (const namespace of tags) tagged.push({ user_id: id, namespace, created_at: now })
+    for (const role_code of roles) assigned.push({ user_id: id, role_code, created_at: now })
     for (const app_id of appIds) {
-      const grant = { status: 'active', granted_via: 'import', granted_at: now }
-      rows.user_apps.push({ id: newId(now), user_id: id, app_id, ...grant })
+      granted.push({ id: newId(now), user_id: id, app_id, status: 'active', granted_via: 'import', granted_at: now })
     }
   }
   for (const [email, users] of plan.users) {
     for (const user of users) {
       const { id, added } = user
       if (user.madeFrom) {
-        rows.users.push(newRow(user, email, now))
+        made.push(newRow(user, user.madeFrom, { email, now }))
         gain(id, user)
       } else if (user.claimedBy || added.tags.length + added.roles.length + added.appIds.length > 0) gain(id, added)
       else continue
@@ -42,7 +45,10 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
     }
   }
   await claimAccounts(deps, claims, actor, async () => {
-    for (const [table, all] of Object.entries(rows)) await insertRows(deps.db, table, all)
+    await User.insertMany(deps.db, made)
+    await UserNamespace.insertMany(deps.db, tagged)
+    await UserRole.insertMany(deps.db, assigned)
+    await UserApp.insertMany(deps.db, granted)
     await recordEvents(deps, events)
   })
 }
@@ -61,11 +67,11 @@ function columnsOf({ email_verified, password_hash, first_name, last_name }: Imp
   }
 }
 
-function newRow(user: PlannedUser, email: string, now: number) {
+function newRow(user: PlannedUser, line: ImportedUser, { email, now }: { email: string; now: number }): NewUserRow {
   return {
     id: user.id,
     email,
-    ...columnsOf(user.madeFrom!, now),
+    ...columnsOf(line, now),
     made_by: 'import',
     namespace: user.namespace,
     status: 'active',

@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { UserRole } from '../../models/user-role.ts'
 
 const ROLE = 'system_admin'
 
@@ -11,15 +12,8 @@ const ROLE = 'system_admin'
  * any number of servers, one stays.
  */
 export async function assertOtherSystemAdmin(deps: Deps<Tx>, userId: string): Promise<void> {
-  if (!(await activeAdmins(deps).where('users.id', userId).first('users.id'))) return
+  if (!(await UserRole.isHeldBy(deps.db, ROLE, userId))) return
   await lockUntilCommit(deps.db, 'system_admins')
-  if (await activeAdmins(deps).whereNot('users.id', userId).first('users.id')) return
+  if (await UserRole.isHeldByOther(deps.db, ROLE, userId)) return
   throw new ApiError('last_system_admin', { detail: 'Make another active user system_admin first' })
-}
-
-function activeAdmins(deps: Deps) {
-  return deps
-    .db('user_roles')
-    .join('users', 'users.id', 'user_roles.user_id')
-    .where({ 'user_roles.role_code': ROLE, 'users.status': 'active' })
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { isoOrNull } from '../../lib/timestamps.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { getUser } from './get-user.ts'
 import { listGlobalRoles } from './list-global-roles.ts'
 import { listMemberships } from './list-memberships.ts'
@@ -10,12 +11,7 @@ import type { userDetail } from './schema.ts'
 /** A user with pools, apps, roles and organizations, for an admin. Throws `not_found`. */
 export async function describeUser(deps: Deps, id: string): Promise<z.output<typeof userDetail>> {
   const user = await getUser(deps, id)
-  const apps: { app_id: string; app_code: string; status: 'active' | 'revoked'; expires_at: number | null }[] = await deps
-    .db('user_apps')
-    .join('apps', 'apps.id', 'user_apps.app_id')
-    .where('user_apps.user_id', id)
-    .orderBy('apps.code')
-    .select('apps.id as app_id', 'apps.code as app_code', 'user_apps.status', 'user_apps.expires_at')
+  const apps = await UserApp.listStates(deps.db, id)
   return {
     ...presentUser(user),
     apps: apps.map((app) => ({ ...app, expires_at: isoOrNull(app.expires_at) })),

@@ -43,39 +43,19 @@ export async function findCollisions(
   const found: Collision[] = []
   let shared: string[] = []
   do {
-    shared = await sharedEmails(deps, shared.at(-1) ?? after)
+    shared = await User.listSharedEmails(deps.db, { after: shared.at(-1) ?? after, limit: portion })
     found.push(...(await collisionsAmong(deps, shared, pools)))
   } while (shared.length === portion && found.length < most)
   return found.slice(0, most)
 }
 
-async function sharedEmails(deps: Deps, after: string): Promise<string[]> {
-  return deps
-    .db('users')
-    .whereRaw("status <> 'deleted'")
-    .where('email', '>', after)
-    .groupBy('email')
-    .havingRaw('count(*) > 1')
-    .orderBy('email')
-    .limit(portion)
-    .pluck('email')
-}
-
 /** In the order of the e-mails; the users in the order of the pools that have them. */
 async function collisionsAmong(deps: Deps, emails: readonly string[], pools: readonly string[]): Promise<Collision[]> {
   if (emails.length === 0) return []
-  const users = await User.query(deps.db)
-    .whereIn('email', emails)
-    .whereRaw("status <> 'deleted'")
-    .where((any) => {
-      const tagged = deps.db('user_namespaces as t').whereRaw('t.user_id = users.id').whereIn('t.namespace', pools)
-      any.whereIn('namespace', pools).orWhereExists(tagged.select(deps.db.raw('1')) as never)
-    })
-    .orderBy('id')
-    .withGraphFetched('tags')
+  const users = await User.listByEmailInPools(deps.db, emails, pools)
   const byEmail = new Map(emails.map((email): [string, PooledUser[]] => [email, []]))
   for (const user of users) byEmail.get(user.email)?.push(pooled(user))
-  const rank = (user: PooledUser) => pools.indexOf(poolsOf(user, pools)[0]!)
+  const rank = (user: PooledUser) => pools.findIndex((pool) => isIn(user, pool))
   return [...byEmail]
     .filter(([, users]) => users.length > 1)
     .map(([email, users]) => ({ email, users: users.sort((a, b) => rank(a) - rank(b)) }))
@@ -83,7 +63,11 @@ async function collisionsAmong(deps: Deps, emails: readonly string[], pools: rea
 
 /** Those of the pools that a user is in, in their order. */
 export function poolsOf(user: Pick<PooledUser, 'namespace' | 'tags'>, pools: readonly string[]): string[] {
-  return pools.filter((pool) => user.namespace === pool || user.tags.includes(pool))
+  return pools.filter((pool) => isIn(user, pool))
+}
+
+function isIn(user: Pick<PooledUser, 'namespace' | 'tags'>, pool: string): boolean {
+  return user.namespace === pool || user.tags.includes(pool)
 }
 
 export interface CollisionWarning {
@@ -101,27 +85,30 @@ const mostWarnings = 200
 /** What an app that reads these pools should know: which pairs of them hold e-mails that two users share, of whom it finds one alone. */
 export async function warnOfCollisions(deps: Deps, pools: readonly string[]): Promise<CollisionWarning[]> {
   if (pools.length < 2) return []
-  const counts = new Map<string, number>()
+  const counts = new Map<string, { namespaces: [string, string]; count: number }>()
   for (const { users } of await findCollisions(deps, pools, { most: mostCounted })) {
-    for (const pair of pairsOf(users.map((user) => poolsOf(user, pools)))) counts.set(pair, (counts.get(pair) ?? 0) + 1)
+    for (const [key, namespaces] of pairsOf(users.map((user) => poolsOf(user, pools))))
+      counts.set(key, { namespaces, count: (counts.get(key)?.count ?? 0) + 1 })
   }
-  const rank = (pair: string) => pools.indexOf(pair.split(' ')[0]!) * pools.length + pools.indexOf(pair.split(' ')[1]!)
-  return [...counts]
-    .sort(([a], [b]) => rank(a) - rank(b))
+  const rank = ([first, second]: [string, string]) => pools.indexOf(first) * pools.length + pools.indexOf(second)
+  return [...counts.values()]
+    .sort((a, b) => rank(a.namespaces) - rank(b.namespaces))
     .slice(0, mostWarnings)
-    .map(([pair, count]) => {
-      const namespaces = pair.split(' ') as [string, string]
+    .map(({ namespaces, count }) => {
       const message = `${count}${count === mostCounted ? ' or more' : ''} e-mails have one user in ${namespaces[0]} and another in ${namespaces[1]}`
       return { code: 'email_collisions', namespaces, count, message }
     })
 
-  /** The pairs of pools, as `first second`, in which two of these users meet; each once. */
-  function pairsOf(memberships: readonly string[][]): Set<string> {
-    const pairs = new Set<string>()
+  /** The pairs of pools, in their order, in which two of these users meet; each once, by a key. */
+  function pairsOf(memberships: readonly string[][]): Map<string, [string, string]> {
+    const pairs = new Map<string, [string, string]>()
     memberships.forEach((one, index) => {
       for (const other of memberships.slice(index + 1)) {
         for (const a of one) {
-          for (const b of other) pairs.add(pools.indexOf(a) < pools.indexOf(b) ? `${a} ${b}` : `${b} ${a}`)
+          for (const b of other) {
+            const pair: [string, string] = pools.indexOf(a) < pools.indexOf(b) ? [a, b] : [b, a]
+            pairs.set(pair.join(' '), pair)
+          }
         }
       }
     })

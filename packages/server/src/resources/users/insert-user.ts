@@ -2,6 +2,9 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { type MadeBy, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
+import { User } from '../../models/user.ts'
+import { UserNamespace } from '../../models/user-namespace.ts'
+import { UserRole } from '../../models/user-role.ts'
 import type { PooledUser } from './present.ts'
 
 export interface NewUser {
@@ -38,10 +41,17 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<Pooled
     created_at: now,
     updated_at: now,
   }
-  await deps.db('users').insert(row)
+  await User.insert(deps.db, row)
   const tags = input.tags.filter((tag) => tag !== input.namespace)
+  const held = { user_id: row.id, created_at: now }
   if (tags.length > 0)
-    await deps.db('user_namespaces').insert(tags.map((namespace) => ({ user_id: row.id, namespace, created_at: now })))
-  await deps.db('user_roles').insert(input.roles.map((role_code) => ({ user_id: row.id, role_code, created_at: now })))
+    await UserNamespace.insert(
+      deps.db,
+      tags.map((namespace) => ({ ...held, namespace })),
+    )
+  await UserRole.insert(
+    deps.db,
+    input.roles.map((role_code) => ({ ...held, role_code })),
+  )
   return { ...row, tags }
 }

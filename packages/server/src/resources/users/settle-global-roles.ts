@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
-import { keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
+import { Role } from '../../models/role.ts'
 
 /** The role that every user holds (contract 4.4). */
 export const BASE_ROLE = 'base_user'
@@ -11,8 +11,7 @@ export const BASE_ROLE = 'base_user'
  * Throws `validation_failed` naming every entry that is no role or an org-scoped one.
  */
 export async function settleGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
-  const named = keptFromDeletion(deps.db, deps.db('roles').whereIn('code', codes))
-  const roles: { code: string; scope: string }[] = await named.select('code', 'scope')
+  const roles = await Role.listKept(deps.db, codes)
   const scopes = new Map(roles.map((role) => [role.code, role.scope]))
   const errors = codes.flatMap((code, index): FieldError[] => {
     const scope = scopes.get(code)

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
@@ -55,10 +56,7 @@ async function apply(deps: Deps<Tx>, user: PooledUser, changes: Changes, actor: 
   if (changes.email !== undefined)
     await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
   if (changes.status === 'suspended') await assertOtherSystemAdmin(deps, user.id)
-  await deps
-    .db('users')
-    .where({ id: user.id })
-    .update({ ...changes, updated_at: deps.clock() })
+  await User.update(deps.db, user.id, { ...changes, updated_at: deps.clock() })
   const { status, ...profile } = changes
   if (Object.keys(profile).length > 0) {
     const details = { before: shown(user, profile), after: shown({ ...user, ...profile }, profile) }

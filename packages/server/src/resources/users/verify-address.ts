@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { PooledUser } from './present.ts'
 
@@ -16,7 +17,7 @@ export async function verifyAddress(
 ): Promise<PooledUser> {
   if (user.email_verified_at !== null) return user
   const columns = verifiedNow(deps.clock(), user)
-  await deps.db('users').where({ id: user.id }).update(columns)
+  await User.update(deps.db, user.id, columns)
   if (about) await recordEvent(deps, { event: 'email.verified', userId: user.id, ...about })
   return { ...user, ...columns }
 }
