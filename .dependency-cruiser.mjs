@@ -139,10 +139,10 @@ export default {
       'http/ imports Koa, errors, deps, lib/ and the types of adapters and handles; app.ts hands it the rest.',
     ),
     only(
-      'flows-import-no-flow-but-login',
+      'flows-import-no-flow-but-entry',
       `${server}(flows/(?!account-pages/)[^/]+)/${useCase}`,
-      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/login/${useCase}`],
-      'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `login`.',
+      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/entry/${useCase}`],
+      'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `entry`.',
     ),
     only(
       'account-pages-use-flows',
@@ -151,10 +151,17 @@ export default {
       'The pages of the service do what a frontend would ask of the other flows; no flow uses them.',
     ),
     never(
-      'login-imports-no-flow',
-      `${server}flows/login/`,
-      `${server}flows/(?!login/)(?!.*/present[.]ts$)`,
-      'Other flows build on login, so it builds on none.',
+      'entry-imports-no-flow',
+      `${server}flows/entry/`,
+      `${server}flows/(?!entry/)(?!.*/present[.]ts$)`,
+      'Other flows build on entry, so it builds on none.',
+    ),
+    never(
+      'sessions-open-by-entry',
+      `${server}(?!flows/(?:entry|refresh|password)/|resources/sessions/)`,
+      `${server}resources/sessions/open-session[.]ts$`,
+      'Whoever lets somebody in does so by `enter`; refresh and a change of the password go on with a session that there is.',
+      { typesAllowed: true },
     ),
     only(
       'resources-import-no-flow',
@@ -170,12 +177,7 @@ export default {
       { typesAllowed: true },
     ),
     never('use-cases-without-koa', [`${feature}${useCase}`, `${server}workers/`], koa, 'Use-cases know no transport.'),
-    only(
-      'workers-import-as-flows',
-      `${server}workers/`,
-      [...useCasesUse, `${server}workers/`, `${server}flows/login/${useCase}`],
-      'Workers use what flows use.',
-    ),
+    only('workers-import-as-flows', `${server}workers/`, [...useCasesUse, `${server}workers/`], 'Workers use what flows use.'),
     only(
       'models-import-models',
       `${server}models/`,

@@ -39,4 +39,6 @@ export const tokenMembers = {
 export const tokenAnswer = z
   .object({ ...tokenMembers, user: userRecord, app: appRefRecord.nullable(), organization: organizationRecord.nullable() })
   .meta({ id: 'Tokens' })
+  .brand<'issued'>()
+/** Made where tokens are issued, and nowhere else: a route that answers with tokens can have them from no other place. */
 export type TokenAnswer = z.output<typeof tokenAnswer>

@@ -16,7 +16,7 @@ import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
 import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
-import { proveAgain } from '../login/prove-again.ts'
+import { proveAgain } from '../entry/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
 
 /**

@@ -8,7 +8,7 @@ import { type SelfRow, Session } from '../../models/session.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { authenticateCaller, callerOf, verifyToken } from '../../resources/sessions/authenticate-caller.ts'
-import { resolveRights } from '../../resources/sessions/open-session.ts'
+import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
 import { type PooledUser, presentUser, userOf } from '../../resources/users/present.ts'
 import type { Profile } from './schema.ts'
 

@@ -3,18 +3,12 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { findAccess } from '../../resources/app-access/find-access.ts'
 import { provisionAccess } from '../../resources/app-access/provision-access.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
-import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
-import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
-import { openSession } from '../../resources/sessions/open-session.ts'
-import { insertUser } from '../../resources/users/insert-user.ts'
-import { listMemberships } from '../../resources/users/list-memberships.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { announceUser } from '../../resources/webhooks/announce-user.ts'
+import { createAccount } from '../entry/create-account.ts'
+import { enterAsNew } from '../entry/enter.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
@@ -29,44 +23,30 @@ export interface NewRegistration {
 }
 
 /**
- * Creates the user with everything that belongs to it (contract 4.4 step 5), in the transaction of the caller, who holds the lock
- * on the e-mail and has checked for a collision.
+ * Creates the user with everything that belongs to it, in the transaction of the caller, who holds the lock on the e-mail and has checked
+ * for a collision.
  */
 export async function createRegistration(
   deps: Deps<Tx>,
   { input, app, pools, passwordHash, received }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
-  const user = await insertUser(deps, {
+  const newcomer = {
     email: input.email,
     passwordHash,
     firstName: input.first_name ?? null,
     lastName: input.last_name ?? null,
-    namespace: app.registration_namespace,
-    tags: pools.filter((pool) => pool !== app.registration_namespace),
     emailVerified: false,
-    madeBy: 'self',
-    roles: ['base_user'],
-  })
-  await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id })
-  const organization = await associateOrganization(deps, input, app, user, actor)
-  await askForVerification(deps, user, app) // step 6
-  const access = await findAccess(deps, user.id, app.id)
-  const opensSession = access.isActive && input.mode !== 'register_or_return'
-  const entry = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod: 'password' }
-  const tokens = opensSession ? await openSession(deps, entry, actor) : undefined
-  const answer = presentRegistration({ created: true, user, app, granted: access.isActive, organization, tokens })
-  await announceUser(deps, { app, user: answer.user, organization, received }, actor)
-  return answer
+    madeBy: 'self' as const,
+    authMethod: 'password',
+  }
+  const equip = (deps: Deps<Tx>, user: PooledUser) => associateOrganization(deps, input, app, user, actor)
+  const { user, organization, proof } = await createAccount(deps, { app, pools, newcomer, equip, received }, actor)
+  const tokens = proof && input.mode !== 'register_or_return' ? await enterAsNew(deps, proof, actor) : undefined
+  return presentRegistration({ created: true, user, app, granted: proof !== undefined, organization, tokens })
 }
 
-/** Contract 4.4 step 6. An invitation may have verified the address already. */
-async function askForVerification(deps: Deps<Tx>, user: PooledUser, app: App): Promise<void> {
-  if (user.email_verified_at !== null) return
-  await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
-}
-
-/** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case (decisions 4). */
+/** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case. */
 async function associateOrganization(
   deps: Deps<Tx>,
   input: RegisterInput,
@@ -83,5 +63,5 @@ async function associateOrganization(
   if (app.auto_grant_on_signup) {
     await provisionAccess(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }
-  return organization ?? (await listMemberships(deps, user.id))[0] ?? null
+  return organization
 }

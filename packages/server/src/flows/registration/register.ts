@@ -15,7 +15,7 @@ import { acceptInvitation } from '../../resources/invitations/accept-invitation.
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { login } from '../login/login.ts'
+import { login } from '../entry/login.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'

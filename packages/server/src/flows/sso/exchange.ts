@@ -1,6 +1,5 @@
 import type { App } from '../../models/app.ts'
 import type { SsoLoginRow } from '../../models/sso-login.ts'
-import type { CredentialsTry } from '../../resources/lockouts/settle-try.ts'
 
 /** How long a user may take at the provider. */
 export const answerWithinMs = 10 * 60 * 1_000
@@ -31,5 +30,4 @@ export interface Exchange extends AnsweredLogin {
   app: App
   pools: readonly string[]
   twoFactorCode: string | undefined
-  tried: CredentialsTry
 }

@@ -5,17 +5,15 @@ import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
 import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
-import { assertNotLocked, clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
-import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
-import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { accountKey } from '../login/account-key.ts'
+import { enter, type Proof } from '../entry/enter.ts'
+import { type Counted, withAttempt } from '../entry/with-attempt.ts'
 import type { Exchange } from './exchange.ts'
 import { type Entrant, findEntrant } from './find-entrant.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
@@ -31,28 +29,28 @@ export async function logInEntrant(
   entrant: Entrant,
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
-  const { app, tried, twoFactorCode } = exchange
-  const { id, email } = entrant.user
-  Object.assign(tried, { email, user: { id }, lockKey: undefined })
-  tried.attempt = await takeAttempt(deps, accountKey(deps, email), deps.config.accountLimit)
-  tried.lockKey = lockoutKey(deps, { userId: id, email, appId: app.id })
-  await assertNotLocked(deps, tried.lockKey)
-  // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
-  const isClaim = (await accountToClaim(deps, entrant)) !== undefined
-  const factor = isClaim ? undefined : await passSecondFactor(deps, entrant.user, twoFactorCode, actor)
-  const tokens = await transaction(deps, (deps) => enter(deps, exchange, { ...entrant, factor }, actor))
-  await giveBackAttempt(deps, tried.attempt)
-  return tokens
+  const { app, twoFactorCode } = exchange
+  const { user } = entrant
+  const { email } = user
+  const prove = async (_: unknown, counted: Counted) => {
+    // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
+    const isClaim = (await accountToClaim(deps, entrant)) !== undefined
+    const factor = isClaim ? undefined : await passSecondFactor(deps, user, twoFactorCode, actor)
+    const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...entrant, factor, counted }, actor))
+    if (!tokens) await giveBackAttempt(deps, counted.attempt)
+    return tokens
+  }
+  return withAttempt(deps, { email, tried: { email, user, app }, prove }, actor)
 }
 
 /** `factor` is undefined for an account that is claimed. */
-async function enter(
+async function logIn(
   deps: Deps<Tx>,
   exchange: Exchange,
-  entrant: Entrant & { factor: SecondFactorProof | undefined },
+  entrant: Entrant & { factor: SecondFactorProof | undefined; counted: Counted },
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
-  const { app, login, profile, tried } = exchange
+  const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   if (!entrant.isLinked) await lockSubject(deps, exchange)
   // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
@@ -64,23 +62,20 @@ async function enter(
   if ((account === undefined) !== (entrant.factor !== undefined)) return undefined
   await spendCode(deps, login)
 
-  const finish = async ({ user, secondFactor }: Pick<NewEntry, 'user' | 'secondFactor'>): Promise<TokenAnswer> => {
+  const linkAndEnter = async ({ user, secondFactor }: Pick<Proof, 'user' | 'secondFactor'>): Promise<TokenAnswer> => {
     if (!entrant.isLinked) {
       const subject = { providerId: provider.id, subject: profile.subject }
       await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
       await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
     }
-    const tokens = await openSession(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code }, actor)
-    await clearFailures(deps, tried.lockKey!, { unlessLocked: true })
-    const details = { auth_method: provider.code }
-    await recordEvent(deps, { event: 'login.success', actor, userId: user.id, appId: app.id, details })
-    return tokens
+    const { counted } = entrant
+    return enter(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code, counted }, actor)
   }
   const about = { actor, appId: app.id }
-  if (account) return claimByMailbox(deps, { account, ...about }, finish)
+  if (account) return claimByMailbox(deps, { account, ...about }, linkAndEnter)
   // Whom the e-mail alone led here, the provider has verified the address of.
   const entering = entrant.isLinked ? user : await verifyAddress(deps, user, about)
-  return finish({ user: entering, secondFactor: entrant.factor! })
+  return linkAndEnter({ user: entering, secondFactor: entrant.factor! })
 }
 
 /** Whether a login is still about the same user, and in the same way. */

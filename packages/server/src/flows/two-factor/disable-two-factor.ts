@@ -8,7 +8,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { proveAgain } from '../login/prove-again.ts'
+import { proveAgain } from '../entry/prove-again.ts'
 import type { DisableInput } from './schema.ts'
 
 /**

@@ -7,6 +7,7 @@ import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import type { NewAccount } from '../users/insert-user.ts'
 import type { ClaimableAccount } from '../users/present.ts'
 import { clearSecondFactor } from './remove-second-factor.ts'
 
@@ -19,7 +20,7 @@ export interface SecondFactorProof {
 }
 
 /**
- * Contract 4.5 step 6, for every door: once whoever is there has proven the first factor. A code that is accepted is spent at once,
+ * For every door: once whoever is there has proven the first factor. A code that is accepted is spent at once,
  * whatever becomes of the login, so this stands before the door's transaction; of any number of uses of one code one passes.
  * Throws `two_factor_required` without a code, `invalid_two_factor_code`.
  */
@@ -35,7 +36,7 @@ export async function passSecondFactor(
 }
 
 /** For a user who is created in this very transaction and can have no second factor yet. */
-export function proofForNewUser(user: { id: string }): SecondFactorProof {
+export function proofForNewUser(user: NewAccount): SecondFactorProof {
   return proofFor(user)
 }
 

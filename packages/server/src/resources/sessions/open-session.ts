@@ -20,6 +20,7 @@ import { lockUserRow } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentTokens } from './present.ts'
+import { resolveRights } from './resolve-rights.ts'
 import { readStanding, type Standing } from './standing.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'grt_'
@@ -83,18 +84,6 @@ async function judge(deps: Deps, entry: Entry, actor: Actor, asOne: AsOne): Prom
   // contract 4.5 step 8
   if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
   return { user, app, membership, roles, permissions, accessExpiresAt: access?.expiresAt ?? null }
-}
-
-/** What a token says that its holder may do; a login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone (decisions 5). */
-export async function resolveRights(
-  deps: Deps,
-  { app, membership, globalRoles, catalog }: Pick<Admission, 'app' | 'membership'> & { globalRoles: string[]; catalog: Catalog },
-): Promise<Pick<Admission, 'roles' | 'permissions'>> {
-  if (app === null && deps.config.allowBaseUserLogin) {
-    return { roles: ['base_user'], permissions: await catalog.listTokenPermissions(null, []) }
-  }
-  const roles = membership?.role_codes ?? globalRoles
-  return { roles, permissions: await catalog.listTokenPermissions(app?.id ?? null, roles) }
 }
 
 async function accessOf(

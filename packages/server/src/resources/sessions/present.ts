@@ -21,5 +21,5 @@ export function presentTokens(input: {
     user: presentUser(user),
     app: app ? presentAppRef(app) : null,
     organization: membership,
-  }
+  } as TokenAnswer
 }

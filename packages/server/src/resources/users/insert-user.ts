@@ -7,6 +7,11 @@ import { UserNamespace } from '../../models/user-namespace.ts'
 import { UserRole } from '../../models/user-role.ts'
 import type { PooledUser } from './present.ts'
 
+declare const isNew: unique symbol
+
+/** A user whom this very transaction has made. */
+export type NewAccount = PooledUser & { readonly [isNew]: true }
+
 export interface NewUser {
   email: string
   passwordHash: string | null
@@ -24,7 +29,7 @@ export interface NewUser {
  * Inserts a user with its pool tags and global roles. The caller holds the lock on the e-mail and has looked whether it is free in
  * the pools; the unique index is the last line of defence.
  */
-export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<PooledUser> {
+export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAccount> {
   const now = deps.clock()
   const row = {
     id: newId(now),
@@ -53,5 +58,5 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<Pooled
     deps.db,
     input.roles.map((role_code) => ({ ...held, role_code })),
   )
-  return { ...row, tags }
+  return { ...row, tags } as PooledUser as NewAccount
 }

@@ -1,0 +1,68 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { MadeBy } from '../../lib/account-record.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
+import { findAccess } from '../../resources/app-access/find-access.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
+import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
+import { insertUser, type NewAccount } from '../../resources/users/insert-user.ts'
+import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { presentUser } from '../../resources/users/present.ts'
+import { announceUser } from '../../resources/webhooks/announce-user.ts'
+import { methodDetails, type Proof } from './enter.ts'
+
+/** Somebody who signs up, as far as it is known. */
+export interface Newcomer {
+  email: string
+  passwordHash: string | null
+  firstName: string | null
+  lastName: string | null
+  emailVerified: boolean
+  madeBy: MadeBy
+  authMethod: string
+}
+
+interface SignUp {
+  app: App
+  pools: readonly string[]
+  newcomer: Newcomer
+  /** Gives the account what belongs to it, among that the access to the app. Returns the organization that it came with, if any. */
+  equip(deps: Deps<Tx>, user: NewAccount): Promise<Membership | null>
+  /** The body of the call, for the webhooks. */
+  received: Record<string, unknown>
+}
+
+interface CreatedAccount {
+  user: NewAccount
+  organization: Membership | null
+  /** Undefined when the app gives no access by itself. */
+  proof: Proof | undefined
+}
+
+/**
+ * Makes the account of somebody who signs up, with all that belongs to it. The caller holds the lock on the e-mail and has looked whether
+ * it is free.
+ */
+export async function createAccount(
+  deps: Deps<Tx>,
+  { app, pools, newcomer, equip, received }: SignUp,
+  actor: Actor,
+): Promise<CreatedAccount> {
+  const { authMethod, ...account } = newcomer
+  const namespace = app.registration_namespace
+  const tags = pools.filter((pool) => pool !== namespace)
+  const user = await insertUser(deps, { ...account, namespace, tags, roles: ['base_user'] })
+  await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id, ...methodDetails(authMethod) })
+  const equipped = await equip(deps, user)
+  const organization = equipped ?? (await listMemberships(deps, user.id))[0] ?? null
+  // An invitation may have verified the address already.
+  if (user.email_verified_at === null)
+    await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
+  await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
+  const access = await findAccess(deps, user.id, app.id)
+  const proof = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod }
+  return { user, organization, proof: access.isActive ? proof : undefined }
+}

@@ -1,0 +1,40 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { clearFailures } from '../../resources/lockouts/count-failure.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
+import type { Counted } from './with-attempt.ts'
+
+/** Who somebody is, and the way in by which they have proven it. */
+export interface Proof extends NewEntry {
+  /** The attempt that led here; undefined for a user who is made on the way in. */
+  counted?: Counted | undefined
+}
+
+/**
+ * Lets somebody in: the gate, a session with its first tokens, and the end of the attempt. Throws what the gate throws, and
+ * `account_locked` when the account was locked since the attempt began.
+ */
+export async function enter(deps: Deps<Tx>, { counted, ...entry }: Proof, actor: Actor): Promise<TokenAnswer> {
+  const tokens = await openSession(deps, entry, actor)
+  if (counted) {
+    await clearFailures(deps, counted.lockKey, { unlessLocked: true })
+    await giveBackAttempt(deps, counted.attempt)
+  }
+  const about = { actor, userId: entry.user.id, appId: entry.app?.id ?? null }
+  await recordEvent(deps, { event: 'login.success', ...about, ...methodDetails(entry.authMethod) })
+  return tokens
+}
+
+/** Lets somebody in who has just signed up with a password, which the audit tells by `user.registered` alone. */
+export function enterAsNew(deps: Deps<Tx>, proof: Proof, actor: Actor): Promise<TokenAnswer> {
+  return openSession(deps, proof, actor)
+}
+
+/** What audit events tell of the way in: nothing of the usual one. */
+export function methodDetails(authMethod: string): { details?: { auth_method: string } } {
+  return authMethod === 'password' ? {} : { details: { auth_method: authMethod } }
+}

@@ -1,0 +1,82 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { Membership, TokenAnswer } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
+import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { enter } from './enter.ts'
+import { upgradeHash } from './upgrade-hash.ts'
+import { verifyPassword } from './verify-password.ts'
+import { type Tried, withAttempt } from './with-attempt.ts'
+
+export interface PasswordLogin {
+  email: string
+  password: string
+  app_code?: string | undefined
+  organization_id?: string | undefined
+  two_factor_code?: string | undefined
+  role_code?: string | undefined
+  linked_app_codes?: string[] | undefined
+}
+
+/** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
+export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<Membership>
+
+/**
+ * Login with a password, step by step (`docs/flows/login.md`). What must not be told apart (wrong password, unknown user, one outside the
+ * app's pools, a deleted one) takes the same time and gives the same `invalid_credentials`; everything that depends on the account
+ * is disclosed only after a right password. Throws also `rate_limited`, `account_locked`, `app_code_required`, `app_not_found` and
+ * what the gate throws.
+ */
+export async function login(
+  deps: Deps<Pool>,
+  input: PasswordLogin,
+  actor: Actor,
+  acceptInvitation?: AcceptInvitation,
+): Promise<TokenAnswer> {
+  return withAttempt(
+    deps,
+    {
+      email: input.email,
+      tried: () => findTried(deps, input),
+      async prove({ app, user }, counted) {
+        const verified = await verifyPassword(deps, input.password, user)
+        const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
+        const storeUpgrade = await upgradeHash(deps, input.password, verified)
+        const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
+        const proof = { user: verified, secondFactor, app, overrides, authMethod: 'password', counted }
+
+        return transaction(deps, async (deps) => {
+          const invitedTo = await acceptInvitation?.(deps, verified)
+          const tokens = await enter(deps, { ...proof, organizationId: input.organization_id, invitedTo }, actor)
+          await storeUpgrade?.(deps)
+          return tokens
+        })
+      },
+    },
+    actor,
+  )
+}
+
+interface TriedPassword extends Tried {
+  user: PooledUser | undefined
+  app: App | null
+}
+
+async function findTried(deps: Deps, { email, app_code }: PasswordLogin): Promise<TriedPassword> {
+  const app = await resolveApp(deps, app_code)
+  return { email, app, user: await findUserInPools(deps, email, poolSet(app)) }
+}
+
+/** Without an app only where the settings allow it; the pool set is then `default`. */
+async function resolveApp(deps: Deps, code: string | undefined): Promise<App | null> {
+  if (code !== undefined) return getActiveApp(deps, code)
+  if (deps.config.requireAppCode) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
+  return null
+}

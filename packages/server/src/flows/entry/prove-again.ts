@@ -1,0 +1,43 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { verifyPassword } from './verify-password.ts'
+import { withAttempt } from './with-attempt.ts'
+
+/**
+ * Asks somebody who is logged in for the credentials once more: a stolen access token alone does not pass, and guesses with one are
+ * limited, counted and answered as those at a login. Passing clears no failures: only a complete login does.
+ * `secondFactor` asks for that too, where one is active.
+ * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `two_factor_required`, `invalid_two_factor_code`.
+ */
+export async function proveAgain(
+  deps: Deps<Pool>,
+  { caller, password, secondFactor }: { caller: UserCaller; password: string; secondFactor?: { code: string | undefined } },
+  actor: Actor,
+): Promise<void> {
+  const user = await getUser(deps, caller.userId)
+  const app = caller.appId === null ? null : { id: caller.appId }
+  await withAttempt(
+    deps,
+    {
+      email: user.email,
+      tried: { email: user.email, user, app },
+      async prove(_, { attempt, lockKey }) {
+        await verifyPassword(deps, password, user)
+        if (secondFactor) await passSecondFactor(deps, user, secondFactor.code, actor)
+        await assertNotLocked(deps, lockKey)
+        await giveBackAttempt(deps, attempt)
+      },
+      async recordFailure({ code }) {
+        const reason = code === 'invalid_credentials' ? 'wrong_password' : code
+        await recordEvent(deps, { event: 'reauthentication.failed', actor, reason, userId: user.id, appId: app?.id ?? null })
+      },
+    },
+    actor,
+  )
+}

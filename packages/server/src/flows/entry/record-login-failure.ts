@@ -1,0 +1,22 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import type { Tried } from './with-attempt.ts'
+
+/** Tells the audit, and nobody else, why somebody did not come in. */
+export async function recordLoginFailure(deps: Deps, error: ApiError, { email, user, app }: Tried, actor: Actor): Promise<void> {
+  const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
+  const about = { userId: user?.id ?? null, appId: app?.id ?? null }
+  await recordEvent(deps, { event: 'login.failed', actor, reason, ...about, details: { email } })
+}
+
+/** Runs a step of a login outside of an attempt; what it refuses is audited. */
+export async function recordingLoginFailure<T>(deps: Deps, tried: Tried, actor: Actor, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    if (error instanceof ApiError) await recordLoginFailure(deps, error, tried, actor)
+    throw error
+  }
+}

@@ -1,0 +1,22 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { User } from '../../models/user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+
+/**
+ * Makes a hash at the configured cost for a password whose hash has another. Returns what stores it in the transaction of the login;
+ * undefined where nothing is due. A full queue puts it off to the next login.
+ */
+export async function upgradeHash(
+  deps: Deps,
+  password: string,
+  user: PooledUser,
+): Promise<((deps: Deps<Tx>) => Promise<void>) | undefined> {
+  const { password_hash: hash } = user
+  if (hash === null || !deps.passwords.needsUpgrade(hash)) return undefined
+  const upgraded = await deps.passwords.hash(password).catch(() => undefined)
+  if (upgraded === undefined) return undefined
+  return async (deps) => {
+    await User.replaceHash(deps.db, user, upgraded)
+  }
+}
