@@ -103,8 +103,8 @@ export default {
     only(
       'routes-use-their-own',
       `${server}((?:resources|flows)/[^/]+)/routes[.]ts$`,
-      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`],
-      'A routes.ts imports http/ and its own schema, presentation and use-cases; never models or another feature.',
+      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}flows/entry/`],
+      'A routes.ts imports http/, flows/entry/ and its own schema, presentation and use-cases; never models or another feature.',
     ),
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
     {

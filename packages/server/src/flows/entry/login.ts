@@ -11,9 +11,10 @@ import { passSecondFactor } from '../../resources/second-factors/pass-second-fac
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
+import type { Tried } from './record-login-failure.ts'
 import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
-import { type Tried, withAttempt } from './with-attempt.ts'
+import { withAttempt } from './with-attempt.ts'
 
 export interface PasswordLogin {
   email: string

@@ -2,7 +2,15 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import type { Tried } from './with-attempt.ts'
+
+/** Whose credentials are tried, and for which app. */
+export interface Tried {
+  email: string
+  /** Undefined when nobody of the app has the address. */
+  user: { id: string } | undefined
+  /** Null without an app. */
+  app: { id: string } | null
+}
 
 /** Tells the audit, and nobody else, why somebody did not come in. */
 export async function recordLoginFailure(deps: Deps, error: ApiError, { email, user, app }: Tried, actor: Actor): Promise<void> {

@@ -6,16 +6,7 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { recordLoginFailure } from './record-login-failure.ts'
-
-/** Whose credentials are tried, and for which app. */
-export interface Tried {
-  email: string
-  /** Undefined when nobody of the app has the address. */
-  user: { id: string } | undefined
-  /** Null without an app. */
-  app: { id: string } | null
-}
+import { recordLoginFailure, type Tried } from './record-login-failure.ts'
 
 /** What the limits keep of an attempt. `enter` settles it where it ends well. */
 export interface Counted {

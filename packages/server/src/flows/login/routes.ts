@@ -1,6 +1,6 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { findOverridingCaller } from '../entry/find-overriding-caller.ts'
 import { login } from '../entry/login.ts'
-import { findOverridingCaller } from './find-overriding-caller.ts'
 import { loginBody, tokenAnswer } from './schema.ts'
 
 export const loginRoutes: Route[] = [
