@@ -1,8 +1,12 @@
+import type { ModelObject, PartialModelObject } from 'objection'
 import type { Db, Tx } from '../db/handle.ts'
-import { keptFromDeletion } from '../db/locks.ts'
+import { forUpdate, keptFromDeletion } from '../db/locks.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { isUuid } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { whereContains, withPage } from './list-query.ts'
 
-/** An element of `webhooks` as stored (contract 2.2); `secret_box` is the sealed signing secret. */
+/** An element of `webhooks` as stored; `secret_box` is the sealed signing secret. */
 export interface StoredWebhook {
   name: string
   url: string
@@ -11,7 +15,10 @@ export interface StoredWebhook {
   secret_box: string | null
 }
 
-/** An app (contract 2.1, decisions 3). */
+/** The settings of an app. */
+export type AppColumns = Omit<ModelObject<App>, 'created_at' | 'updated_at'>
+
+/** An app that users log in to. */
 export class App extends BaseModel {
   static override tableName = 'apps'
   static override jsonAttributes = [
@@ -61,6 +68,21 @@ export class App extends BaseModel {
     return App.query(db).findOne(by)
   }
 
+  /** The app of this UUID or code. */
+  static async findByRef(db: Db, ref: string): Promise<App | undefined> {
+    return App.#named(db, ref)
+  }
+
+  /** The same, locked until the transaction ends. */
+  static async findByRefForUpdate(db: Tx, ref: string): Promise<App | undefined> {
+    return forUpdate(db, App.#named(db, ref))
+  }
+
+  /** The same, kept from being deleted until the transaction ends. */
+  static async findByRefKept(db: Tx, ref: string): Promise<App | undefined> {
+    return keptFromDeletion(db, App.#named(db, ref))
+  }
+
   static async findId(db: Db, code: string): Promise<string | undefined> {
     return (await App.query(db).findOne({ code }).select('id'))?.id
   }
@@ -84,6 +106,61 @@ export class App extends BaseModel {
   /** The ids of those that are active. */
   static async listActiveIds(db: Db, ids: readonly string[]): Promise<string[]> {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).where({ status: 'active' }).pluck('id')
+  }
+
+  static async findCode(db: Db, code: string): Promise<Pick<App, 'id' | 'code'> | undefined> {
+    return App.query(db).findOne({ code }).select('id', 'code')
+  }
+
+  static async findWebhooks(db: Db, id: string): Promise<Pick<App, 'id' | 'webhooks'> | undefined> {
+    return App.query(db).findById(id).select('id', 'webhooks')
+  }
+
+  /** One that has the organization as its default. */
+  static async findByOrganization(db: Db, organizationId: string): Promise<Pick<App, 'code'> | undefined> {
+    return rowsOf(App, db).where({ default_organization_id: organizationId }).first('code')
+  }
+
+  /** One that names the role in its settings. */
+  static async findByRole(db: Db, code: string): Promise<Pick<App, 'code'> | undefined> {
+    // A JSON list of codes; `_` is the one character of a code that LIKE would read otherwise.
+    const listed = `%"${code.replaceAll('_', '\\_')}"%`
+    return rowsOf(App, db)
+      .where({ default_role_code: code })
+      .orWhereRaw("override_role_codes like ? escape '\\'", [listed])
+      .first('code')
+  }
+
+  /** Newest first; `q` is looked for in code and name. */
+  static async listPage(
+    db: Db,
+    request: PageRequest & { status?: string | undefined; q?: string | undefined },
+  ): Promise<Page<App>> {
+    const query = App.query(db)
+    if (request.status) query.where({ status: request.status })
+    if (request.q) whereContains(query, ['code', 'name'], request.q)
+    return withPage(query, request, 'apps.id')
+  }
+
+  /** Those of these codes, kept from being deleted until the transaction ends. */
+  static async listKeptByCode(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
+    return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
+  }
+
+  static async insert(db: Tx, row: PartialModelObject<App>): Promise<App> {
+    return App.query(db).insertAndFetch(row)
+  }
+
+  static async change(db: Tx, id: string, changes: PartialModelObject<App>): Promise<App> {
+    return App.query(db).patchAndFetchById(id, changes)
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await App.query(db).deleteById(id)
+  }
+
+  static #named(db: Db, ref: string) {
+    return App.query(db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
   }
 }
 

@@ -1,8 +1,28 @@
+import { insertRows } from '../db/bulk.ts'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
+import { Statement } from '../db/statement.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 
-/** A row of the audit log (contract 6.2). It names what it is about without foreign keys, and so outlives it. */
+/** A row as it is written: `details` is JSON. */
+export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { details: string | null }
+type Column = (typeof columns)[number]
+
+const columns = [
+  ...(['id', 'event', 'reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
+  ...(['ip', 'user_agent', 'request_id', 'details', 'at'] as const),
+] as const
+const oneEvent = new Statement(
+  `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
+)
+
+/** How far an id may run ahead of its `at`: a process whose clock is set back goes on from the newest id it made. */
+const clockSlackMs = 60 * 60 * 1000
+
+/** A row of the audit log. It names what it is about without foreign keys, and so outlives it. */
 export class AuditEvent extends BaseModel {
   static override tableName = 'audit_events'
   static override jsonAttributes = ['details']
@@ -42,6 +62,37 @@ export class AuditEvent extends BaseModel {
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).where('at', '<=', until).limit(limit))
+  }
+
+  static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
+    const [first] = rows
+    if (first && rows.length === 1) await oneEvent.run(db, { ...first })
+    else await insertRows(db, 'audit_events', rows)
+  }
+
+  /**
+   * Newest first, by any of the filters together. Each filter has an index that ends in the id, so that a page is read off it in order
+   * and never sorted; the time range becomes a range of ids, which begin with their millisecond.
+   */
+  static async listPage(
+    db: Db,
+    filters: Partial<Record<'user_id' | 'actor_id' | 'app_id' | 'event', string | undefined>>,
+    request: PageRequest & { since?: number | undefined; until?: number | undefined },
+  ): Promise<Page<AuditEvent>> {
+    const { since, until } = request
+    const query = AuditEvent.query(db)
+    let isNarrow = false
+    for (const [column, value] of Object.entries(filters)) {
+      if (value === undefined) continue
+      // SQLite keeps no statistics: beside a person it might read all logins ever, so nothing but the person may lead to an index.
+      if (isNarrow) query.whereRaw('coalesce(??, ??) = ?', [column, column, value])
+      else query.where(column, value)
+      isNarrow ||= column === 'user_id' || column === 'actor_id'
+    }
+    // The ids bound what is read, `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
+    if (since !== undefined) query.where('audit_events.id', '>=', firstIdAt(since)).where('at', '>=', since)
+    if (until !== undefined) query.where('audit_events.id', '<', firstIdAt(until + clockSlackMs)).where('at', '<', until)
+    return withPage(query, request, 'audit_events.id')
   }
 
   static #details(db: Db, { userId, holding }: DetailsSelection, { after, limit }: DetailsPage) {

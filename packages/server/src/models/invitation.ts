@@ -1,9 +1,11 @@
-import type { Pool } from '../db/handle.ts'
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 import { Organization } from './organization.ts'
 
-/** An invitation to join an organization (decisions 3). */
+/** An invitation to join an organization. */
 export class Invitation extends BaseModel {
   static override tableName = 'invitations'
   static override jsonAttributes = ['role_codes']
@@ -44,5 +46,66 @@ export class Invitation extends BaseModel {
       .whereIn('email', emails)
       .whereNull('accepted_at')
       .update({ email: null, expires_at: db.raw('??', ['created_at']) })
+  }
+
+  static async insert(db: Tx, row: Partial<Invitation>): Promise<void> {
+    await Invitation.query(db).insert(row)
+  }
+
+  /** With its app. */
+  static async find(db: Db, key: Pick<Invitation, 'id' | 'organization_id'>): Promise<Invitation | undefined> {
+    const { id, organization_id } = key
+    return Invitation.query(db).findOne({ id, organization_id }).withGraphFetched('app')
+  }
+
+  /** One that somebody may still accept, with its app and organization. */
+  static async findOpen(db: Db, tokenHash: string, now: number): Promise<Invitation | undefined> {
+    return Invitation.#open(db, now).findOne({ token_hash: tokenHash }).withGraphFetched('[app, organization]')
+  }
+
+  /** One that the holder of the address may still accept. */
+  static async findAcceptable(
+    db: Db,
+    tokenHash: string,
+    { email, now }: { email: string; now: number },
+  ): Promise<Invitation | undefined> {
+    return Invitation.#acceptable(db, email, now).findOne({ token_hash: tokenHash })
+  }
+
+  /** False where the user may not accept it any more. */
+  static async spend(db: Tx, id: string, user: { id: string; email: string }, now: number): Promise<boolean> {
+    const spent = { accepted_at: now, accepted_by: user.id }
+    return (await Invitation.#acceptable(db, user.email, now).where({ id }).patch(spent)) > 0
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await Invitation.query(db).deleteById(id)
+  }
+
+  /** The invitations of an organization with their apps, newest first, spent and expired ones too. */
+  static async listPage(db: Db, organizationId: string, request: PageRequest): Promise<Page<Invitation>> {
+    const query = Invitation.query(db).where('invitations.organization_id', organizationId).withGraphFetched('app')
+    return withPage(query, request, 'invitations.id')
+  }
+
+  /** What a user sent and nobody has accepted, with the apps. */
+  static async listSent(db: Db, userId: string): Promise<Invitation[]> {
+    return Invitation.#sent(db, userId).withGraphFetched('app')
+  }
+
+  static async deleteSent(db: Tx, userId: string): Promise<void> {
+    await Invitation.#sent(db, userId).delete()
+  }
+
+  static #sent(db: Db, userId: string) {
+    return Invitation.query(db).where({ invited_by: userId }).whereNull('accepted_at')
+  }
+
+  static #open(db: Db, now: number) {
+    return Invitation.query(db).whereNull('accepted_at').where('expires_at', '>', now)
+  }
+
+  static #acceptable(db: Db, email: string, now: number) {
+    return Invitation.#open(db, now).where((any) => any.whereNull('email').orWhere('email', email))
   }
 }

@@ -1,10 +1,21 @@
 import type { Db, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 import { MembershipRole } from './membership-role.ts'
 import type { Organization } from './organization.ts'
 import { User } from './user.ts'
 
-/** An organization membership (contract 2.7). */
+/** Who holds it governs the organization. */
+export const ADMIN_ROLE = 'org_admin'
+
+/** One user in one organization. */
+interface MembershipKey {
+  organizationId: string
+  userId: string
+}
+
+/** A membership of an organization. */
 export class OrganizationMembership extends BaseModel {
   static override tableName = 'organization_memberships'
   static override relationMappings = () => ({
@@ -24,8 +35,10 @@ export class OrganizationMembership extends BaseModel {
   declare organization_id: string
   declare user_id: string
   declare created_at: number
-  declare user?: User
-  declare roles?: MembershipRole[]
+  /** In what `listMembers` gives. */
+  declare user: User
+  /** The same. */
+  declare roles: MembershipRole[]
 
   /** The organizations of a user, by slug, with a row for each role held in them or one without; of one organization, or of all. */
   static async listOfUser(
@@ -45,5 +58,112 @@ export class OrganizationMembership extends BaseModel {
 
   static async deleteOf(db: Tx, userId: string): Promise<void> {
     await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
+  }
+
+  /** False where the user is a member already. */
+  static async insert(
+    db: Tx,
+    row: Pick<OrganizationMembership, 'id' | 'organization_id' | 'user_id' | 'created_at'>,
+  ): Promise<boolean> {
+    const inserted = await rowsOf(OrganizationMembership, db)
+      .insert(row)
+      .onConflict(['organization_id', 'user_id'])
+      .ignore()
+      .returning('id')
+    return inserted.length > 0
+  }
+
+  static async find(
+    db: Db,
+    { organizationId, userId }: MembershipKey,
+  ): Promise<Pick<OrganizationMembership, 'id' | 'created_at'> | undefined> {
+    return rowsOf(OrganizationMembership, db)
+      .where({ organization_id: organizationId, user_id: userId })
+      .first('id', 'created_at')
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await rowsOf(OrganizationMembership, db).where({ id }).delete()
+  }
+
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
+    await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
+  }
+
+  /** Deletes those of deleted users. */
+  static async deleteOfDeleted(db: Tx, organizationId: string): Promise<void> {
+    await rowsOf(OrganizationMembership, db)
+      .where({ organization_id: organizationId })
+      .whereIn('user_id', User.deletedIds(db))
+      .delete()
+  }
+
+  /** Whether the organization has any member but deleted users. */
+  static async hasMembers(db: Db, organizationId: string): Promise<boolean> {
+    const member = await rowsOf(OrganizationMembership, db)
+      .where({ organization_id: organizationId })
+      .whereNotIn('user_id', User.deletedIds(db))
+      .first('id')
+    return member !== undefined
+  }
+
+  /** Whether the user, who is not deleted, is a member. */
+  static async isMember(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
+    const member = await OrganizationMembership.#members(db, organizationId).where('m.user_id', userId).first('m.id')
+    return member !== undefined
+  }
+
+  /** Whether the organization has a member besides this one. */
+  static async hasOtherMember(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
+    const other = await OrganizationMembership.#members(db, organizationId).whereNot('m.user_id', userId).first('m.id')
+    return other !== undefined
+  }
+
+  static async isAdmin(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
+    const held = await OrganizationMembership.#admins(db, organizationId).where('m.user_id', userId).first('m.id')
+    return held !== undefined
+  }
+
+  /** Whether an active user besides this one governs the organization. */
+  static async hasOtherAdmin(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
+    const other = await OrganizationMembership.#admins(db, organizationId)
+      .join('users as u', 'u.id', 'm.user_id')
+      .where('u.status', 'active')
+      .whereNot('m.user_id', userId)
+      .first('m.id')
+    return other !== undefined
+  }
+
+  /** The ids of the organizations that any of the users is a member of, in their order. */
+  static async listOrganizationIds(db: Db, userIds: readonly string[]): Promise<string[]> {
+    return rowsOf(OrganizationMembership, db)
+      .whereIn('user_id', userIds)
+      .distinct()
+      .orderBy('organization_id')
+      .pluck('organization_id')
+  }
+
+  /** The members of an organization, newest first, without deleted users. */
+  static async listMembers(db: Db, organizationId: string, request: PageRequest): Promise<Page<OrganizationMembership>> {
+    const query = OrganizationMembership.query(db)
+      .joinRelated('user')
+      .where('organization_memberships.organization_id', organizationId)
+      .whereNot('user.status', 'deleted')
+      .select('organization_memberships.*')
+      .withGraphFetched('[user.tags, roles]')
+    return withPage(query, request, 'organization_memberships.id')
+  }
+
+  static #members(db: Db, organizationId: string) {
+    return db('organization_memberships as m')
+      .join('users as u', 'u.id', 'm.user_id')
+      .where('m.organization_id', organizationId)
+      .whereNot('u.status', 'deleted')
+  }
+
+  static #admins(db: Db, organizationId: string) {
+    return db('organization_memberships as m')
+      .join('membership_roles as r', 'r.membership_id', 'm.id')
+      .where({ 'm.organization_id': organizationId, 'r.role_code': ADMIN_ROLE })
   }
 }

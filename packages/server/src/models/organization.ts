@@ -1,7 +1,11 @@
-import type { Db } from '../db/handle.ts'
-import { BaseModel } from './base-model.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { whereContains, withPage } from './list-query.ts'
 
-/** An organization (contract 2.7). */
+export type OrganizationRow = Pick<Organization, 'id' | 'slug' | 'name' | 'created_at' | 'updated_at'>
+
+/** An organization. */
 export class Organization extends BaseModel {
   static override tableName = 'organizations'
 
@@ -13,5 +17,38 @@ export class Organization extends BaseModel {
 
   static async findById(db: Db, id: string): Promise<Organization | undefined> {
     return Organization.query(db).findById(id)
+  }
+
+  static async find(db: Db, id: string): Promise<Organization | undefined> {
+    return Organization.query(db).findById(id)
+  }
+
+  static async exists(db: Db, id: string): Promise<boolean> {
+    return (await Organization.query(db).findById(id).select('id')) !== undefined
+  }
+
+  /** Keeps it from being deleted until the transaction ends; false when there is none. */
+  static async keep(db: Tx, id: string): Promise<boolean> {
+    return (await rowsOf(Organization, db).where({ id }).forKeyShare().first('id')) !== undefined
+  }
+
+  /** False where the slug is taken: skipped, since an error would end the transaction. */
+  static async insert(db: Tx, row: OrganizationRow): Promise<boolean> {
+    return (await rowsOf(Organization, db).insert(row).onConflict('slug').ignore().returning('id')).length > 0
+  }
+
+  static async change(db: Tx, id: string, changes: Pick<Organization, 'slug' | 'name' | 'updated_at'>): Promise<Organization> {
+    return Organization.query(db).patchAndFetchById(id, changes)
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await rowsOf(Organization, db).where({ id }).delete()
+  }
+
+  /** Newest first; `q` is looked for in slug and name. */
+  static async listPage(db: Db, request: PageRequest & { q?: string | undefined }): Promise<Page<Organization>> {
+    const query = Organization.query(db)
+    if (request.q) whereContains(query, ['slug', 'name'], request.q)
+    return withPage(query, request, 'organizations.id')
   }
 }

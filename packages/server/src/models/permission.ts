@@ -1,7 +1,18 @@
-import type { Db } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import { chunksOf } from '../lib/chunks.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 
-/** A permission that a service declared (contract 2.6). A pruned one is a tombstone: it counts for nothing and keeps its assignments. */
+type PermissionRow = Pick<
+  Permission,
+  'id' | 'service' | 'code' | 'name' | 'resource' | 'action' | 'pruned_at' | 'created_at' | 'updated_at'
+>
+
+/** One that is not pruned, as its service declared it. */
+export type LivePermission = Pick<Permission, 'id' | 'code' | 'name' | 'resource' | 'action'>
+
+/** A permission that a service declared. A pruned one is a tombstone: it counts for nothing and keeps its assignments. */
 export class Permission extends BaseModel {
   static override tableName = 'permissions'
 
@@ -46,5 +57,60 @@ export class Permission extends BaseModel {
       })
       .distinct()
       .pluck('code')
+  }
+
+  /** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */
+  static async save(db: Tx, rows: readonly PermissionRow[]): Promise<void> {
+    for (const chunk of chunksOf(rows)) {
+      await rowsOf(Permission, db).insert(chunk).onConflict(['service', 'code']).merge(['name', 'pruned_at', 'updated_at'])
+    }
+  }
+
+  static async prune(db: Tx, ids: readonly string[], now: number): Promise<void> {
+    for (const chunk of chunksOf(ids)) {
+      await rowsOf(Permission, db).whereIn('id', chunk).update({ pruned_at: now, updated_at: now })
+    }
+  }
+
+  /** Newest first, without pruned ones. */
+  static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<Permission>> {
+    const query = Permission.query(db).whereNull('pruned_at')
+    if (request.service !== undefined) query.where({ service: request.service })
+    return withPage(query, request, 'permissions.id')
+  }
+
+  static async listLive(db: Db, service: string): Promise<LivePermission[]> {
+    return rowsOf(Permission, db).where({ service }).whereNull('pruned_at').select('id', 'code', 'name', 'resource', 'action')
+  }
+
+  /** The live ones of these codes. */
+  static async listLiveIds(db: Db, codes: readonly string[]): Promise<Pick<Permission, 'id' | 'code'>[]> {
+    const live: Pick<Permission, 'id' | 'code'>[] = []
+    for (const chunk of chunksOf(codes)) {
+      live.push(...(await rowsOf(Permission, db).whereIn('code', chunk).whereNull('pruned_at').select('id', 'code')))
+    }
+    return live
+  }
+
+  /** The ids of all that have or had this code. */
+  static async listIds(db: Db, code: string): Promise<string[]> {
+    return rowsOf(Permission, db).where({ code }).pluck('id')
+  }
+
+  /** Those of these codes that belong to another service. */
+  static async listOfOthers(db: Db, service: string, codes: readonly string[]): Promise<Pick<Permission, 'code' | 'service'>[]> {
+    const owned: Pick<Permission, 'code' | 'service'>[] = []
+    for (const chunk of chunksOf(codes)) {
+      const query = rowsOf(Permission, db).whereIn('code', chunk).whereNull('pruned_at').whereNot({ service })
+      owned.push(...(await query.orderBy('code').select('code', 'service')))
+    }
+    return owned
+  }
+
+  /** The live permissions of a role, or all of them. */
+  static async listHeld(db: Db, by: { roleCode: string } | 'all'): Promise<Pick<Permission, 'code' | 'service'>[]> {
+    const query = db('permissions as p').whereNull('p.pruned_at')
+    if (by !== 'all') query.join('role_permissions as r', 'r.permission_id', 'p.id').where('r.role_code', by.roleCode)
+    return query.select('p.code', 'p.service')
   }
 }

@@ -1,8 +1,10 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { keptFromDeletion } from '../db/locks.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { withPageByName } from './list-query.ts'
 
-/** A role (contract 2.7); `code` never changes and is the key. */
+/** A role is named by its `code`, which never changes. */
 export class Role extends BaseModel {
   static override tableName = 'roles'
   static override idColumn = 'code'
@@ -32,5 +34,87 @@ export class Role extends BaseModel {
 
   static #kept(db: Tx, codes: readonly string[]) {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).select('code', 'scope'))
+  }
+
+  static async find(db: Db, code: string): Promise<Role | undefined> {
+    return Role.query(db).findById(code)
+  }
+
+  /** The same, kept from being deleted until the transaction ends. */
+  static async findKept(db: Tx, code: string): Promise<Role | undefined> {
+    return Role.query(db).findById(code).forKeyShare()
+  }
+
+  /** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */
+  static async findForChange(db: Tx, code: string): Promise<Role | undefined> {
+    return Role.query(db).findById(code).forNoKeyUpdate()
+  }
+
+  /** The same; who refers to it waits too, and finds it deleted. */
+  static async findForDeletion(db: Tx, code: string): Promise<Role | undefined> {
+    return Role.query(db).findById(code).forUpdate()
+  }
+
+  static async insert(db: Tx, row: Partial<Role>): Promise<Role> {
+    return Role.query(db).insertAndFetch(row)
+  }
+
+  static async change(db: Tx, code: string, changes: Pick<Role, 'name' | 'description' | 'updated_at'>): Promise<Role> {
+    return Role.query(db).patchAndFetchById(code, changes)
+  }
+
+  static async delete(db: Tx, code: string): Promise<void> {
+    await Role.query(db).deleteById(code)
+  }
+
+  /** By code. */
+  static async listPage(db: Db, request: PageRequest): Promise<Page<Role>> {
+    return withPageByName(Role.query(db), request, 'code')
+  }
+
+  static async listByCodes(db: Db, codes: readonly string[]): Promise<Role[]> {
+    return Role.query(db).whereIn('code', [...codes])
+  }
+
+  /** The scope of each of these roles that there is. */
+  static async listScopes(db: Db, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
+    return rowsOf(Role, db).whereIn('code', codes).select('code', 'scope')
+  }
+
+  /** The codes of those that are org-scoped, by name. */
+  static async listOrgCodes(db: Db, codes: readonly string[]): Promise<string[]> {
+    return rowsOf(Role, db).whereIn('code', codes).where({ scope: 'org' }).orderBy('code').pluck('code')
+  }
+
+  /** The same, kept from being deleted until the transaction ends; in any order. */
+  static async listKeptOrgCodes(db: Tx, codes: readonly string[]): Promise<string[]> {
+    return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).andWhere('scope', 'org')).pluck('code')
+  }
+
+  /** How many users, deleted ones aside, hold each of these roles; one that nobody holds is left out. */
+  static async countHolders(db: Db, codes: readonly string[]): Promise<{ role_code: string; n: number }[]> {
+    const counted: { role_code: string; n: number | string }[] = await Role.#holders(db, codes)
+      .groupBy('role_code')
+      .select('role_code')
+      .count({ n: '*' })
+    return counted.map(({ role_code, n }) => ({ role_code, n: Number(n) }))
+  }
+
+  /** How many users, deleted ones aside, hold any of these roles. */
+  static async countAllHolders(db: Db, codes: readonly string[]): Promise<number> {
+    const [counted] = await Role.#holders(db, codes).countDistinct({ n: 'users.id' })
+    return Number(counted?.n)
+  }
+
+  /** One row per role and user, however many organizations the user holds it in. */
+  static #holders(db: Db, codes: readonly string[]) {
+    const global = db('user_roles').whereIn('role_code', codes).select('role_code', 'user_id')
+    const inOrganizations = db('membership_roles as r')
+      .join('organization_memberships as m', 'm.id', 'r.membership_id')
+      .whereIn('r.role_code', codes)
+      .select('r.role_code', 'm.user_id')
+    return db(global.union(inOrganizations).as('holders'))
+      .join('users', 'users.id', 'holders.user_id')
+      .whereNot('users.status', 'deleted')
   }
 }

@@ -1,7 +1,28 @@
 import type { QueryBuilder } from 'objection'
+import type { Db, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel } from './base-model.ts'
+import { withPage } from './list-query.ts'
+
+/** What a bearer is authenticated by. */
+export interface AccountRow {
+  id: string
+  service: string
+  scopes: string
+  expires_at: number | null
+  last_used_at: number | null
+  app_codes: string | null
+}
+
+const accountByToken = new Statement<AccountRow>(`
+  select s.id, s.service, s.scopes, s.expires_at, s.last_used_at,
+    (select string_agg(a.code, ' ') from service_account_apps l join apps a on a.id = l.app_id
+      where l.service_account_id = s.id) as app_codes
+  from service_accounts s
+  where s.token_hash = :hash`)
 
 /** A service account: what a backend service calls with instead of a user's token. */
 export class ServiceAccount extends BaseModel {
@@ -30,8 +51,49 @@ export class ServiceAccount extends BaseModel {
   declare last_used_at: number | null
   declare created_at: number
   declare updated_at: number
-  declare apps?: Pick<App, 'code'>[]
-}
+  /** The apps that its scopes hold for: every account is read with them. */
+  declare apps: Pick<App, 'code'>[]
 
-/** As the relation `apps` gives it: with the codes of the apps that its scopes hold for. */
-export type ServiceAccountWithApps = ServiceAccount & Required<Pick<ServiceAccount, 'apps'>>
+  static async findByToken(db: Db, hash: string): Promise<AccountRow | undefined> {
+    return accountByToken.first(db, { hash })
+  }
+
+  /** Notes a use, unless one since `latest` is noted: of callers at once one writes. */
+  static async noteUse(db: Db, id: string, { now, latest }: { now: number; latest: number }): Promise<void> {
+    await ServiceAccount.query(db)
+      .where({ id })
+      .where((any) => any.whereNull('last_used_at').orWhere('last_used_at', '<=', latest))
+      .patch({ last_used_at: now })
+  }
+
+  static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
+    return ServiceAccount.query(db).findById(id).withGraphFetched('apps')
+  }
+
+  /** Newest first. */
+  static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<ServiceAccount>> {
+    const query = ServiceAccount.query(db).withGraphFetched('apps')
+    if (request.service !== undefined) query.where({ service: request.service })
+    return withPage(query, request, 'service_accounts.id')
+  }
+
+  /** Inserts an account whose scopes hold for these apps. */
+  static async insert(
+    db: Tx,
+    row: Pick<ServiceAccount, 'id' | 'name' | 'service' | 'scopes' | 'token_hash' | 'expires_at' | 'created_at' | 'updated_at'>,
+    appIds: readonly string[],
+  ): Promise<void> {
+    await ServiceAccount.query(db).insert(row)
+    if (appIds.length === 0) return
+    await db('service_account_apps').insert(appIds.map((app_id) => ({ service_account_id: row.id, app_id })))
+  }
+
+  static async change(db: Tx, id: string, changes: Pick<ServiceAccount, 'token_hash' | 'updated_at'>): Promise<void> {
+    await ServiceAccount.query(db).findById(id).patch(changes)
+  }
+
+  /** False where there is none. */
+  static async delete(db: Tx, id: string): Promise<boolean> {
+    return (await ServiceAccount.query(db).deleteById(id)) > 0
+  }
+}

@@ -1,6 +1,11 @@
-import { BaseModel } from './base-model.ts'
+import type { PartialModelObject } from 'objection'
+import type { Db, Tx } from '../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../db/locks.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 
-/** An OpenID Connect provider that users may log in with (decisions 8). */
+/** An OpenID Connect provider that users may log in with. */
 export class SsoProvider extends BaseModel {
   static override tableName = 'sso_providers'
   static override booleanColumns = ['enabled']
@@ -21,4 +26,44 @@ export class SsoProvider extends BaseModel {
   declare enabled: boolean
   declare created_at: number
   declare updated_at: number
+
+  static async find(db: Db, id: string): Promise<SsoProvider | undefined> {
+    return SsoProvider.query(db).findById(id)
+  }
+
+  /** The same, kept as it is until the transaction ends. */
+  static async findKept(db: Tx, id: string): Promise<SsoProvider | undefined> {
+    return keptFromDeletion(db, SsoProvider.query(db).findById(id))
+  }
+
+  static async findByCode(db: Db, code: string): Promise<SsoProvider | undefined> {
+    return SsoProvider.query(db).findOne({ code })
+  }
+
+  /** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
+  static async findByCodeForUpdate(db: Tx, code: string): Promise<SsoProvider | undefined> {
+    return forUpdate(db, SsoProvider.query(db).findOne({ code }))
+  }
+
+  static async insert(db: Tx, row: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
+    return SsoProvider.query(db).insertAndFetch(row)
+  }
+
+  static async change(db: Tx, id: string, changes: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
+    return SsoProvider.query(db).patchAndFetchById(id, changes)
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await SsoProvider.query(db).deleteById(id)
+  }
+
+  /** Newest first. */
+  static async listPage(db: Db, request: PageRequest): Promise<Page<SsoProvider>> {
+    return withPage(SsoProvider.query(db), request, 'sso_providers.id')
+  }
+
+  /** Those of these codes that there are. */
+  static async listCodes(db: Db, codes: readonly string[]): Promise<string[]> {
+    return codes.length === 0 ? [] : rowsOf(SsoProvider, db).whereIn('code', codes).pluck('code')
+  }
 }

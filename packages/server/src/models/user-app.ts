@@ -25,7 +25,7 @@ const stateByKey = new Statement<GrantState>(
 )
 
 /** Narrows a query of grants to those that open the app now: an expired one is no more active than a revoked one. */
-export function whereActive(query: QueryBuilder<UserApp>, now: number): void {
+function whereActive(query: QueryBuilder<UserApp>, now: number): void {
   query
     .where('user_apps.status', 'active')
     .andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
@@ -136,5 +136,10 @@ export class UserApp extends BaseModel {
       .where('g.user_id', userId)
       .orderBy('a.code')
       .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
+  }
+
+  /** Whether anybody may enter the app now. */
+  static async isAppEntered(db: Db, appId: string, now: number): Promise<boolean> {
+    return (await UserApp.query(db).modify(whereActive, now).findOne({ app_id: appId })) !== undefined
   }
 }

@@ -1,8 +1,10 @@
-import type { Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
 import { SsoProvider } from './sso-provider.ts'
 
-/** That a user is who a provider calls `subject`. One subject may be several users, as an e-mail may: one in each pool (ADR 10). */
+/** That a user is who a provider calls `subject`. One subject may be several users, as an e-mail may: one in each pool. */
 export class UserIdentity extends BaseModel {
   static override tableName = 'user_identities'
   static override relationMappings = () => ({
@@ -18,9 +20,66 @@ export class UserIdentity extends BaseModel {
   declare provider_id: string
   declare subject: string
   declare created_at: number
-  declare provider?: SsoProvider
+  /** Every identity is read with it. */
+  declare provider: SsoProvider
 
   static async deleteOf(db: Tx, userId: string): Promise<void> {
     await rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
+  }
+
+  static async insert(
+    db: Tx,
+    row: Pick<UserIdentity, 'id' | 'user_id' | 'provider_id' | 'subject' | 'created_at'>,
+  ): Promise<void> {
+    await rowsOf(UserIdentity, db).insert(row)
+  }
+
+  static async find(db: Db, { id, user_id }: Pick<UserIdentity, 'id' | 'user_id'>): Promise<UserIdentity | undefined> {
+    return UserIdentity.query(db).findOne({ id, user_id }).withGraphFetched('provider')
+  }
+
+  /** Newest first. */
+  static async listPage(db: Db, userId: string, request: PageRequest): Promise<Page<UserIdentity>> {
+    const query = UserIdentity.query(db).where({ user_id: userId }).withGraphFetched('provider')
+    return withPage(query, request, 'user_identities.id')
+  }
+
+  static async listUserIds(db: Db, of: Pick<UserIdentity, 'provider_id' | 'subject'>): Promise<string[]> {
+    const { provider_id, subject } = of
+    return rowsOf(UserIdentity, db).where({ provider_id, subject }).pluck('user_id')
+  }
+
+  static async listSubjects(db: Db, userId: string): Promise<Pick<UserIdentity, 'provider_id' | 'subject'>[]> {
+    return rowsOf(UserIdentity, db).where({ user_id: userId }).select('provider_id', 'subject')
+  }
+
+  /** Whether anybody is linked with a provider. */
+  static async isLinked(db: Db, providerId: string): Promise<boolean> {
+    return (await rowsOf(UserIdentity, db).where({ provider_id: providerId }).first('id')) !== undefined
+  }
+
+  /** Whether the user has another one, of a provider that is enabled and serves some app. */
+  static async hasOther(db: Db, { id, user_id }: Pick<UserIdentity, 'id' | 'user_id'>): Promise<boolean> {
+    const other = await db('user_identities as i')
+      .join('sso_providers as p', 'p.id', 'i.provider_id')
+      .where({ 'i.user_id': user_id, 'p.enabled': 1 })
+      .whereNot({ 'i.id': id })
+      .whereNot({ 'p.app_codes': '[]' })
+      .first('i.id')
+    return other !== undefined
+  }
+
+  static async delete(db: Tx, id: string): Promise<void> {
+    await UserIdentity.query(db).deleteById(id)
+  }
+
+  /** Returns how many. */
+  static async deleteOfUser(db: Tx, userId: string): Promise<number> {
+    return rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
+  }
+
+  /** Returns how many. */
+  static async deleteOfProvider(db: Tx, providerId: string): Promise<number> {
+    return rowsOf(UserIdentity, db).where({ provider_id: providerId }).delete()
   }
 }

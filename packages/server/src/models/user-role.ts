@@ -68,4 +68,34 @@ export class UserRole extends BaseModel {
       .join('users', 'users.id', 'user_roles.user_id')
       .where({ 'user_roles.role_code': code, 'users.status': 'active' })
   }
+
+  static async find(
+    db: Db,
+    { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>,
+  ): Promise<Pick<UserRole, 'created_at'> | undefined> {
+    return rowsOf(UserRole, db).where({ user_id, role_code }).first('created_at')
+  }
+
+  static async listOfUser(db: Db, userId: string): Promise<Pick<UserRole, 'role_code' | 'created_at'>[]> {
+    return rowsOf(UserRole, db).where({ user_id: userId }).select('role_code', 'created_at')
+  }
+
+  /** False where the user does not hold it. */
+  static async delete(db: Tx, { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>): Promise<boolean> {
+    return (await rowsOf(UserRole, db).where({ user_id, role_code }).delete()) > 0
+  }
+
+  static async deleteOfRole(db: Tx, roleCode: string): Promise<void> {
+    await rowsOf(UserRole, db).where({ role_code: roleCode }).delete()
+  }
+
+  /** Whether a user who is not deleted holds the role. */
+  static async isAssigned(db: Db, roleCode: string): Promise<boolean> {
+    const holder = await db('user_roles as r')
+      .join('users as u', 'u.id', 'r.user_id')
+      .where('r.role_code', roleCode)
+      .whereNot('u.status', 'deleted')
+      .first('u.id')
+    return holder !== undefined
+  }
 }

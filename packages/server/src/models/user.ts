@@ -259,6 +259,16 @@ export class User extends BaseModel {
   static async countByPool(db: Db, names: readonly string[]): Promise<Map<string, number>> {
     return countByPool(db, homes, names)
   }
+
+  /** The ids of deleted users, for a condition of another query. */
+  static deletedIds(db: Db) {
+    return rowsOf(User, db).where({ status: 'deleted' }).select('id')
+  }
+
+  static async isErased(db: Db, id: string): Promise<boolean> {
+    const user = await rowsOf(User, db).where({ id }).first('email')
+    return user?.email === ''
+  }
 }
 
 /** Narrows a query to a pool; returns the id in the index that leads to its users. */

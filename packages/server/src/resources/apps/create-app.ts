@@ -12,7 +12,7 @@ import { presentApp } from './present.ts'
 import type { CreateAppInput } from './schema.ts'
 import { blankApp, settleApp } from './settle-app.ts'
 
-/** Creates an app (contract 4.1). Throws `app_code_taken` and the errors of `settleApp`. */
+/** Creates an app. Throws `app_code_taken` and the errors of `settleApp`. */
 export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
   const now = deps.clock()
   const blank = blankApp(newId(now), code)
@@ -21,7 +21,7 @@ export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppI
       // A new app sets its redirect URLs, also by leaving them out.
       const changes = await settleApp(deps, blank, { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null })
       await renewCatalog(deps)
-      const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
+      const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app
     })

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
-import { UserApp, whereActive } from '../../models/user-app.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getAppForUpdate } from './get-app.ts'
@@ -18,11 +18,11 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
   await transaction(deps, async (deps) => {
     const app = await getAppForUpdate(deps, ref)
     if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} cannot be deleted` })
-    const grant = await UserApp.query(deps.db).modify(whereActive, deps.clock()).findOne({ app_id: app.id })
-    if (grant && !options.force)
+    const isEntered = await UserApp.isAppEntered(deps.db, app.id, deps.clock())
+    if (isEntered && !options.force)
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await renewCatalog(deps)
-    await App.query(deps.db).deleteById(app.id)
+    await App.delete(deps.db, app.id)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
   })
 }

@@ -1,33 +1,30 @@
 import type { Tx } from '../../db/handle.ts'
-import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 
 /** The app that `{appId}` of a path names, by UUID or code. Throws `not_found`. */
 export async function getApp(deps: Deps, ref: string): Promise<App> {
-  const app = await App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
-  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
-  return app
+  return known(await App.findByRef(deps.db, ref), ref)
 }
 
 /** The same, locked until the transaction ends. */
 export async function getAppForUpdate(deps: Deps<Tx>, ref: string): Promise<App> {
-  const app = await forUpdate(deps.db, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }))
-  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
-  return app as App
+  return known(await App.findByRefForUpdate(deps.db, ref), ref)
 }
 
 /** The same, kept from being deleted until the transaction ends. */
 export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
-  const app = await keptFromDeletion(deps.db, App.query(deps.db).findOne(isUuid(ref) ? { id: ref } : { code: ref }))
-  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
-  return app as App
+  return known(await App.findByRefKept(deps.db, ref), ref)
 }
 
-/** The app that a login or registration names by code (contract 4.5 step 2). Throws `app_not_found`, `app_inactive`. */
+function known(app: App | undefined, ref: string): App {
+  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
+  return app
+}
+
+/** The app that a login or registration names by code. Throws `app_not_found`, `app_inactive`. */
 export async function getActiveApp(deps: Deps, code: string): Promise<App> {
   const app = await (await readCatalog(deps)).findApp({ code })
   if (!app) throw new ApiError('app_not_found', { detail: 'No app has this code' })

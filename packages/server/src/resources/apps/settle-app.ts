@@ -1,18 +1,16 @@
 import type { Tx } from '../../db/handle.ts'
-import { keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods } from '../../lib/auth-methods.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
-import type { App, StoredWebhook } from '../../models/app.ts'
+import type { AppColumns, StoredWebhook } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
 import { Role } from '../../models/role.ts'
+import { SsoProvider } from '../../models/sso-provider.ts'
 import { membershipRoleOf } from './present.ts'
 import type { AppInput } from './schema.ts'
 
-type AppColumns = Omit<App, keyof import('objection').Model | 'created_at' | 'updated_at'>
-
-/** A new app before any setting is given (contract 2.1). */
+/** A new app before any setting is given. */
 export function blankApp(id: string, code: string): AppColumns {
   return {
     id,
@@ -41,7 +39,7 @@ export function blankApp(id: string, code: string): AppColumns {
 
 /**
  * The columns that an input changes in an app. The rules are judged on the merged record, so a PATCH cannot bring about what a
- * POST would be refused. Throws `validation_failed` (contract 2.1), `built_in`.
+ * POST would be refused. Throws `validation_failed`, `built_in`.
  */
 export async function settleApp(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
   const blank = blankApp(current.id, current.code)
@@ -91,23 +89,23 @@ function assertRedirects(merged: AppColumns, input: AppInput): void {
 }
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
-  const found = await Organization.query(deps.db).findById(id).select('id')
-  if (!found) throw fieldError('default_organization_id', 'invalid_value', 'names no organization')
+  if (!(await Organization.exists(deps.db, id)))
+    throw fieldError('default_organization_id', 'invalid_value', 'names no organization')
 }
 
-/** The three rules of contract 2.1 for `default_role_code`. */
+/** The three rules for `default_role_code`. */
 async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> {
   if (merged.default_role_code === null) return
   if (membershipRoleOf(merged) === null) throw fieldError('default_role_code', 'invalid_value', 'needs default_organization_id')
-  const role = await Role.query(deps.db).findById(merged.default_role_code)
+  const role = await Role.find(deps.db, merged.default_role_code)
   if (!role) throw fieldError('default_role_code', 'invalid_value', 'names no role')
   if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
 }
 
-/** Any provider that is set up counts, be it disabled (decisions 4). */
+/** Any provider that is set up counts, be it disabled. */
 async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promise<void> {
   const codes = methods.filter((method) => !builtInAuthMethods.includes(method))
-  const providers: string[] = codes.length === 0 ? [] : await deps.db('sso_providers').whereIn('code', codes).pluck('code')
+  const providers = await SsoProvider.listCodes(deps.db, codes)
   methods.forEach((method, index) => {
     if (!builtInAuthMethods.includes(method) && !providers.includes(method))
       throw fieldError(`allowed_auth_methods.${index}`, 'invalid_value', 'is no method and names no provider')
@@ -116,14 +114,13 @@ async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promis
 
 async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<void> {
   // Kept until the app names them; nothing in the database says that it does.
-  const named = keptFromDeletion(deps.db, deps.db('roles').whereIn('code', codes).andWhere('scope', 'org'))
-  const known: string[] = await named.pluck('code')
+  const known = await Role.listKeptOrgCodes(deps.db, codes)
   codes.forEach((code, index) => {
     if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')
   })
 }
 
-/** An element without `secret` keeps the secret of the element of its name; null clears it (decisions 3). */
+/** An element without `secret` keeps the secret of the element of its name; null clears it. */
 function settleWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
   return webhooks.map(({ name, url, events, enabled, secret }) => {
     const kept = current.webhooks.find((webhook) => webhook.name === name)?.secret_box ?? null

@@ -14,7 +14,7 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
 import { settleApp } from './settle-app.ts'
 
 /**
- * Changes settings of an app (contract 4.2). The row is locked while the merged record is judged and only the given columns are
+ * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
  * Whoever sets its pools is warned of the e-mails that more than one user of them has; that refuses nothing.
  * Throws `not_found`, `code_immutable` and the errors of `settleApp`.
@@ -37,7 +37,7 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Act
     const changes = await settleApp(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)
-    const updated = await App.query(deps.db).patchAndFetchById(current.id, { ...changes, updated_at: deps.clock() })
+    const updated = await App.change(deps.db, current.id, { ...changes, updated_at: deps.clock() })
     await recordEvent(deps, {
       event: 'app.updated',
       actor,

@@ -1,10 +1,9 @@
-import { insertRows } from '../../db/bulk.ts'
-import { Statement } from '../../db/statement.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
+import { type AuditEventRow, AuditEvent as StoredEvent } from '../../models/audit-event.ts'
 
-/** The kinds of audit events (contract 6.2, decisions 3). */
+/** The kinds of audit events. */
 export type AuditEventName =
   | 'app.created'
   | 'app.deleted'
@@ -86,14 +85,6 @@ export interface AuditEvent {
 /** What the service does by itself, at start or from the command line. */
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
 
-const columns = [
-  ...['id', 'event', 'reason', 'actor_type', 'actor_id', 'user_id', 'app_id'],
-  ...['ip', 'user_agent', 'request_id', 'details', 'at'],
-]
-const oneEvent = new Statement(
-  `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
-)
-
 /** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
 export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> {
   await recordEvents(deps, [event])
@@ -101,12 +92,13 @@ export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> 
 
 /** The same for many at once. */
 export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
-  const rows = events.map((event) => rowOf(deps, event))
-  if (rows.length === 1) await oneEvent.run(deps.db, rows[0]!)
-  else await insertRows(deps.db, 'audit_events', rows)
+  await StoredEvent.insert(
+    deps.db,
+    events.map((event) => rowOf(deps, event)),
+  )
 }
 
-function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent) {
+function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent): AuditEventRow {
   const now = deps.clock()
   const { caller, origin } = actor
   return {

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { firstInPools } from '../../lib/pool-set.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { PooledUser } from '../users/present.ts'
 
@@ -11,13 +12,13 @@ export interface Subject {
 
 /**
  * The user of the pools who is linked with this subject. A subject may be several users, as an e-mail may: the first by the precedence
- * that e-mails have (ADR 10). Deleted users are not found.
+ * that e-mails have. Deleted users are not found.
  */
 export async function findLinkedUser(
   deps: Deps,
   { providerId, subject }: Subject,
   pools: readonly string[],
 ): Promise<PooledUser | undefined> {
-  const ids: string[] = await deps.db('user_identities').where({ provider_id: providerId, subject }).pluck('user_id')
+  const ids = await UserIdentity.listUserIds(deps.db, { provider_id: providerId, subject })
   return ids.length === 0 ? undefined : firstInPools(await listUsersByIds(deps, ids), pools)
 }

@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { Subject } from './find-linked-user.ts'
 
@@ -14,6 +15,6 @@ export async function insertIdentity(
 ): Promise<void> {
   const now = deps.clock()
   const id = newId(now)
-  await deps.db('user_identities').insert({ id, user_id: userId, provider_id: providerId, subject, created_at: now })
+  await UserIdentity.insert(deps.db, { id, user_id: userId, provider_id: providerId, subject, created_at: now })
   await recordEvent(deps, { event: 'identity.linked', actor, userId, appId, details: { id, provider } })
 }

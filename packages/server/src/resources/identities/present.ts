@@ -5,5 +5,5 @@ import type { identityRecord } from './schema.ts'
 
 /** An identity with its provider, as every answer shows one: what the provider calls the user stays inside. */
 export function presentIdentity(identity: UserIdentity): z.output<typeof identityRecord> {
-  return { id: identity.id, provider: identity.provider!.code, created_at: iso(identity.created_at) }
+  return { id: identity.id, provider: identity.provider.code, created_at: iso(identity.created_at) }
 }

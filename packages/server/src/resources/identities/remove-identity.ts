@@ -18,7 +18,10 @@ import type { PooledUser } from '../users/present.ts'
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const removal = await getRemoval(deps, caller.userId, identityId)
-    if (removal.user.password_hash === null && !(await hasOtherIdentity(deps, caller.userId, identityId)))
+    if (
+      removal.user.password_hash === null &&
+      !(await UserIdentity.hasOther(deps.db, { id: identityId, user_id: caller.userId }))
+    )
       throw new ApiError('last_login_method', { detail: 'Set a password first, or link another provider' })
     await remove(deps, removal, 'identity_unlinked', actor)
   })
@@ -44,33 +47,21 @@ async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): P
   // Two who remove the last two at once would else each see the other.
   await lockUserRow(deps, userId)
   const user = await getUser(deps, userId)
-  const identity = await UserIdentity.query(deps.db).findOne({ id: identityId, user_id: userId }).withGraphFetched('provider')
+  const identity = await UserIdentity.find(deps.db, { id: identityId, user_id: userId })
   if (!identity) throw new ApiError('not_found', { detail: 'The user has no such identity' })
   return { user, identity }
 }
 
 async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: NoticePurpose, actor: Actor): Promise<void> {
   const { id, provider } = identity
-  await UserIdentity.query(deps.db).deleteById(id)
-  await addNotice(deps, notice, { user, provider: provider!.code }, actor)
-  await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider!.code } })
+  await UserIdentity.delete(deps.db, id)
+  await addNotice(deps, notice, { user, provider: provider.code }, actor)
+  await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider.code } })
 }
 
 /** Unlinks a user from all providers, for an account that is claimed, and ends the logins by them that are not complete. Returns how many. */
 export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
-  const ofUser = () => deps.db('user_identities').where({ user_id: userId })
-  const linked: { provider_id: string; subject: string }[] = await ofUser().select('provider_id', 'subject')
-  for (const { provider_id, subject } of linked) await SsoLogin.deleteUnspent(deps.db, { provider_id, subject })
-  return ofUser().delete()
-}
-
-async function hasOtherIdentity(deps: Deps, userId: string, identityId: string): Promise<boolean> {
-  const other = await deps
-    .db('user_identities as i')
-    .join('sso_providers as p', 'p.id', 'i.provider_id')
-    .where({ 'i.user_id': userId, 'p.enabled': 1 })
-    .whereNot({ 'i.id': identityId })
-    .whereNot({ 'p.app_codes': '[]' })
-    .first('i.id')
-  return other !== undefined
+  const linked = await UserIdentity.listSubjects(deps.db, userId)
+  for (const of of linked) await SsoLogin.deleteUnspent(deps.db, of)
+  return UserIdentity.deleteOfUser(deps.db, userId)
 }

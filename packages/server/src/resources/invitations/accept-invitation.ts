@@ -3,7 +3,8 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
-import type { Invitation } from '../../models/invitation.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { Role } from '../../models/role.ts'
 import { insertGrant } from '../app-access/provision-access.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMember } from '../organizations/add-member.ts'
@@ -11,7 +12,7 @@ import { lockOrganization } from '../organizations/get-organization.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { verifyAddress } from '../users/verify-address.ts'
-import { invalidInvitation, openInvitations } from './get-open-invitation.ts'
+import { invalidInvitation } from './get-open-invitation.ts'
 
 const fallbackRole = 'org_member'
 
@@ -22,7 +23,7 @@ export interface Acceptance {
 }
 
 /**
- * Joins the inviting organization with the invitation's roles (contract 4.4 step 5), in the transaction of the caller, who holds the
+ * Joins the inviting organization with the invitation's roles, in the transaction of the caller, who holds the
  * lock on the user's row. Of any number of callers one spends the invitation, and nobody who finds it spent leaves a trace.
  * Throws `invalid_invitation` when it is unknown, expired, spent or for another address.
  */
@@ -34,7 +35,7 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   const roleCodes = await rolesLeft(deps, invitation.role_codes)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
   if (joined) {
-    await spend(deps, invitation.id, user)
+    if (!(await Invitation.spend(deps.db, invitation.id, user, deps.clock()))) throw invalidInvitation()
     await recordEvent(deps, {
       event: 'invitation.accepted',
       actor,
@@ -49,24 +50,16 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
 }
 
 /** The invitation while this user may accept it. */
-function acceptable(deps: Deps, user: Pick<PooledUser, 'email'>) {
-  return openInvitations(deps).where((any) => any.whereNull('email').orWhere('email', user.email))
-}
-
 async function getAcceptable(deps: Deps, token: string, user: PooledUser): Promise<Invitation> {
-  const invitation = await acceptable(deps, user).findOne({ token_hash: hashOpaqueToken(token) })
+  const now = deps.clock()
+  const invitation = await Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email: user.email, now })
   if (!invitation) throw invalidInvitation()
   return invitation
 }
 
-async function spend(deps: Deps<Tx>, id: string, user: PooledUser): Promise<void> {
-  const spent = await acceptable(deps, user).where({ id }).patch({ accepted_at: deps.clock(), accepted_by: user.id })
-  if (spent === 0) throw invalidInvitation()
-}
-
 /** Roles may have been deleted since; whoever would come with none is a plain member. */
 async function rolesLeft(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const left: string[] = await deps.db('roles').whereIn('code', codes).where({ scope: 'org' }).orderBy('code').pluck('code')
+  const left = await Role.listOrgCodes(deps.db, codes)
   return left.length > 0 ? left : [fallbackRole]
 }
 

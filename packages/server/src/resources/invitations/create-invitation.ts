@@ -45,7 +45,7 @@ export async function createInvitation(
       accepted_at: null,
       accepted_by: null,
     }
-    await Invitation.query(deps.db).insert({ ...invitation, token_hash: hashOpaqueToken(token), app_id: app?.id ?? null })
+    await Invitation.insert(deps.db, { ...invitation, token_hash: hashOpaqueToken(token), app_id: app?.id ?? null })
     const { id, email } = invitation
     if (email !== null) await addInvitationMail(deps, { id, email, appId: app?.id ?? null, token })
     const presented = presentInvitation({ ...invitation, app }, now)
@@ -55,7 +55,7 @@ export async function createInvitation(
 }
 
 async function getInvitingApp(deps: Deps, code: string): Promise<Pick<App, 'id' | 'code'>> {
-  const app = await App.query(deps.db).findOne({ code }).select('id', 'code')
+  const app = await App.findCode(deps.db, code)
   if (!app) throw fieldError('app_code', 'invalid_value', 'names no app')
   return app
 }

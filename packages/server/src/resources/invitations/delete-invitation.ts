@@ -20,9 +20,9 @@ export async function deleteInvitation(
   await transaction(deps, async (deps) => {
     const { id } = await lockGovernedOrganization(deps, governed, actor)
     const key = { id: invitationId, organization_id: id }
-    const invitation = await Invitation.query(deps.db).findOne(key).withGraphFetched('app')
+    const invitation = await Invitation.find(deps.db, key)
     if (!invitation) throw new ApiError('not_found', { detail: 'The organization has no invitation with this id' })
-    await Invitation.query(deps.db).deleteById(invitationId)
+    await Invitation.delete(deps.db, invitationId)
     await recordEvent(deps, {
       event: 'invitation.deleted',
       actor,

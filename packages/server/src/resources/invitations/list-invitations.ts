@@ -3,7 +3,6 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { Invitation } from '../../models/invitation.ts'
-import { withPage } from '../../models/list-query.ts'
 import { type Governed, getGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { presentInvitation } from './present.ts'
 import type { invitationRecord } from './schema.ts'
@@ -16,8 +15,7 @@ export async function listInvitations(
   actor: Actor,
 ): Promise<Page<z.output<typeof invitationRecord>>> {
   const { id } = await getGovernedOrganization(deps, governed, actor)
-  const query = Invitation.query(deps.db).where('invitations.organization_id', id).withGraphFetched('app')
-  const { items, nextCursor } = await withPage(query, request, 'invitations.id')
+  const { items, nextCursor } = await Invitation.listPage(deps.db, id, request)
   const now = deps.clock()
   return { items: items.map((invitation) => presentInvitation(invitation, now)), nextCursor }
 }

@@ -7,10 +7,9 @@ import { presentInvitation } from './present.ts'
 
 /** Takes back all invitations of a user that nobody has accepted, for an account that is claimed. Returns how many. */
 export async function removeSentInvitations(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
-  const sent = () => Invitation.query(deps.db).where({ invited_by: userId }).whereNull('accepted_at')
-  const invitations = await sent().withGraphFetched('app')
+  const invitations = await Invitation.listSent(deps.db, userId)
   const now = deps.clock()
-  await sent().delete()
+  await Invitation.deleteSent(deps.db, userId)
   await recordEvents(
     deps,
     invitations.map((invitation) => {

@@ -2,9 +2,10 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { OrganizationRow } from '../../models/organization.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { insertOrganization } from './insert-organization.ts'
-import { type OrganizationRow, presentOrganization } from './present.ts'
+import { presentOrganization } from './present.ts'
 import type { CreateOrganizationInput } from './schema.ts'
 
 /** Creates an organization without members. Throws `organization_slug_taken`. */

@@ -4,6 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
+import { App } from '../../models/app.ts'
+import { Organization } from '../../models/organization.ts'
+import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getOrganization, lockOrganization } from './get-organization.ts'
 import { presentOrganization } from './present.ts'
@@ -19,8 +22,8 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
       const organization = await getOrganization(deps, id)
       await assertUnused(deps, id)
       // What a deleted user was a member of is nobody's use of it.
-      await deps.db('organization_memberships').where({ organization_id: id }).whereIn('user_id', deletedUsers(deps)).delete()
-      await deps.db('organizations').where({ id }).delete()
+      await OrganizationMembership.deleteOfDeleted(deps.db, id)
+      await Organization.delete(deps.db, id)
       await recordEvent(deps, { event: 'organization.deleted', actor, details: { before: presentOrganization(organization) } })
     })
   } catch (error) {
@@ -31,18 +34,8 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
 }
 
 async function assertUnused(deps: Deps, id: string): Promise<void> {
-  const app = await deps.db('apps').where({ default_organization_id: id }).first('code')
-  if (app) throw inUse()
-  const member = await deps
-    .db('organization_memberships')
-    .where({ organization_id: id })
-    .whereNotIn('user_id', deletedUsers(deps))
-    .first('id')
-  if (member) throw inUse()
-}
-
-function deletedUsers(deps: Deps) {
-  return deps.db('users').where({ status: 'deleted' }).select('id')
+  if (await App.findByOrganization(deps.db, id)) throw inUse()
+  if (await OrganizationMembership.hasMembers(deps.db, id)) throw inUse()
 }
 
 function inUse(cause?: unknown): ApiError {

@@ -1,4 +1,7 @@
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { MembershipRole } from '../../models/membership-role.ts'
+import { OrganizationMembership } from '../../models/organization-membership.ts'
 
 export interface StoredMembership {
   id: string
@@ -11,15 +14,18 @@ export async function findMembership(
   deps: Deps,
   key: { organizationId: string; userId: string },
 ): Promise<StoredMembership | undefined> {
-  const membership: { id: string; created_at: number } | undefined = await deps
-    .db('organization_memberships')
-    .where({ organization_id: key.organizationId, user_id: key.userId })
-    .first('id', 'created_at')
+  const membership = await OrganizationMembership.find(deps.db, key)
   if (!membership) return undefined
-  const roleCodes = await deps
-    .db('membership_roles')
-    .where({ membership_id: membership.id })
-    .orderBy('role_code')
-    .pluck('role_code')
-  return { ...membership, roleCodes }
+  return { ...membership, roleCodes: await MembershipRole.listCodes(deps.db, membership.id) }
+}
+
+/** The same. Throws `not_found`. */
+export async function getMembership(deps: Deps, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
+  const membership = await findMembership(deps, key)
+  if (!membership) throw noMember()
+  return membership
+}
+
+export function noMember(): ApiError {
+  return new ApiError('not_found', { detail: 'The user is no member of this organization' })
 }

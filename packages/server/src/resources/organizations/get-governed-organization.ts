@@ -2,11 +2,11 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { OrganizationRow } from '../../models/organization.ts'
+import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { takeAttempt } from '../rate-limits/take-attempt.ts'
+import { noMember } from './find-membership.ts'
 import { getOrganization, lockOrganization } from './get-organization.ts'
-import type { OrganizationRow } from './present.ts'
-
-export const ADMIN_ROLE = 'org_admin'
 
 /**
  * An organization, and in which right somebody governs its members and invitations: as a `system_admin` who came through the admin
@@ -44,47 +44,25 @@ export async function limitMemberWrites(deps: Deps<Pool>, { by }: Governed, { ca
 }
 
 async function isOrgAdmin(deps: Deps, organizationId: string, { caller }: Actor): Promise<boolean> {
-  if (caller?.kind !== 'user') return false
-  const held = await adminsOf(deps, organizationId).where('m.user_id', caller.userId).first('m.id')
-  return held !== undefined
+  return caller?.kind === 'user' && OrganizationMembership.isAdmin(deps.db, { organizationId, userId: caller.userId })
+}
+
+/** One user in one organization. */
+interface MemberKey {
+  organizationId: string
+  userId: string
 }
 
 /** Throws `last_organization_admin` when nobody but this user could govern the organization from within. */
-export async function assertOtherAdmin(deps: Deps, organizationId: string, userId: string): Promise<void> {
-  const other = await adminsOf(deps, organizationId)
-    .join('users as u', 'u.id', 'm.user_id')
-    .where('u.status', 'active')
-    .whereNot('m.user_id', userId)
-    .first('m.id')
-  if (!other) throw new ApiError('last_organization_admin', { detail: 'Make another member org_admin first' })
-}
-
-/** Whether the organization has no member besides this one. */
-export async function isSoleMember(deps: Deps, organizationId: string, userId: string): Promise<boolean> {
-  const other = await membersOf(deps, organizationId).whereNot('m.user_id', userId).first('m.id')
-  return other === undefined
+export async function assertOtherAdmin(deps: Deps, key: MemberKey): Promise<void> {
+  if (await OrganizationMembership.hasOtherAdmin(deps.db, key)) return
+  throw new ApiError('last_organization_admin', { detail: 'Make another member org_admin first' })
 }
 
 /**
  * Throws `not_found` for a user who is no member, and alike, after the same work, for an id that no user has: an org_admin learns
  * nothing about other users.
  */
-export async function assertMember(deps: Deps, key: { organizationId: string; userId: string }): Promise<void> {
-  const member = await membersOf(deps, key.organizationId).where('m.user_id', key.userId).first('m.id')
-  if (!member) throw new ApiError('not_found', { detail: 'The user is no member of this organization' })
-}
-
-function membersOf(deps: Deps, organizationId: string) {
-  return deps
-    .db('organization_memberships as m')
-    .join('users as u', 'u.id', 'm.user_id')
-    .where('m.organization_id', organizationId)
-    .whereNot('u.status', 'deleted')
-}
-
-function adminsOf(deps: Deps, organizationId: string) {
-  return deps
-    .db('organization_memberships as m')
-    .join('membership_roles as r', 'r.membership_id', 'm.id')
-    .where({ 'm.organization_id': organizationId, 'r.role_code': ADMIN_ROLE })
+export async function assertMember(deps: Deps, key: MemberKey): Promise<void> {
+  if (!(await OrganizationMembership.isMember(deps.db, key))) throw noMember()
 }

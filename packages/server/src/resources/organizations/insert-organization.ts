@@ -3,7 +3,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { newId } from '../../lib/uuid.ts'
-import type { OrganizationRow } from './present.ts'
+import { Organization, type OrganizationRow } from '../../models/organization.ts'
 
 const maxSlug = 80
 
@@ -27,10 +27,8 @@ export async function insertOrganization(
 ): Promise<OrganizationRow> {
   const now = deps.clock()
   const row = { id: newId(now), slug: input.slug ?? slugOf(input.name), name: input.name, created_at: now, updated_at: now }
-  // A conflict is skipped, not thrown: an error would end the transaction that registers a founder.
-  const insert = () => deps.db('organizations').insert(row).onConflict('slug').ignore().returning('id')
   const wanted = row.slug
-  while ((await insert()).length === 0) {
+  while (!(await Organization.insert(deps.db, row))) {
     if (input.slug != null) throw slugTaken(input.slug)
     row.slug = `${wanted}-${randomBytes(3).toString('hex')}`
   }

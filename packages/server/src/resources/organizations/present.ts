@@ -1,10 +1,8 @@
 import type { z } from 'zod'
 import { iso } from '../../lib/timestamps.ts'
-import type { Organization } from '../../models/organization.ts'
+import type { OrganizationRow } from '../../models/organization.ts'
 import { type PooledUser, presentUser } from '../users/present.ts'
 import type { fellowMemberRecord, memberRecord, organizationDetail } from './schema.ts'
-
-export type OrganizationRow = Pick<Organization, 'id' | 'slug' | 'name' | 'created_at' | 'updated_at'>
 
 export function presentOrganization(organization: OrganizationRow): z.output<typeof organizationDetail> {
   return {

@@ -4,12 +4,13 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
+import { MembershipRole } from '../../models/membership-role.ts'
+import { ADMIN_ROLE } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
-import { addMember, insertMemberRoles } from './add-member.ts'
-import { findMembership, type StoredMembership } from './find-membership.ts'
+import { addMember } from './add-member.ts'
+import { getMembership, type StoredMembership } from './find-membership.ts'
 import {
-  ADMIN_ROLE,
   assertMember,
   assertOtherAdmin,
   type Governed,
@@ -47,10 +48,10 @@ export async function putMember(
       if (user.status === 'deleted') throw new ApiError('not_found', { detail: 'No user has this id' })
       const roleCodes = await settleMemberRoles(deps, input.role_codes)
       const created = await addMember(deps, { organizationId, userId, roleCodes }, actor)
-      const membership = (await findMembership(deps, { organizationId, userId }))!
+      const membership = await getMembership(deps, { organizationId, userId })
       if (!created) {
         const isDemoted = membership.roleCodes.includes(ADMIN_ROLE) && !roleCodes.includes(ADMIN_ROLE)
-        if (isDemoted && isForMembers) await assertOtherAdmin(deps, organizationId, userId)
+        if (isDemoted && isForMembers) await assertOtherAdmin(deps, { organizationId, userId })
         await replaceRoles(deps, { organizationId, userId, membership, roleCodes }, actor)
       }
       return { created, member: { user, roleCodes, joinedAt: membership.created_at } }
@@ -69,8 +70,8 @@ async function replaceRoles(
   const { organizationId, userId, membership, roleCodes } = change
   // Both are sorted.
   if (roleCodes.join() === membership.roleCodes.join()) return
-  await deps.db('membership_roles').where({ membership_id: membership.id }).delete()
-  await insertMemberRoles(deps, membership.id, roleCodes)
+  await MembershipRole.deleteOfMembership(deps.db, membership.id)
+  await MembershipRole.insert(deps.db, membership.id, roleCodes)
   await recordEvent(deps, {
     event: 'membership.updated',
     actor,

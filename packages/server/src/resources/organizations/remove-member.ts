@@ -3,16 +3,15 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { ADMIN_ROLE, OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUserRow } from '../users/get-user.ts'
-import { findMembership, type StoredMembership } from './find-membership.ts'
+import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
 import {
-  ADMIN_ROLE,
   assertMember,
   assertOtherAdmin,
   type Governed,
   getGovernedOrganization,
-  isSoleMember,
   limitMemberWrites,
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
@@ -30,9 +29,9 @@ export async function removeMember(deps: Deps<Pool>, input: Governed & { userId:
   await transaction(deps, async (deps) => {
     const membership = await lockMembership(deps, input, actor)
     if (input.by === 'org_admin' && membership.roleCodes.includes(ADMIN_ROLE)) {
-      if (!(await isSoleMember(deps, organizationId, userId))) await assertOtherAdmin(deps, organizationId, userId)
+      if (await OrganizationMembership.hasOtherMember(deps.db, input)) await assertOtherAdmin(deps, input)
     }
-    await deps.db('organization_memberships').where({ id: membership.id }).delete()
+    await OrganizationMembership.delete(deps.db, membership.id)
     await recordEvent(deps, {
       event: 'membership.deleted',
       actor,
@@ -54,9 +53,7 @@ async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string
   await lockUserRow(deps, input.userId)
   await lockGovernedOrganization(deps, input, actor)
   if (input.by === 'org_admin') await assertMember(deps, input)
-  const membership = await findMembership(deps, input)
-  if (!membership) throw new ApiError('not_found', { detail: 'The user is no member of this organization' })
-  return membership
+  return getMembership(deps, input)
 }
 
 /** Whoever is no member is told what strangers are told of any organization. */

@@ -1,12 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
+import { Role } from '../../models/role.ts'
 
 /**
  * The roles that a request names for a member, sorted and each once. Throws `validation_failed` naming every entry that is no role or
  * a global one: nobody escalates by way of an organization.
  */
 export async function settleMemberRoles(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const roles: { code: string; scope: string }[] = await deps.db('roles').whereIn('code', codes).select('code', 'scope')
+  const roles = await Role.listScopes(deps.db, codes)
   const scopes = new Map(roles.map((role) => [role.code, role.scope]))
   const errors = codes.flatMap((code, index): FieldError[] => {
     const scope = scopes.get(code)

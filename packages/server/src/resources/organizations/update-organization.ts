@@ -3,11 +3,11 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
-import { Organization } from '../../models/organization.ts'
+import { Organization, type OrganizationRow } from '../../models/organization.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getOrganization, lockOrganization } from './get-organization.ts'
 import { slugTaken } from './insert-organization.ts'
-import { type OrganizationRow, presentOrganization } from './present.ts'
+import { presentOrganization } from './present.ts'
 import type { UpdateOrganizationInput } from './schema.ts'
 
 /**
@@ -26,7 +26,7 @@ export async function updateOrganization(
       const current = await getOrganization(deps, id)
       const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
       if (changes.name === current.name && changes.slug === current.slug) return current
-      const updated = await Organization.query(deps.db).patchAndFetchById(id, { ...changes, updated_at: deps.clock() })
+      const updated = await Organization.change(deps.db, id, { ...changes, updated_at: deps.clock() })
       const details = { before: presentOrganization(current), after: presentOrganization(updated) }
       await recordEvent(deps, { event: 'organization.updated', actor, details })
       return updated

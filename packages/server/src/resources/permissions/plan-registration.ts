@@ -1,14 +1,7 @@
-/** A permission as a service declares it (contract 2.6). */
-export interface DeclaredPermission {
-  code: string
-  name: string
-  resource: string
-  action: string
-}
+import type { LivePermission } from '../../models/permission.ts'
 
-export interface LivePermission extends DeclaredPermission {
-  id: string
-}
+/** A permission as a service declares it. */
+export type DeclaredPermission = Omit<LivePermission, 'id'>
 
 /** What makes the permissions of a service those that it declares. Every list is sorted by code. */
 export interface RegistrationPlan {

@@ -1,7 +1,8 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { chunksOf } from '../../lib/chunks.ts'
-import type { LivePermission, RegistrationPlan } from './plan-registration.ts'
+import { type LivePermission, Permission } from '../../models/permission.ts'
+import type { RegistrationPlan } from './plan-registration.ts'
 
 /** What an error names at most. */
 export const maxCodesTold = 20
@@ -13,10 +14,7 @@ export function pruneLimit({ pruned }: RegistrationPlan, limit: number): ApiErro
   })
 }
 
-export async function prunePermissions(deps: Deps, pruned: readonly LivePermission[]): Promise<void> {
-  const now = deps.clock()
-  for (const chunk of chunksOf(pruned)) {
-    const ids = chunk.map(({ id }) => id)
-    await deps.db('permissions').whereIn('id', ids).update({ pruned_at: now, updated_at: now })
-  }
+export async function prunePermissions(deps: Deps<Tx>, pruned: readonly LivePermission[]): Promise<void> {
+  const ids = pruned.map(({ id }) => id)
+  await Permission.prune(deps.db, ids, deps.clock())
 }

@@ -1,17 +1,18 @@
 import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
-import { forUpdate, lockUntilCommit } from '../../db/locks.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, Caller } from '../../lib/caller.ts'
-import { chunksOf } from '../../lib/chunks.ts'
 import { newId } from '../../lib/uuid.ts'
+import { Permission } from '../../models/permission.ts'
+import { PermissionService } from '../../models/permission-service.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { CORE_SERVICE } from '../catalog/list-token-permissions.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { listLosses } from './list-losses.ts'
-import { type DeclaredPermission, type LivePermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
+import { type DeclaredPermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
 import { maxCodesTold, pruneLimit, prunePermissions } from './prune-permissions.ts'
 import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 
@@ -19,7 +20,7 @@ import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 const maxCodesAudited = 200
 
 /**
- * Makes the permissions of a service those that it declares (contract 4.6): new codes are inserted, other names written, and what is
+ * Makes the permissions of a service those that it declares: new codes are inserted, other names written, and what is
  * declared no longer is pruned. Callers of one service have their way one after the other, each whole, so that whatever many boot at
  * once, the end is the list of one. A call with a lower `revision` than the newest seen prunes nothing and does everything else.
  *
@@ -38,7 +39,7 @@ export async function registerPermissions(
   return transaction(deps, async (deps) => {
     const newest = await lockService(deps, service, { create: !dryRun })
     const isOutdated = revision !== undefined && newest !== null && revision < newest
-    const plan = planRegistration(await listLive(deps, service), input.permissions, { prunes: !isOutdated })
+    const plan = planRegistration(await Permission.listLive(deps.db, service), input.permissions, { prunes: !isOutdated })
     if (input.max_prune !== undefined && plan.pruned.length > input.max_prune) throw pruneLimit(plan, input.max_prune)
 
     const written = [...plan.created, ...plan.updated]
@@ -54,10 +55,10 @@ export async function registerPermissions(
     await prunePermissions(deps, plan.pruned)
     await write(deps, service, written)
     if (revision !== undefined && (newest === null || revision > newest)) {
-      await deps.db('permission_services').where({ service }).update({ revision })
+      await PermissionService.change(deps.db, service, { revision })
     }
     if (changes) {
-      await deps.db('permission_services').where({ service }).update({ registered_at: deps.clock() })
+      await PermissionService.change(deps.db, service, { registered_at: deps.clock() })
       const details = { service, revision: revision ?? null, ...countsOf(plan), codes: codesOf(plan) }
       await recordEvent(deps, { event: 'permissions.registered', actor, details })
     }
@@ -74,24 +75,20 @@ function assertMayRegister(caller: Caller, service: string): void {
 
 /** Makes everyone who registers for this service wait until this transaction ends; the newest revision seen. */
 async function lockService(deps: Deps<Tx>, service: string, { create }: { create: boolean }): Promise<number | null> {
-  const lock = () => forUpdate(deps.db, deps.db('permission_services').where({ service }).first('revision'))
-  const known: { revision: number | null } | undefined = await lock()
-  if (known || !create) return known?.revision ?? null
-  await deps.db('permission_services').insert({ service, registered_at: deps.clock() }).onConflict('service').ignore()
-  return (await lock()).revision
-}
-
-async function listLive(deps: Deps, service: string): Promise<LivePermission[]> {
-  return deps.db('permissions').where({ service }).whereNull('pruned_at').select('id', 'code', 'name', 'resource', 'action')
+  let known = await PermissionService.lock(deps.db, service)
+  if (!known && create) {
+    await PermissionService.insert(deps.db, { service, registered_at: deps.clock() })
+    known = await PermissionService.lock(deps.db, service)
+  }
+  return known?.revision ?? null
 }
 
 async function assertUnowned(deps: Deps, service: string, claimed: readonly DeclaredPermission[]): Promise<void> {
-  const owned: { code: string; service: string }[] = []
-  for (const chunk of chunksOf(claimed)) {
-    const codes = chunk.map(({ code }) => code)
-    const query = deps.db('permissions').whereIn('code', codes).whereNull('pruned_at').whereNot({ service })
-    owned.push(...(await query.orderBy('code').select('code', 'service')))
-  }
+  const owned = await Permission.listOfOthers(
+    deps.db,
+    service,
+    claimed.map(({ code }) => code),
+  )
   if (owned.length === 0) return
   const named = owned.slice(0, maxCodesTold).map(({ code, service }) => `${code} (${service})`)
   throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })
@@ -103,9 +100,7 @@ async function write(deps: Deps<Tx>, service: string, declared: readonly Declare
   const rows = declared.map(({ code, name, resource, action }) => {
     return { id: newId(now), service, code, name, resource, action, pruned_at: null, created_at: now, updated_at: now }
   })
-  for (const chunk of chunksOf(rows)) {
-    await deps.db('permissions').insert(chunk).onConflict(['service', 'code']).merge(['name', 'pruned_at', 'updated_at'])
-  }
+  await Permission.save(deps.db, rows)
 }
 
 function countsOf({ created, updated, pruned, unchanged }: RegistrationPlan) {

@@ -1,9 +1,10 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertProven } from '../users/assert-proven.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
@@ -26,25 +27,20 @@ export async function assignRole(
     await lockUser(deps, input.userId)
     const role = await getGlobalRole(deps, input.role_code)
     if (platformRoles.includes(role.code)) assertProven(await getUser(deps, input.userId))
+    const now = deps.clock()
     const key = { user_id: input.userId, role_code: role.code }
-    const inserted = await deps
-      .db('user_roles')
-      .insert({ ...key, created_at: deps.clock() })
-      .onConflict(['user_id', 'role_code'])
-      .ignore()
-      .returning('user_id')
-    const created = inserted.length > 0
+    const created = await UserRole.insertMissing(deps.db, { ...key, created_at: now })
     if (created) {
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
     }
-    const { created_at: assignedAt } = await deps.db('user_roles').where(key).first('created_at')
-    return { created, held: { role, assignedAt } }
+    const held = await UserRole.find(deps.db, key)
+    return { created, held: { role, assignedAt: held?.created_at ?? now } }
   })
 }
 
 /** A role that a request names for a user, kept from being deleted until the transaction ends. */
-async function getGlobalRole(deps: Deps, code: string): Promise<Role> {
-  const role = await Role.query(deps.db).findById(code).forKeyShare()
+async function getGlobalRole(deps: Deps<Tx>, code: string): Promise<Role> {
+  const role = await Role.findKept(deps.db, code)
   if (!role) throw fieldError('role_code', 'invalid_value', 'names no role')
   if (role.scope !== 'global') throw fieldError('role_code', 'invalid_value', 'must be a global role')
   return role

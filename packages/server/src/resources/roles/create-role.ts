@@ -15,7 +15,7 @@ export async function createRole(deps: Deps<Pool>, { description, ...input }: Cr
   const row = { ...input, description: description ?? null, built_in: false, created_at: now, updated_at: now }
   try {
     return await transaction(deps, async (deps) => {
-      const role = await Role.query(deps.db).insertAndFetch(row)
+      const role = await Role.insert(deps.db, row)
       await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
       return role
     })

@@ -3,7 +3,10 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { App } from '../../models/app.ts'
+import { MembershipRole } from '../../models/membership-role.ts'
 import { Role } from '../../models/role.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getRole, getRoleForDeletion } from './get-role.ts'
@@ -23,39 +26,22 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
     await assertUnheld(deps, code)
     await renewCatalog(deps)
     // What a deleted user held is nobody's use of it.
-    await deps.db('user_roles').where({ role_code: code }).delete()
-    await deps.db('membership_roles').where({ role_code: code }).delete()
-    await Role.query(deps.db).deleteById(code)
+    await UserRole.deleteOfRole(deps.db, code)
+    await MembershipRole.deleteOfRole(deps.db, code)
+    await Role.delete(deps.db, code)
     await recordEvent(deps, { event: 'role.deleted', actor, details: { before: presentRole(role) } })
   })
 }
 
 async function assertUnnamed(deps: Deps, code: string): Promise<void> {
-  // A JSON list of codes; `_` is the one character of a code that LIKE would read otherwise.
-  const listed = `%"${code.replaceAll('_', '\\_')}"%`
-  const app = await deps
-    .db('apps')
-    .where({ default_role_code: code })
-    .orWhereRaw("override_role_codes like ? escape '\\'", [listed])
-    .first('code')
+  const app = await App.findByRole(deps.db, code)
   if (app) throw inUse(`The app ${app.code} names it`)
 }
 
 async function assertUnheld(deps: Deps, code: string): Promise<void> {
-  const holder = await deps
-    .db('user_roles as r')
-    .join('users as u', 'u.id', 'r.user_id')
-    .where('r.role_code', code)
-    .whereNot('u.status', 'deleted')
-    .first('u.id')
-  const member = await deps
-    .db('membership_roles as r')
-    .join('organization_memberships as m', 'm.id', 'r.membership_id')
-    .join('users as u', 'u.id', 'm.user_id')
-    .where('r.role_code', code)
-    .whereNot('u.status', 'deleted')
-    .first('u.id')
-  if (holder || member) throw inUse('Users hold it')
+  const isGlobal = await UserRole.isAssigned(deps.db, code)
+  const isOfMembers = await MembershipRole.isHeld(deps.db, code)
+  if (isGlobal || isOfMembers) throw inUse('Users hold it')
 }
 
 function inUse(detail: string): ApiError {

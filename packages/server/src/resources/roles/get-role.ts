@@ -1,20 +1,21 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { Role } from '../../models/role.ts'
 
 /** Throws `not_found`. */
 export async function getRole(deps: Deps, code: string): Promise<Role> {
-  return known(await Role.query(deps.db).findById(code))
+  return known(await Role.find(deps.db, code))
 }
 
 /** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */
-export async function getRoleForChange(deps: Deps, code: string): Promise<Role> {
-  return known(await Role.query(deps.db).findById(code).forNoKeyUpdate())
+export async function getRoleForChange(deps: Deps<Tx>, code: string): Promise<Role> {
+  return known(await Role.findForChange(deps.db, code))
 }
 
 /** The same; who refers to it waits too, and finds it deleted. */
-export async function getRoleForDeletion(deps: Deps, code: string): Promise<Role> {
-  return known(await Role.query(deps.db).findById(code).forUpdate())
+export async function getRoleForDeletion(deps: Deps<Tx>, code: string): Promise<Role> {
+  return known(await Role.findForDeletion(deps.db, code))
 }
 
 function known(role: Role | undefined): Role {

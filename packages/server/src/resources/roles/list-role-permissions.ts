@@ -1,19 +1,13 @@
 import type { Deps } from '../../deps.ts'
+import { Permission } from '../../models/permission.ts'
 
-export interface RolePermission {
-  code: string
-  service: string
-}
+export type HeldPermission = Pick<Permission, 'code' | 'service'>
 
-/** Holds every permission without being assigned any (decisions 3). */
+/** Holds every permission without being assigned any. */
 export const HOLDER_OF_ALL = 'super_admin'
 
 /** The permissions of a role, by code; pruned ones are none. */
-export async function listRolePermissions(deps: Deps, roleCode: string): Promise<RolePermission[]> {
-  const query = deps.db('permissions as p').whereNull('p.pruned_at')
-  if (roleCode !== HOLDER_OF_ALL) {
-    query.join('role_permissions as r', 'r.permission_id', 'p.id').where('r.role_code', roleCode)
-  }
-  const permissions: RolePermission[] = await query.select('p.code', 'p.service')
+export async function listRolePermissions(deps: Deps, roleCode: string): Promise<HeldPermission[]> {
+  const permissions = await Permission.listHeld(deps.db, roleCode === HOLDER_OF_ALL ? 'all' : { roleCode })
   return permissions.sort((a, b) => (a.code < b.code ? -1 : 1))
 }

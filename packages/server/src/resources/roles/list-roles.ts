@@ -1,9 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { withPageByName } from '../../models/list-query.ts'
 import { Role } from '../../models/role.ts'
 
 /** Roles, by code. */
 export async function listRoles(deps: Deps, request: PageRequest): Promise<Page<Role>> {
-  return withPageByName(Role.query(deps.db), request, 'code')
+  return Role.listPage(deps.db, request)
 }

@@ -3,11 +3,12 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { chunksOf } from '../../lib/chunks.ts'
+import { Permission } from '../../models/permission.ts'
+import { RolePermission } from '../../models/role-permission.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getRoleForChange } from './get-role.ts'
-import { HOLDER_OF_ALL, listRolePermissions, type RolePermission } from './list-role-permissions.ts'
+import { type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './list-role-permissions.ts'
 
 /**
  * Makes the permissions of a role exactly these. Assignments that are out of sight, of permissions that were pruned, end too: nothing
@@ -17,13 +18,13 @@ export async function replaceRolePermissions(
   deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
-): Promise<RolePermission[]> {
+): Promise<HeldPermission[]> {
   return changeAssignments(deps, input.roleCode, actor, async (deps) => {
     const wanted = await settlePermissions(deps, input.permissions)
-    const held: string[] = await deps.db('role_permissions').where({ role_code: input.roleCode }).pluck('permission_id')
+    const held = await RolePermission.listPermissionIds(deps.db, input.roleCode)
     const kept = new Set(wanted)
-    const removed = await unassign(
-      deps,
+    const removed = await RolePermission.delete(
+      deps.db,
       input.roleCode,
       held.filter((id) => !kept.has(id)),
     )
@@ -36,7 +37,7 @@ export async function addRolePermissions(
   deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
-): Promise<RolePermission[]> {
+): Promise<HeldPermission[]> {
   return changeAssignments(deps, input.roleCode, actor, async (deps) =>
     assign(deps, input.roleCode, await settlePermissions(deps, input.permissions)),
   )
@@ -52,8 +53,8 @@ export async function removeRolePermission(
   actor: Actor,
 ): Promise<void> {
   await changeAssignments(deps, input.roleCode, actor, async (deps) => {
-    const ids: string[] = await deps.db('permissions').where({ code: input.permission }).pluck('id')
-    const removed = await unassign(deps, input.roleCode, ids)
+    const ids = await Permission.listIds(deps.db, input.permission)
+    const removed = await RolePermission.delete(deps.db, input.roleCode, ids)
     if (removed === 0) throw new ApiError('not_found', { detail: `${input.roleCode} does not hold ${input.permission}` })
     return removed
   })
@@ -65,7 +66,7 @@ async function changeAssignments(
   roleCode: string,
   actor: Actor,
   change: (deps: Deps<Tx>) => Promise<number>,
-): Promise<RolePermission[]> {
+): Promise<HeldPermission[]> {
   return transaction(deps, async (deps) => {
     await getRoleForChange(deps, roleCode)
     if (roleCode === HOLDER_OF_ALL) throw new ApiError('built_in', { detail: `${roleCode} holds every permission` })
@@ -82,15 +83,8 @@ async function changeAssignments(
 
 /** The ids of the live permissions that a request names. */
 async function settlePermissions(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const idOf = new Map<string, string>()
-  for (const chunk of chunksOf(codes)) {
-    const live: { id: string; code: string }[] = await deps
-      .db('permissions')
-      .whereIn('code', chunk)
-      .whereNull('pruned_at')
-      .select('id', 'code')
-    for (const { id, code } of live) idOf.set(code, id)
-  }
+  const live = await Permission.listLiveIds(deps.db, codes)
+  const idOf = new Map(live.map(({ id, code }) => [code, id]))
   const errors = codes.flatMap((code, index): FieldError[] =>
     idOf.has(code) ? [] : [{ path: `permissions.${index}`, code: 'invalid_value', message: 'names no permission' }],
   )
@@ -105,23 +99,9 @@ async function settlePermissions(deps: Deps, codes: readonly string[]): Promise<
 async function assign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
   const now = deps.clock()
   const rows = permissionIds.map((permission_id) => ({ role_code: roleCode, permission_id, created_at: now }))
-  let assigned = 0
-  for (const chunk of chunksOf(rows)) {
-    const insert = deps.db('role_permissions').insert(chunk).onConflict(['role_code', 'permission_id']).ignore()
-    assigned += (await insert.returning('permission_id')).length
-  }
-  return assigned
+  return RolePermission.insert(deps.db, rows)
 }
 
-/** Returns how many were assigned. */
-async function unassign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
-  let removed = 0
-  for (const chunk of chunksOf(permissionIds)) {
-    removed += await deps.db('role_permissions').where({ role_code: roleCode }).whereIn('permission_id', chunk).delete()
-  }
-  return removed
-}
-
-function codesOf(permissions: readonly RolePermission[]): { permissions: string[] } {
+function codesOf(permissions: readonly HeldPermission[]): { permissions: string[] } {
   return { permissions: permissions.map(({ code }) => code) }
 }

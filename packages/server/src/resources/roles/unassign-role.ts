@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
 import { lockUser } from '../users/get-user.ts'
@@ -16,8 +17,8 @@ export async function unassignRole(deps: Deps<Pool>, input: { userId: string; ro
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
     if (roleCode === 'system_admin') await assertOtherSystemAdmin(deps, userId)
-    const removed = await deps.db('user_roles').where({ user_id: userId, role_code: roleCode }).delete()
-    if (removed === 0) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
+    const isRemoved = await UserRole.delete(deps.db, { user_id: userId, role_code: roleCode })
+    if (!isRemoved) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
     await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
   })
 }

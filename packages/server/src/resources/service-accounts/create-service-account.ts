@@ -1,5 +1,4 @@
 import type { Pool, Tx } from '../../db/handle.ts'
-import { keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, fieldError } from '../../errors.ts'
@@ -8,7 +7,8 @@ import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
 import { newId } from '../../lib/uuid.ts'
-import { ServiceAccount, type ServiceAccountWithApps } from '../../models/service-account.ts'
+import { App } from '../../models/app.ts'
+import { ServiceAccount } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
@@ -16,7 +16,7 @@ import type { ServiceAccountInput } from './schema.ts'
 
 /** A service account with the token that only its maker ever sees. */
 export interface IssuedAccount {
-  account: ServiceAccountWithApps
+  account: ServiceAccount
   token: string
 }
 
@@ -36,7 +36,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
   return transaction(deps, async (deps) => {
     const appIds = await idsOfApps(deps, appCodes)
     const id = newId(now)
-    await ServiceAccount.query(deps.db).insert({
+    const row = {
       id,
       name: input.name,
       service: input.service,
@@ -45,10 +45,8 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
       expires_at: input.expires_at ?? null,
       created_at: now,
       updated_at: now,
-    })
-    if (appIds.length > 0) {
-      await deps.db('service_account_apps').insert(appIds.map((app_id) => ({ service_account_id: id, app_id })))
     }
+    await ServiceAccount.insert(deps.db, row, appIds)
     const account = await getServiceAccount(deps, id)
     await recordEvent(deps, {
       event: 'service_account.created',
@@ -62,8 +60,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
 /** Throws `validation_failed` naming every entry that names no app. */
 async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
-  const named = deps.db('apps').whereIn('code', codes).orderBy('id')
-  const apps: { id: string; code: string }[] = await keptFromDeletion(deps.db, named.select('id', 'code'))
+  const apps = await App.listKeptByCode(deps.db, codes)
   const known = new Set(apps.map(({ code }) => code))
   const errors = codes.flatMap((code, index): FieldError[] =>
     known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
-import type { ServiceAccountWithApps } from '../../models/service-account.ts'
+import type { ServiceAccount } from '../../models/service-account.ts'
 import type { serviceAccountRecord } from './schema.ts'
 
 /** A service account as every answer and audit event shows one: neither token nor hash. */
-export function presentServiceAccount(account: ServiceAccountWithApps): z.output<typeof serviceAccountRecord> {
+export function presentServiceAccount(account: ServiceAccount): z.output<typeof serviceAccountRecord> {
   return {
     id: account.id,
     name: account.name,

@@ -15,7 +15,7 @@ import { settleProvider } from './settle-provider.ts'
 /** A new provider lets nobody in: an admin names the apps that it serves and the domains where its word counts. */
 const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
 
-/** Sets a provider up (decisions 8). It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
+/** Sets a provider up. It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
 export async function createProvider(
   deps: Deps<Pool>,
   { code, ...input }: CreateProviderInput,
@@ -29,7 +29,7 @@ export async function createProvider(
   try {
     return await transaction(deps, async (deps) => {
       const row = { id, code, ...settings, created_at: now, updated_at: now }
-      const provider = await SsoProvider.query(deps.db).insertAndFetch(row)
+      const provider = await SsoProvider.insert(deps.db, row)
       const details = { before: null, after: presentProvider(provider, deps.config.publicUrl) }
       await recordEvent(deps, { event: 'sso_provider.created', actor, details })
       return provider

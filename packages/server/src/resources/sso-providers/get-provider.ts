@@ -1,6 +1,5 @@
 import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
 import type { Tx } from '../../db/handle.ts'
-import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { App } from '../../models/app.ts'
@@ -8,12 +7,12 @@ import { SsoProvider } from '../../models/sso-provider.ts'
 
 /** Throws `not_found`. */
 export async function getProvider(deps: Deps, code: string): Promise<SsoProvider> {
-  return found(await SsoProvider.query(deps.db).findOne({ code }))
+  return found(await SsoProvider.findByCode(deps.db, code))
 }
 
 /** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
 export async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
-  return found(await forUpdate(deps.db, SsoProvider.query(deps.db).findOne({ code })))
+  return found(await SsoProvider.findByCodeForUpdate(deps.db, code))
 }
 
 /** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
@@ -23,13 +22,13 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
 
 /** The same by id; undefined when there is none. */
 export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
-  const provider = await SsoProvider.query(deps.db).findById(id)
+  const provider = await SsoProvider.find(deps.db, id)
   return provider && enabled(provider)
 }
 
 /** The same, kept as it is until the transaction ends. */
 export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoProvider | undefined> {
-  const provider = await keptFromDeletion(deps.db, SsoProvider.query(deps.db).findById(id))
+  const provider = await SsoProvider.findKept(deps.db, id)
   return provider && enabled(provider)
 }
 

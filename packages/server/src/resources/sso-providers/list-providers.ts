@@ -1,9 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { withPage } from '../../models/list-query.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 
 /** Providers, newest first. */
 export async function listProviders(deps: Deps, request: PageRequest): Promise<Page<SsoProvider>> {
-  return withPage(SsoProvider.query(deps.db), request, 'sso_providers.id')
+  return SsoProvider.listPage(deps.db, request)
 }

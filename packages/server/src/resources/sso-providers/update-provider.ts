@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { isLinked } from '../identities/list-identities.ts'
 import { getProviderForUpdate } from './get-provider.ts'
 import { presentProvider } from './present.ts'
 import type { UpdateProviderInput } from './schema.ts'
@@ -24,10 +24,10 @@ export async function updateProvider(
   if (code !== undefined) throw new ApiError('code_immutable', { detail: 'The code of a provider never changes' })
   return transaction(deps, async (deps) => {
     const before = await getProviderForUpdate(deps, providerCode)
-    if (input.issuer !== undefined && input.issuer !== before.issuer && (await isLinked(deps, before.id)))
+    if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
     const changes = { ...settleProvider(deps, before.id, input), updated_at: deps.clock() }
-    const after = await SsoProvider.query(deps.db).patchAndFetchById(before.id, changes)
+    const after = await SsoProvider.change(deps.db, before.id, changes)
     const { publicUrl } = deps.config
     const details = {
       before: presentProvider(before, publicUrl),

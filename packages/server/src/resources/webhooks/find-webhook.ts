@@ -19,7 +19,7 @@ export async function findWebhook(
   { app_id, name }: Pick<OutboxRow, 'app_id' | 'name'>,
 ): Promise<Webhook | undefined> {
   if (app_id === null) return undefined
-  const app = await App.query(deps.db).findById(app_id).select('id', 'webhooks')
+  const app = await App.findWebhooks(deps.db, app_id)
   const webhook = app?.webhooks.find((webhook) => webhook.name === name)
   if (!webhook) return undefined
   const { url, enabled, secret_box } = webhook

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { OutboxEntry } from '../../models/outbox-entry.ts'
+import { User } from '../../models/user.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { requeueEntry } from '../outbox/requeue-entry.ts'
@@ -19,15 +20,9 @@ export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Acto
     const app = await getApp(deps, entry.app_id!)
     const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === entry.name)
     if (!webhook) throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${entry.name}` })
-    if (await isErased(deps, entry.user_id)) throw new ApiError('delivery_erased')
+    if (entry.user_id !== null && (await User.isErased(deps.db, entry.user_id))) throw new ApiError('delivery_erased')
     if (!(await requeueEntry(deps, id, webhook.url))) throw new ApiError('delivery_pending')
     const details = { delivery: id, webhook: entry.name }
     await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, userId: entry.user_id, details })
   })
-}
-
-async function isErased(deps: Deps, userId: string | null): Promise<boolean> {
-  if (userId === null) return false
-  const user = await deps.db('users').where({ id: userId }).first('email')
-  return user?.email === ''
 }
