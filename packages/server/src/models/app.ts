@@ -98,7 +98,10 @@ export class App extends BaseModel {
   }
 
   /** Those that have one of the ids or codes, by id, kept from being deleted until the transaction ends. */
-  static async listKept(db: Tx, ids: readonly string[], codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
+  static async listKeptByRefs(
+    db: Tx,
+    { ids, codes }: { ids: readonly string[]; codes: readonly string[] },
+  ): Promise<Pick<App, 'id' | 'code'>[]> {
     const named = rowsOf(App, db).where((any) => any.whereIn('id', ids).orWhereIn('code', codes))
     return keptFromDeletion(db, named.orderBy('id').select('id', 'code'))
   }

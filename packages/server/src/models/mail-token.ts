@@ -59,7 +59,7 @@ export class MailToken extends BaseModel {
     await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId }).delete()
   }
 

@@ -56,7 +56,7 @@ export class OrganizationMembership extends BaseModel {
     return query
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
   }
 

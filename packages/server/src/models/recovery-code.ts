@@ -11,7 +11,7 @@ export class RecoveryCode extends BaseModel {
   declare used_at: number | null
 
   static async replace(db: Tx, userId: string, hashes: readonly string[]): Promise<void> {
-    await RecoveryCode.deleteOf(db, userId)
+    await RecoveryCode.deleteOfUser(db, userId)
     await rowsOf(RecoveryCode, db).insert(hashes.map((code_hash) => ({ user_id: userId, code_hash })))
   }
 
@@ -30,7 +30,7 @@ export class RecoveryCode extends BaseModel {
     return Number(left?.n)
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(RecoveryCode, db).where({ user_id: userId }).delete()
   }
 }

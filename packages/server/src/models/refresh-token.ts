@@ -117,7 +117,7 @@ export class RefreshToken extends BaseModel {
   }
 
   /** Deletes at most so many of those of the sessions; says how many. */
-  static async deleteOf(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
+  static async deleteOfSessions(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
     const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
     return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
   }

@@ -69,7 +69,7 @@ export class SecondFactor extends BaseModel {
     return (await rowsOf(SecondFactor, db).where({ user_id: userId }).whereNotNull('activated_at').delete()) > 0
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(SecondFactor, db).where({ user_id: userId }).delete()
   }
 

@@ -50,8 +50,10 @@ export class UserApp extends BaseModel {
   declare granted_at: number
   declare expires_at: number | null
   declare revoked_at: number | null
-  declare app?: App
-  declare user?: User
+  /** In what `listOfUser` gives. */
+  declare app: App
+  /** In what `listOfApp` gives. */
+  declare user: User
 
   static async findState(db: Db, userId: string, appId: string): Promise<GrantState | undefined> {
     return stateByKey.first(db, { userId, appId })
@@ -72,7 +74,7 @@ export class UserApp extends BaseModel {
   }
 
   /** The same for any number of them. */
-  static async insertMany(db: Tx, rows: readonly NewGrant[]): Promise<void> {
+  static async insertBulk(db: Tx, rows: readonly NewGrant[]): Promise<void> {
     await insertRows(db, UserApp.tableName, rows)
   }
 

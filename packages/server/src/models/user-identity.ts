@@ -23,8 +23,9 @@ export class UserIdentity extends BaseModel {
   /** Every identity is read with it. */
   declare provider: SsoProvider
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
-    await rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
+  /** Returns how many. */
+  static async deleteOfUser(db: Tx, userId: string): Promise<number> {
+    return rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
   }
 
   static async insert(

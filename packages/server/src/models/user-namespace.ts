@@ -21,7 +21,7 @@ export class UserNamespace extends BaseModel {
   }
 
   /** The same for any number of them. */
-  static async insertMany(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
+  static async insertBulk(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await insertRows(db, UserNamespace.tableName, rows)
   }
 
@@ -33,7 +33,7 @@ export class UserNamespace extends BaseModel {
     await rowsOf(UserNamespace, db).where({ user_id: userId }).whereIn('namespace', namespaces).delete()
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(UserNamespace, db).where({ user_id: userId }).delete()
   }
 

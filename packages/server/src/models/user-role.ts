@@ -16,17 +16,17 @@ export class UserRole extends BaseModel {
   declare role_code: string
   declare created_at: number
 
-  static async insert(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
+  static async insertAll(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
     await rowsOf(UserRole, db).insert(rows)
   }
 
   /** The same for any number of them. */
-  static async insertMany(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
+  static async insertBulk(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
     await insertRows(db, UserRole.tableName, rows)
   }
 
-  /** False for a role that the user holds already. */
-  static async insertMissing(db: Tx, row: UserRoleRow): Promise<boolean> {
+  /** False where the user holds it already. */
+  static async insert(db: Tx, row: UserRoleRow): Promise<boolean> {
     const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
     return inserted.length > 0
   }
@@ -41,7 +41,7 @@ export class UserRole extends BaseModel {
   }
 
   /** Whether any active user holds the role. */
-  static async isHeld(db: Db, code: string): Promise<boolean> {
+  static async isHeldByActive(db: Db, code: string): Promise<boolean> {
     const found = await db('user_roles')
       .join('users', 'users.id', 'user_roles.user_id')
       .where({ role_code: code, status: 'active' })
@@ -59,7 +59,7 @@ export class UserRole extends BaseModel {
     return (await UserRole.#holders(db, code).whereNot('users.id', userId).first('users.id')) !== undefined
   }
 
-  static async deleteOf(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(UserRole, db).where({ user_id: userId }).delete()
   }
 

@@ -152,7 +152,7 @@ export class User extends BaseModel {
   }
 
   /** The same for any number of them. */
-  static async insertMany(db: Tx, rows: readonly NewUserRow[]): Promise<void> {
+  static async insertBulk(db: Tx, rows: readonly NewUserRow[]): Promise<void> {
     await insertRows(db, User.tableName, rows)
   }
 

@@ -4,6 +4,7 @@ import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { AuditEvent } from '../models/audit-event.ts'
+import type { Expired } from '../models/base-model.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
@@ -33,28 +34,28 @@ function rulesOf(deps: Deps): Rule[] {
   const { retentionDays, auditRetentionDays, lockoutSeconds } = deps.config
   const kept = retentionDays * dayMs
   const rules = [
-    rowsOf(RateLimit, 0),
-    rowsOf(Lockout, lockoutSeconds * 1_000),
-    rowsOf(Revocation, revocationKeepMs),
-    rowsOf(ConsumerSecret, kept),
-    rowsOf(OutboxEntry, kept),
-    rowsOf(MailToken, kept),
-    rowsOf(SsoLogin, 0),
-    rowsOf(RefreshToken, kept),
+    expired(RateLimit, 0),
+    expired(Lockout, lockoutSeconds * 1_000),
+    expired(Revocation, revocationKeepMs),
+    expired(ConsumerSecret, kept),
+    expired(OutboxEntry, kept),
+    expired(MailToken, kept),
+    expired(SsoLogin, 0),
+    expired(RefreshToken, kept),
     sessionsWithTokens('expired sessions', 'expires_at', kept),
     sessionsWithTokens('ended sessions', 'ended_at', kept),
   ]
-  return auditRetentionDays === undefined ? rules : [...rules, rowsOf(AuditEvent, auditRetentionDays * dayMs)]
+  return auditRetentionDays === undefined ? rules : [...rules, expired(AuditEvent, auditRetentionDays * dayMs)]
 }
 
 interface Expiring {
   tableName: string
-  /** Deletes at most `limit` of what had expired by `until`; says how many. */
-  deleteExpired(db: Pool, expired: { now: number; until: number; limit: number }): Promise<number>
+  /** Says how many it deleted. */
+  deleteExpired(db: Pool, expired: Expired): Promise<number>
 }
 
 /** A rule for a table that no other table refers to, whose rows outlive their time by so much. */
-function rowsOf(model: Expiring, keptMs: number): Rule {
+function expired(model: Expiring, keptMs: number): Rule {
   return {
     name: model.tableName,
     async deleteBatch({ db }, now) {
@@ -74,7 +75,7 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
       transaction(deps, async (deps) => {
         const ids = await Session.listOver(deps.db, { since, until: now - keptMs, limit: sessionsAtOnce })
         if (ids.length === 0) return false
-        const deleted = await RefreshToken.deleteOf(deps.db, ids, batchSize)
+        const deleted = await RefreshToken.deleteOfSessions(deps.db, ids, batchSize)
         if (deleted < batchSize) await Session.delete(deps.db, ids)
         return true
       }),

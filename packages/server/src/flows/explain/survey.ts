@@ -56,7 +56,7 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
     appCode: app?.code ?? input.app,
     app,
     organizationId: input.organization_id,
-    organization: input.organization_id ? await Organization.findById(deps.db, input.organization_id) : undefined,
+    organization: input.organization_id ? await Organization.find(deps.db, input.organization_id) : undefined,
     pools,
     subject,
     found,
@@ -72,8 +72,8 @@ async function findApp(deps: Deps, ref: string): Promise<App | undefined> {
 export async function listEntitlements(deps: Deps, userId: string | undefined): Promise<Entitlements> {
   if (userId === undefined) return { globalRoles: [], grants: [], memberships: [] }
   return {
-    globalRoles: await listGlobalRoles(deps, userId),
     grants: await UserApp.listHistories(deps.db, userId),
+    globalRoles: await listGlobalRoles(deps, userId),
     memberships: await listMemberships(deps, userId),
   }
 }

@@ -16,7 +16,7 @@ export async function listGrantsOfUser(
 ): Promise<Page<z.output<typeof grantRecord>>> {
   await getUser(deps, userId)
   const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, request)
-  return { items: items.map((grant) => presentGrant(grant, grant.app!.code)), nextCursor }
+  return { items: items.map((grant) => presentGrant(grant, grant.app.code)), nextCursor }
 }
 
 /** The grants of an app with their users, newest first, revoked ones too. Throws `not_found`. */
@@ -28,7 +28,7 @@ export async function listGrantsOfApp(
   const app = await getApp(deps, appRef)
   const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, request)
   return {
-    items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user!)) })),
+    items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user)) })),
     nextCursor,
   }
 }

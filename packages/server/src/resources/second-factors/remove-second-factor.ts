@@ -22,13 +22,13 @@ export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor
 /** Deletes the second factor, also one whose setup is not complete, with its recovery codes. Says whether an active one was among them. */
 export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await deleteSecondFactor(deps, userId)
-  await SecondFactor.deleteOf(deps.db, userId)
+  await SecondFactor.deleteOfUser(deps.db, userId)
   return wasActive
 }
 
 /** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await SecondFactor.deleteActive(deps.db, userId)
-  if (wasActive) await RecoveryCode.deleteOf(deps.db, userId)
+  if (wasActive) await RecoveryCode.deleteOfUser(deps.db, userId)
   return wasActive
 }

@@ -42,7 +42,7 @@ async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
   for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])
-    await model.deleteOf(deps.db, userId)
+    await model.deleteOfUser(deps.db, userId)
   await UserApp.revokeAllOf(deps.db, userId, now)
   await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
   await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })

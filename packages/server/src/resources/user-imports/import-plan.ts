@@ -152,7 +152,7 @@ export async function loadPlan(
 /** The apps and roles that lines name, kept from being deleted until the transaction ends. */
 async function loadNamed(deps: Deps<Tx>, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
   const refs = [...new Set(lines.flatMap(({ apps = [] }) => apps))]
-  const apps = await App.listKept(deps.db, refs.filter(isUuid), refs)
+  const apps = await App.listKeptByRefs(deps.db, { ids: refs.filter(isUuid), codes: refs })
   for (const { id, code } of apps) plan.appIds.set(id, id).set(code, id)
   const codes = [BASE_ROLE, ...lines.flatMap(({ roles = [] }) => roles)]
   const roles = await Role.listKeptInOrder(deps.db, [...new Set(codes)])

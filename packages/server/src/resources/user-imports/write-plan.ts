@@ -45,10 +45,10 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
     }
   }
   await claimAccounts(deps, claims, actor, async () => {
-    await User.insertMany(deps.db, made)
-    await UserNamespace.insertMany(deps.db, tagged)
-    await UserRole.insertMany(deps.db, assigned)
-    await UserApp.insertMany(deps.db, granted)
+    await User.insertBulk(deps.db, made)
+    await UserNamespace.insertBulk(deps.db, tagged)
+    await UserRole.insertBulk(deps.db, assigned)
+    await UserApp.insertBulk(deps.db, granted)
     await recordEvents(deps, events)
   })
 }

@@ -54,7 +54,7 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
       deps.db,
       tags.map((namespace) => ({ ...held, namespace })),
     )
-  await UserRole.insert(
+  await UserRole.insertAll(
     deps.db,
     input.roles.map((role_code) => ({ ...held, role_code })),
   )
