@@ -181,8 +181,8 @@ export default {
     only(
       'models-import-models',
       `${server}models/`,
-      [`${server}(models|lib)/`, `${server}db/(handle|statement|bulk|locks)[.]ts$`],
-      'Models import lib/, Objection, each other, and of db/ what statements are made of; nothing else.',
+      [`${server}(models|lib)/`, `${server}db/(bulk|handle|locks|statement)[.]ts$`],
+      'Models import lib/, handles, statements and locks, Objection and each other; nothing else.',
     ),
     {
       name: 'models-know-only-objection',

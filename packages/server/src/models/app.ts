@@ -146,7 +146,7 @@ export class App extends BaseModel {
   }
 
   /** Those of these codes, kept from being deleted until the transaction ends. */
-  static async listKeptByCode(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
+  static async listKeptByCodes(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
     return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
   }
 
@@ -154,7 +154,7 @@ export class App extends BaseModel {
     return App.query(db).insertAndFetch(row)
   }
 
-  static async change(db: Tx, id: string, changes: PartialModelObject<App>): Promise<App> {
+  static async update(db: Tx, id: string, changes: PartialModelObject<App>): Promise<App> {
     return App.query(db).patchAndFetchById(id, changes)
   }
 

@@ -66,8 +66,8 @@ export class AuditEvent extends BaseModel {
 
   static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
     const [first] = rows
-    if (first && rows.length === 1) await oneEvent.run(db, { ...first })
-    else await insertRows(db, 'audit_events', rows)
+    if (first && rows.length === 1) await oneEvent.run(db, first)
+    else await insertRows(db, AuditEvent.tableName, rows)
   }
 
   /**

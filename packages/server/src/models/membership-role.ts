@@ -28,7 +28,7 @@ export class MembershipRole extends BaseModel {
   }
 
   /** Whether a user who is not deleted holds the role in an organization. */
-  static async isHeld(db: Db, roleCode: string): Promise<boolean> {
+  static async hasHolder(db: Db, roleCode: string): Promise<boolean> {
     const member = await db('membership_roles as r')
       .join('organization_memberships as m', 'm.id', 'r.membership_id')
       .join('users as u', 'u.id', 'm.user_id')

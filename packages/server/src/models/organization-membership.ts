@@ -10,7 +10,7 @@ import { User } from './user.ts'
 export const ADMIN_ROLE = 'org_admin'
 
 /** One user in one organization. */
-interface MembershipKey {
+export interface MembershipKey {
   organizationId: string
   userId: string
 }
@@ -84,10 +84,6 @@ export class OrganizationMembership extends BaseModel {
 
   static async delete(db: Tx, id: string): Promise<void> {
     await rowsOf(OrganizationMembership, db).where({ id }).delete()
-  }
-
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
   }
 
   /** Deletes those of deleted users. */

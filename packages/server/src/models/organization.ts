@@ -15,11 +15,7 @@ export class Organization extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async find(db: Db, id: string): Promise<Organization | undefined> {
-    return Organization.query(db).findById(id)
-  }
-
-  static async find(db: Db, id: string): Promise<Organization | undefined> {
+  static async findById(db: Db, id: string): Promise<Organization | undefined> {
     return Organization.query(db).findById(id)
   }
 
@@ -37,7 +33,7 @@ export class Organization extends BaseModel {
     return (await rowsOf(Organization, db).insert(row).onConflict('slug').ignore().returning('id')).length > 0
   }
 
-  static async change(db: Tx, id: string, changes: Pick<Organization, 'slug' | 'name' | 'updated_at'>): Promise<Organization> {
+  static async update(db: Tx, id: string, changes: Pick<Organization, 'slug' | 'name' | 'updated_at'>): Promise<Organization> {
     return Organization.query(db).patchAndFetchById(id, changes)
   }
 

@@ -22,7 +22,7 @@ export class PermissionService extends BaseModel {
     await rowsOf(PermissionService, db).insert(row).onConflict('service').ignore()
   }
 
-  static async change(
+  static async update(
     db: Tx,
     service: string,
     changes: Partial<Pick<PermissionService, 'revision' | 'registered_at'>>,

@@ -36,7 +36,7 @@ export class Role extends BaseModel {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).select('code', 'scope'))
   }
 
-  static async find(db: Db, code: string): Promise<Role | undefined> {
+  static async findByCode(db: Db, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code)
   }
 
@@ -59,7 +59,7 @@ export class Role extends BaseModel {
     return Role.query(db).insertAndFetch(row)
   }
 
-  static async change(db: Tx, code: string, changes: Pick<Role, 'name' | 'description' | 'updated_at'>): Promise<Role> {
+  static async update(db: Tx, code: string, changes: Pick<Role, 'name' | 'description' | 'updated_at'>): Promise<Role> {
     return Role.query(db).patchAndFetchById(code, changes)
   }
 

@@ -66,7 +66,7 @@ export class ServiceAccount extends BaseModel {
       .patch({ last_used_at: now })
   }
 
-  static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
+  static async findById(db: Db, id: string): Promise<ServiceAccount | undefined> {
     return ServiceAccount.query(db).findById(id).withGraphFetched('apps')
   }
 
@@ -88,7 +88,7 @@ export class ServiceAccount extends BaseModel {
     await db('service_account_apps').insert(appIds.map((app_id) => ({ service_account_id: row.id, app_id })))
   }
 
-  static async change(db: Tx, id: string, changes: Pick<ServiceAccount, 'token_hash' | 'updated_at'>): Promise<void> {
+  static async update(db: Tx, id: string, changes: Pick<ServiceAccount, 'token_hash' | 'updated_at'>): Promise<void> {
     await ServiceAccount.query(db).findById(id).patch(changes)
   }
 

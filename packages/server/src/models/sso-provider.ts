@@ -27,7 +27,7 @@ export class SsoProvider extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async find(db: Db, id: string): Promise<SsoProvider | undefined> {
+  static async findById(db: Db, id: string): Promise<SsoProvider | undefined> {
     return SsoProvider.query(db).findById(id)
   }
 
@@ -49,7 +49,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).insertAndFetch(row)
   }
 
-  static async change(db: Tx, id: string, changes: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
+  static async update(db: Tx, id: string, changes: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
     return SsoProvider.query(db).patchAndFetchById(id, changes)
   }
 

@@ -75,11 +75,6 @@ export class UserIdentity extends BaseModel {
   }
 
   /** Returns how many. */
-  static async deleteOfUser(db: Tx, userId: string): Promise<number> {
-    return rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
-  }
-
-  /** Returns how many. */
   static async deleteOfProvider(db: Tx, providerId: string): Promise<number> {
     return rowsOf(UserIdentity, db).where({ provider_id: providerId }).delete()
   }

@@ -25,8 +25,8 @@ export class UserRole extends BaseModel {
     await insertRows(db, UserRole.tableName, rows)
   }
 
-  /** False where the user holds it already. */
-  static async insert(db: Tx, row: UserRoleRow): Promise<boolean> {
+  /** False for a role that the user holds already. */
+  static async insertMissing(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
     const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
     return inserted.length > 0
   }
@@ -90,7 +90,7 @@ export class UserRole extends BaseModel {
   }
 
   /** Whether a user who is not deleted holds the role. */
-  static async isAssigned(db: Db, roleCode: string): Promise<boolean> {
+  static async hasHolder(db: Db, roleCode: string): Promise<boolean> {
     const holder = await db('user_roles as r')
       .join('users as u', 'u.id', 'r.user_id')
       .where('r.role_code', roleCode)

@@ -37,7 +37,7 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Act
     const changes = await settleApp(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)
-    const updated = await App.change(deps.db, current.id, { ...changes, updated_at: deps.clock() })
+    const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
     await recordEvent(deps, {
       event: 'app.updated',
       actor,

@@ -62,6 +62,6 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
 /** Unlinks a user from all providers, for an account that is claimed, and ends the logins by them that are not complete. Returns how many. */
 export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
   const linked = await UserIdentity.listSubjects(deps.db, userId)
-  for (const of of linked) await SsoLogin.deleteUnspent(deps.db, of)
+  for (const subject of linked) await SsoLogin.deleteUnspent(deps.db, subject)
   return UserIdentity.deleteOfUser(deps.db, userId)
 }

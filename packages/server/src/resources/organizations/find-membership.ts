@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { MembershipRole } from '../../models/membership-role.ts'
-import { OrganizationMembership } from '../../models/organization-membership.ts'
+import { type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
 
 export interface StoredMembership {
   id: string
@@ -10,17 +10,14 @@ export interface StoredMembership {
 }
 
 /** One user's membership of one organization. */
-export async function findMembership(
-  deps: Deps,
-  key: { organizationId: string; userId: string },
-): Promise<StoredMembership | undefined> {
+export async function findMembership(deps: Deps, key: MembershipKey): Promise<StoredMembership | undefined> {
   const membership = await OrganizationMembership.find(deps.db, key)
   if (!membership) return undefined
   return { ...membership, roleCodes: await MembershipRole.listCodes(deps.db, membership.id) }
 }
 
 /** The same. Throws `not_found`. */
-export async function getMembership(deps: Deps, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
+export async function getMembership(deps: Deps, key: MembershipKey): Promise<StoredMembership> {
   const membership = await findMembership(deps, key)
   if (!membership) throw noMember()
   return membership

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { OrganizationRow } from '../../models/organization.ts'
-import { OrganizationMembership } from '../../models/organization-membership.ts'
+import { type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
 import { takeAttempt } from '../rate-limits/take-attempt.ts'
 import { noMember } from './find-membership.ts'
 import { getOrganization, lockOrganization } from './get-organization.ts'
@@ -47,14 +47,8 @@ async function isOrgAdmin(deps: Deps, organizationId: string, { caller }: Actor)
   return caller?.kind === 'user' && OrganizationMembership.isAdmin(deps.db, { organizationId, userId: caller.userId })
 }
 
-/** One user in one organization. */
-interface MemberKey {
-  organizationId: string
-  userId: string
-}
-
 /** Throws `last_organization_admin` when nobody but this user could govern the organization from within. */
-export async function assertOtherAdmin(deps: Deps, key: MemberKey): Promise<void> {
+export async function assertOtherAdmin(deps: Deps, key: MembershipKey): Promise<void> {
   if (await OrganizationMembership.hasOtherAdmin(deps.db, key)) return
   throw new ApiError('last_organization_admin', { detail: 'Make another member org_admin first' })
 }
@@ -63,6 +57,6 @@ export async function assertOtherAdmin(deps: Deps, key: MemberKey): Promise<void
  * Throws `not_found` for a user who is no member, and alike, after the same work, for an id that no user has: an org_admin learns
  * nothing about other users.
  */
-export async function assertMember(deps: Deps, key: MemberKey): Promise<void> {
+export async function assertMember(deps: Deps, key: MembershipKey): Promise<void> {
   if (!(await OrganizationMembership.isMember(deps.db, key))) throw noMember()
 }

@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { ADMIN_ROLE, OrganizationMembership } from '../../models/organization-membership.ts'
+import { ADMIN_ROLE, type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
@@ -57,7 +57,7 @@ async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string
 }
 
 /** Whoever is no member is told what strangers are told of any organization. */
-async function lockOwnMembership(deps: Deps<Tx>, key: { organizationId: string; userId: string }): Promise<StoredMembership> {
+async function lockOwnMembership(deps: Deps<Tx>, key: MembershipKey): Promise<StoredMembership> {
   await lockUserRow(deps, key.userId)
   await lockOrganization(deps, key.organizationId)
   const membership = await findMembership(deps, key)

@@ -26,7 +26,7 @@ export async function updateOrganization(
       const current = await getOrganization(deps, id)
       const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
       if (changes.name === current.name && changes.slug === current.slug) return current
-      const updated = await Organization.change(deps.db, id, { ...changes, updated_at: deps.clock() })
+      const updated = await Organization.update(deps.db, id, { ...changes, updated_at: deps.clock() })
       const details = { before: presentOrganization(current), after: presentOrganization(updated) }
       await recordEvent(deps, { event: 'organization.updated', actor, details })
       return updated

@@ -55,10 +55,10 @@ export async function registerPermissions(
     await prunePermissions(deps, plan.pruned)
     await write(deps, service, written)
     if (revision !== undefined && (newest === null || revision > newest)) {
-      await PermissionService.change(deps.db, service, { revision })
+      await PermissionService.update(deps.db, service, { revision })
     }
     if (changes) {
-      await PermissionService.change(deps.db, service, { registered_at: deps.clock() })
+      await PermissionService.update(deps.db, service, { registered_at: deps.clock() })
       const details = { service, revision: revision ?? null, ...countsOf(plan), codes: codesOf(plan) }
       await recordEvent(deps, { event: 'permissions.registered', actor, details })
     }

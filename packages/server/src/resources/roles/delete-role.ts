@@ -39,8 +39,8 @@ async function assertUnnamed(deps: Deps, code: string): Promise<void> {
 }
 
 async function assertUnheld(deps: Deps, code: string): Promise<void> {
-  const isGlobal = await UserRole.isAssigned(deps.db, code)
-  const isOfMembers = await MembershipRole.isHeld(deps.db, code)
+  const isGlobal = await UserRole.hasHolder(deps.db, code)
+  const isOfMembers = await MembershipRole.hasHolder(deps.db, code)
   if (isGlobal || isOfMembers) throw inUse('Users hold it')
 }
 

@@ -23,7 +23,7 @@ export async function updateRole(deps: Deps<Pool>, code: string, input: UpdateRo
       description: input.description === undefined ? current.description : input.description,
     }
     if (changes.name === current.name && changes.description === current.description) return current
-    const updated = await Role.change(deps.db, code, { ...changes, updated_at: deps.clock() })
+    const updated = await Role.update(deps.db, code, { ...changes, updated_at: deps.clock() })
     const details = { before: presentRole(current), after: presentRole(updated) }
     await recordEvent(deps, { event: 'role.updated', actor, details })
     return updated

@@ -60,7 +60,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
 /** Throws `validation_failed` naming every entry that names no app. */
 async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
-  const apps = await App.listKeptByCode(deps.db, codes)
+  const apps = await App.listKeptByCodes(deps.db, codes)
   const known = new Set(apps.map(({ code }) => code))
   const errors = codes.flatMap((code, index): FieldError[] =>
     known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],

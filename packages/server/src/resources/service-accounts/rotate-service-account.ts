@@ -14,7 +14,7 @@ import { presentServiceAccount } from './present.ts'
 export async function rotateServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<IssuedAccount> {
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
-    await ServiceAccount.change(deps.db, id, { token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
+    await ServiceAccount.update(deps.db, id, { token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
     const account = await getServiceAccount(deps, id)
     await recordEvent(deps, { event: 'service_account.rotated', actor, details: { after: presentServiceAccount(account) } })
     return { account, token }

@@ -27,7 +27,7 @@ export async function updateProvider(
     if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
     const changes = { ...settleProvider(deps, before.id, input), updated_at: deps.clock() }
-    const after = await SsoProvider.change(deps.db, before.id, changes)
+    const after = await SsoProvider.update(deps.db, before.id, changes)
     const { publicUrl } = deps.config
     const details = {
       before: presentProvider(before, publicUrl),
