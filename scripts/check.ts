@@ -16,6 +16,7 @@ interface Check {
 // The slowest first, so that the others fill the second core meanwhile.
 const checks: Record<string, Check> = {
   types: { what: 'TypeScript accepts every file', command: ['tsc', '-p', 'tsconfig.json', '--pretty', 'false'] },
+  coverage: { what: 'expressions have types, of 99 % at least', command: ['node', 'scripts/check-coverage.ts'] },
   generated: {
     what: 'generated files are up to date',
     command: ['node', '--conditions=source', 'scripts/generate.ts', '--check'],
@@ -36,6 +37,7 @@ const checks: Record<string, Check> = {
       'vitest.config.ts',
     ],
   },
+  rooms: { what: 'no two folders import from one another', command: ['node', 'scripts/check-rooms.ts'] },
   names: { what: 'use-cases lie in files of their names', command: ['node', 'scripts/check-names.ts'] },
   data: {
     what: 'models alone name tables, no handle leaks out of a transaction',

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -210,6 +211,33 @@ test('a table named outside of the models, a handle that leaks into a transactio
   expect(output).not.toContain('planted/fine.ts')
   expect(output).toContain('lib/email.ts  names no table any more')
 })
+
+test('folders that import from one another are refused, two of them and a ring of three', async () => {
+  const files = {
+    [`${server}/lib/planted-pair/one.ts`]: "import '../../mail/planted-pair/other.ts'\n",
+    [`${server}/mail/planted-pair/other.ts`]: "export type { One } from '../../lib/planted-pair/one.ts'\n",
+    'packages/cli/src/planted-a/a.ts': "import '../planted-b/b.ts'\n",
+    'packages/cli/src/planted-b/b.ts': "import '../planted-c/c.ts'\n",
+    'packages/cli/src/planted-c/c.ts': "import type {} from '../planted-a/a.ts'\n",
+  }
+  const { code, output } = await planted(files, () => check('rooms'))
+  expect(code).toBe(1)
+  expect(output).toContain('lib/planted-pair, mail/planted-pair import from one another')
+  expect(output).toContain('mail/planted-pair/other.ts → lib/planted-pair/one.ts')
+  expect(output).toContain('planted-a, planted-b, planted-c import from one another')
+})
+
+test('expressions without types are refused, and so are paths that lead to few', async () => {
+  const file = `${server}/lib/planted-any.ts`
+  const untyped = Array.from({ length: 900 }, (_, index) => `export const planted${index} = JSON.parse('')\n`).join('')
+  const { code, output } = await planted({ [file]: untyped }, () => check('coverage'))
+  expect(code).toBe(1)
+  expect(output).toMatch(new RegExp(`\\d+  ${file.replaceAll('.', '[.]')}`))
+  renameSync(join(copy, 'packages'), join(copy, 'elsewhere'))
+  const few = await check('coverage').finally(() => renameSync(join(copy, 'elsewhere'), join(copy, 'packages')))
+  expect(few.code).toBe(1)
+  expect(few.output).toMatch(/expressions were counted, and there are more than 30000/)
+}, 300_000)
 
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')

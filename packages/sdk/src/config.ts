@@ -127,9 +127,9 @@ const word = text(/^\S+$/)
 const isHttpUrl: Rule = (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
 const isSecret: Rule = (value) => typeof value === 'string' && value.length >= MIN_SECRET_CHARACTERS
 const isRevocation: Rule = (value) => {
-  const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 } = Object(value)
+  const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 }: Record<string, unknown> = Object(value)
   if (mode === 'custom') return isFunction(isCurrent)
-  return mode === 'off' || (mode === 'feed' && /^(allow|deny)$/.test(onStale) && number(1, 3600)(maxStaleSec))
+  return mode === 'off' || (mode === 'feed' && /^(allow|deny)$/.test(String(onStale)) && number(1, 3600)(maxStaleSec))
 }
 
 /** Reads options and environment; all faults go into one `CONFIG_INVALID`, which names the variables and quotes no value. */

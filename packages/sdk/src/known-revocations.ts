@@ -29,7 +29,7 @@ export class KnownRevocations {
     // A session has ended whole: no token of it is above its floor.
     const [id, app, floor] = session_id ? [session_id, '', Number.MAX_VALUE] : [user_id, app_id, min_tv]
     if (typeof id !== 'string' || typeof floor !== 'number') throw new TypeError()
-    const byApp = this.#floors.get(id)?.byApp ?? new Map()
+    const byApp = this.#floors.get(id)?.byApp ?? new Map<string | null, number>()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
     this.#floors.set(id, { heardAt: now, byApp })

@@ -94,7 +94,7 @@ async function runServe(deps: Deps<Pool>): Promise<void> {
       starting.then((server) => server.stop()).then(() => process.exit(0), fail)
     })
   }
-  await starting.catch(async (error) => {
+  await starting.catch(async (error: unknown) => {
     await closeDeps(deps)
     throw error
   })

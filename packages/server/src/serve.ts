@@ -43,7 +43,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(deps.config.port, deps.config.host, resolve)
-  }).catch(async (error) => {
+  }).catch(async (error: unknown) => {
     await feed.stop()
     throw error
   })

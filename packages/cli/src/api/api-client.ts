@@ -189,7 +189,7 @@ interface ErrorBody {
 
 function errorBody(answer: Answer): ErrorBody | undefined {
   try {
-    const body = JSON.parse(answer.text)
+    const body: unknown = JSON.parse(answer.text)
     return typeof body === 'object' && body !== null ? body : undefined
   } catch {
     return undefined
@@ -295,7 +295,7 @@ export async function bodyAndNewness<T>(call: Promise<{ data?: T; response: Resp
 export async function* pages<T>(
   read: (page: { limit: string; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
   limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<T[]> {
+): Pages<T> {
   const largestPage = 200
   let cursor: string | undefined
   for (let left = limit; left > 0; ) {
@@ -310,8 +310,11 @@ export async function* pages<T>(
   }
 }
 
+/** A list as it is read, page by page. */
+export type Pages<T> = AsyncIterable<T[], void, undefined>
+
 /** The entries of all pages. */
-export async function readAll<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
+export async function readAll<T>(pages: Pages<T>): Promise<T[]> {
   const items: T[] = []
   for await (const page of pages) items.push(...page)
   return items
@@ -321,7 +324,7 @@ export async function readAll<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
 const screenful = 50
 
 /** The same rows in larger pages, for a list that is put together from many short ones: one of them alone would not size the columns well. */
-export async function* regrouped<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+export async function* regrouped<T>(pages: Pages<T>): Pages<T> {
   let group: T[] = []
   for await (const page of pages) {
     group.push(...page)

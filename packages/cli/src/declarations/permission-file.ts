@@ -33,7 +33,7 @@ const permissions = z.array(permission, 'permissions must be a list').superRefin
 
 /** `{service?, permissions: [{code, name}]}`, or the bare list. */
 const permissionFile = z.preprocess(
-  (content) => (Array.isArray(content) ? { permissions: content } : content),
+  (content: unknown) => (Array.isArray(content) ? { permissions: content } : content),
   z.strictObject(
     { service: z.string('service must be text').optional(), permissions },
     { error: 'is neither a list of permissions nor an object with one' },

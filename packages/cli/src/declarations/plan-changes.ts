@@ -111,7 +111,9 @@ function haveWebhooksChanged(current: Entry | undefined, entry: Entry, { secretW
 /** As it may be shown: what a secret is stays in the file. */
 function shown(value: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(value ?? null, (key, member) => (key === 'secret' && typeof member === 'string' ? '[redacted]' : member)),
+    JSON.stringify(value ?? null, (key, member: unknown) =>
+      key === 'secret' && typeof member === 'string' ? '[redacted]' : member,
+    ),
   )
 }
 

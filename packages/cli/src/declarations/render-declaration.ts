@@ -18,7 +18,7 @@ function plainEntry(kind: Kind | 'webhook', entry: object): object {
     const value = values[field]
     if (standard && isSame(value, standard.value)) return []
     const isNested = field === 'webhooks' && Array.isArray(value)
-    return [[field, isNested ? value.map((webhook) => plainEntry('webhook', webhook)) : value]]
+    return [[field, isNested ? value.map((webhook: object) => plainEntry('webhook', webhook)) : value]]
   })
   return Object.fromEntries(members)
 }

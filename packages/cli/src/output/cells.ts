@@ -24,7 +24,7 @@ export function cell(value: unknown): string {
   if (Array.isArray(value))
     return value.length === 0
       ? '-'
-      : value.map((entry) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
+      : value.map((entry: unknown) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
   if (typeof value === 'object') return toJson(value)
   return escapeControls(String(value))
 }

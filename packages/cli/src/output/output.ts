@@ -1,4 +1,4 @@
-import { describePlan, type Request } from '../api/api-client.ts'
+import { describePlan, type Pages, type Request } from '../api/api-client.ts'
 import type { Failure } from '../command-line/exit-codes.ts'
 import type { Format } from '../command-line/settings.ts'
 import type { Io } from '../terminal/io.ts'
@@ -40,7 +40,7 @@ export type Outcome =
 export type Result =
   | { kind: 'record'; record: Record<string, unknown> }
   /** Written page by page, while it is read. */
-  | { kind: 'list'; pages: AsyncIterable<object[]>; columns: Column<never>[]; none: string | undefined }
+  | { kind: 'list'; pages: Pages<object>; columns: Column<never>[]; none: string | undefined }
   | { kind: 'variables'; variables: Record<string, string> }
   /** As it came, for `api`. */
   | { kind: 'body'; body: unknown }
@@ -54,7 +54,7 @@ export function record(value: object, outcome?: Outcome): Result {
 }
 
 /** `none` is said on stderr when there is nothing to list. */
-export function list<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[], none: string): Result {
+export function list<Row extends object>(pages: Pages<Row>, columns: Column<Row>[], none: string): Result {
   return { kind: 'list', pages, columns, none }
 }
 
@@ -63,7 +63,7 @@ export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]):
 }
 
 /** A list that has no end. */
-export function stream<Row extends object>(pages: AsyncIterable<Row[]>, columns: Column<Row>[]): Result {
+export function stream<Row extends object>(pages: Pages<Row>, columns: Column<Row>[]): Result {
   return { kind: 'list', pages, columns, none: undefined }
 }
 

@@ -27,7 +27,7 @@ export function createTable(room: number): Table {
       const fitted = widths === undefined ? firstWidths(rows, natural, cells) : widened(widths, natural, cells)
       widths = fitted
       return rows.map((cells, row) => {
-        const shown = cells.map((text, column) => filled(text, fitted[column]!, (cut) => paint(cut, row, column)))
+        const shown = cells.map((text, column) => filled(text, fitted[column] ?? 0, (cut) => paint(cut, row, column)))
         return shown.join(gap).replace(/ +$/, '')
       })
     },
@@ -63,12 +63,13 @@ function firstWidths(rows: string[][], natural: number[], room: number): number[
 /** Divides the room so that only the widest columns lose, down to one width that they have in common. */
 function shared(natural: number[], room: number): number[] {
   const widths = [...natural]
-  const narrowestFirst = [...natural.keys()].sort((one, other) => natural[one]! - natural[other]!)
+  const narrowestFirst = [...natural.keys()].sort((one, other) => (natural[one] ?? 0) - (natural[other] ?? 0))
   let left = room
   for (const [position, column] of narrowestFirst.entries()) {
     const share = Math.floor(left / (narrowestFirst.length - position))
-    widths[column] = Math.max(1, Math.min(natural[column]!, share))
-    left -= widths[column]!
+    const width = Math.max(1, Math.min(natural[column] ?? 0, share))
+    widths[column] = width
+    left -= width
   }
   return widths
 }
@@ -76,7 +77,7 @@ function shared(natural: number[], room: number): number[] {
 function widened(widths: number[], natural: number[], room: number): number[] {
   let left = Math.max(0, room - sum(widths))
   return widths.map((width, column) => {
-    const more = Math.min(left, Math.max(0, natural[column]! - width))
+    const more = Math.min(left, Math.max(0, (natural[column] ?? 0) - width))
     left -= more
     return width + more
   })

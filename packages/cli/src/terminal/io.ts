@@ -48,7 +48,7 @@ export interface Io {
   /** All of standard input. */
   readInput(): Promise<string>
   /** Standard input as it comes. */
-  inputBytes(): AsyncIterable<Buffer>
+  inputBytes(): AsyncIterable<Buffer, void, undefined>
   /** Waits until the reader of stdout has taken what was printed, or most of it. */
   drained(): Promise<void>
 }
@@ -90,7 +90,7 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     },
     style: (format, text) => paint(format, text, world.stdout),
     readInput: () => readAll(world.stdin),
-    inputBytes: () => world.stdin as AsyncIterable<Buffer>,
+    inputBytes: () => world.stdin as AsyncIterable<Buffer, void, undefined>,
     drained: async () => {
       if (world.stdout.writableNeedDrain) await once(world.stdout, 'drain')
     },

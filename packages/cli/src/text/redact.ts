@@ -11,7 +11,9 @@ function isSecret(name: string): boolean {
 export function redact(body: string | Uint8Array): unknown {
   if (typeof body !== 'string') return `[${body.byteLength} bytes]`
   try {
-    return JSON.parse(body, (name, value) => (isSecret(name) && value !== null && typeof value !== 'boolean' ? redacted : value))
+    return JSON.parse(body, (name, value: unknown) =>
+      isSecret(name) && value !== null && typeof value !== 'boolean' ? redacted : value,
+    )
   } catch {
     return `[${Buffer.byteLength(body)} bytes]`
   }

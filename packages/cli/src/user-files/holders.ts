@@ -1,3 +1,5 @@
+import type { Pages } from '../api/api-client.ts'
+
 /** The users of one app or role, newest first, read as far as they are needed. */
 class Cursor {
   readonly #pages: AsyncIterator<{ id: string }[]>
@@ -5,7 +7,7 @@ class Cursor {
   #next = 0
   #isDone = false
 
-  constructor(pages: AsyncIterable<{ id: string }[]>) {
+  constructor(pages: Pages<{ id: string }>) {
     this.#pages = pages[Symbol.asyncIterator]()
   }
 
@@ -34,7 +36,7 @@ class Cursor {
 export class Holders {
   readonly #cursors: [code: string, cursor: Cursor][]
 
-  constructor(codes: readonly string[], usersOf: (code: string) => AsyncIterable<{ id: string }[]>) {
+  constructor(codes: readonly string[], usersOf: (code: string) => Pages<{ id: string }>) {
     this.#cursors = [...codes].sort().map((code) => [code, new Cursor(usersOf(code))])
   }
 

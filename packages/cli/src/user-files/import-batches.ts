@@ -17,7 +17,10 @@ const mostLines = 2_000
 const mostBytes = 2 * 1024 * 1024
 
 /** The lines of a file, in portions that the service takes. Throws where the file is something else altogether. */
-export async function* importBatches(pieces: AsyncIterable<Buffer>, source: string): AsyncGenerator<Batch> {
+export async function* importBatches(
+  pieces: AsyncIterable<Buffer, void, undefined>,
+  source: string,
+): AsyncGenerator<Batch, void, undefined> {
   let lines: Line[] = []
   let bytes = 0
   let end = 0

@@ -13,7 +13,10 @@ const carriageReturn = 0x0d
 const byteOrderMark = Buffer.from('\ufeff')
 
 /** The lines of bytes that come in pieces, cut wherever; no more is held than one line, and of that no more than is taken. */
-export async function* splitLines(pieces: AsyncIterable<Buffer>, longestBytes: number): AsyncGenerator<Line> {
+export async function* splitLines(
+  pieces: AsyncIterable<Buffer, void, undefined>,
+  longestBytes: number,
+): AsyncGenerator<Line, void, undefined> {
   let line = 1
   let end = 0
   let held: Buffer[] = []

@@ -258,7 +258,7 @@ export class TabAuth implements BrowserAuth {
   }
 
   async #endAllSessions(): Promise<void> {
-    const response = await this.fetch(`${this.#config.baseUrl}/auth/logout-all`, { method: 'POST' }).catch((error) => {
+    const response = await this.fetch(`${this.#config.baseUrl}/auth/logout-all`, { method: 'POST' }).catch((error: unknown) => {
       throw BrowserAuthError.is(error) ? error : unreachable()
     })
     if (!response.ok) throw await refusalOf(response)

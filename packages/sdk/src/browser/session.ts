@@ -32,17 +32,28 @@ export interface Session {
   readonly organization: BrowserOrganization | null
 }
 
+/** What has the members of T, perhaps, and in them anything. */
+type Unchecked<T> = { readonly [Name in keyof T]?: unknown }
+
 const LONGEST_MARGIN_MS = 30_000
+
+interface TokenAnswer {
+  access_token: string
+  refresh_token: string
+  expires_in: number
+  user: BrowserUser
+  organization: BrowserOrganization | null
+}
 
 /** The session that an answer with tokens opens; undefined when there are none in it. `sentAt`: when it was asked for. */
 export function readTokens(answer: unknown, sentAt: number): Session | undefined {
-  const { access_token, refresh_token, expires_in, user, organization = null } = Object(answer)
+  const { access_token, refresh_token, expires_in, user, organization }: Unchecked<TokenAnswer> = Object(answer)
   return checkSession({
     accessToken: access_token,
     refreshToken: refresh_token,
     obtainedAt: sentAt,
     // From the sending on, so that however long the answer took, the token is never taken for fresher than it is.
-    expiresAt: sentAt + expires_in * 1000,
+    expiresAt: sentAt + Number(expires_in) * 1000,
     user,
     organization,
   })
@@ -58,11 +69,26 @@ export function parseSession(text: string | null): Session | undefined {
 }
 
 function checkSession(value: unknown): Session | undefined {
-  const { accessToken, refreshToken, obtainedAt, expiresAt, user, organization } = Object(value)
-  const strings = [accessToken, refreshToken, user?.id]
-  if (!strings.every((each) => typeof each === 'string' && each !== '')) return undefined
-  if (![obtainedAt, expiresAt].every(Number.isFinite)) return undefined
-  return { accessToken, refreshToken, obtainedAt, expiresAt, user, organization: organization ?? null }
+  const { accessToken, refreshToken, obtainedAt, expiresAt, user, organization }: Unchecked<Session> = Object(value)
+  if (!isText(accessToken) || !isText(refreshToken) || !isUser(user)) return undefined
+  if (!isTime(obtainedAt) || !isTime(expiresAt)) return undefined
+  return {
+    accessToken,
+    refreshToken,
+    obtainedAt,
+    expiresAt,
+    user,
+    organization: (organization ?? null) as Session['organization'],
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isTime = (value: unknown): value is number => Number.isFinite(value)
+
+/** The service is taken at its word about the rest. */
+function isUser(value: unknown): value is BrowserUser {
+  const { id }: Unchecked<BrowserUser> = Object(value)
+  return isText(id)
 }
 
 /** Whether the access token can be used without a thought: a little before its end it is renewed. */

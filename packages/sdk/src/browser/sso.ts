@@ -88,7 +88,7 @@ export class Sso implements BrowserSso {
       const begun = this.#takeBegun(state)
       if (!code) throw endedBy(error)
       const exchange = this.#openSession('/auth/sso/token', { code, code_verifier: begun.verifier })
-      const result = await exchange.catch((error) => {
+      const result = await exchange.catch((error: unknown) => {
         isOver = !(BrowserAuthError.is(error) && error.retryable)
         // Nothing is known of the code then, so the same answer may be brought again.
         if (!isOver) this.#putBack(begun)

@@ -24,6 +24,11 @@ export interface FakeServiceOptions {
   readonly introspect: (token: string) => Promise<object>
 }
 
+interface Declaration {
+  readonly service: string
+  readonly permissions: readonly DeclaredPermission[]
+}
+
 interface DeclaredPermission {
   readonly code: string
   readonly name: string
@@ -56,13 +61,14 @@ export function startFakeService({ secret, serviceToken, introspect }: FakeServi
     },
 
     async 'POST /admin/permissions/register'(request, response) {
-      const { service, permissions } = JSON.parse(await readText(request))
+      const { service, permissions }: Declaration = JSON.parse(await readText(request))
       send(response, 200, registerPermissions(declared, service, permissions))
     },
 
     async 'POST /auth/introspect'(request, response) {
       const text = await readText(request)
-      const token = text.startsWith('{') ? JSON.parse(text).token : new URLSearchParams(text).get('token')
+      const form = { token: new URLSearchParams(text).get('token') }
+      const { token }: { token?: unknown } = text.startsWith('{') ? JSON.parse(text) : form
       send(response, 200, await introspect(String(token)))
     },
   }

@@ -131,7 +131,7 @@ export class OpenIdClients {
       reading = this.#discover(issuer).finally(() => this.#reading.delete(issuer))
       this.#reading.set(issuer, reading)
     }
-    return reading.catch((error) => {
+    return reading.catch((error: unknown) => {
       if (known && ageMs < metadataKeptMs) return known
       throw faultOf(error)
     })

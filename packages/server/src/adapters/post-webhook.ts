@@ -63,8 +63,8 @@ export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs,
   try {
     const answer = await client.request({ path: url.pathname + url.search, method: 'POST', headers, body, signal })
     let bytes = 0
-    for await (const chunk of answer.body) {
-      bytes += chunk.length
+    for await (const { length } of answer.body as AsyncIterable<Buffer, void, undefined>) {
+      bytes += length
       if (bytes >= bodyLimitBytes) break
     }
     const retryAfter = answer.headers['retry-after']
@@ -93,7 +93,7 @@ function guardedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction 
         else if (options.all) callback(null, [...addresses])
         else callback(null, first.address, first.family)
       },
-      (error) => callback(error, ''),
+      (error: Error) => callback(error, ''),
     )
   }
 }

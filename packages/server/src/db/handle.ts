@@ -11,13 +11,21 @@ export type Tx = Knex.Transaction & { readonly [inTransaction]: true }
 /** Either of them: what reads takes this. */
 export type Db = Pool | Tx
 
-export function isPostgres(db: Knex): boolean {
-  return db.client.driverName === 'pg'
+export function isPostgres(db: Pick<Knex, 'client'>): boolean {
+  const { driverName }: { driverName: string } = db.client
+  return driverName === 'pg'
+}
+
+/** What of knex's pool is used here. */
+interface Connections {
+  numUsed(): number
+  numFree(): number
+  numPendingAcquires(): number
 }
 
 /** The connections of the pool, and how many requests wait for one. */
 export function connectionsOf(db: Pool): { used: number; free: number; wanted: number } {
-  const { pool } = db.client
+  const { pool }: { pool?: Connections } = db.client
   // A closed database has no pool any more.
   return pool
     ? { used: pool.numUsed(), free: pool.numFree(), wanted: pool.numPendingAcquires() }

@@ -1,17 +1,23 @@
 import type { Knex } from 'knex'
-import { isPostgres } from './handle.ts'
+import { isPostgres, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import * as initial from './migrations/0001-initial.ts'
+import type { SchemaDb } from './migrations/schema-db.ts'
 import { SchemaTooNewError } from './schema-too-new.ts'
 import { seed } from './seed.ts'
 
 interface Migration {
-  up(db: Knex): Promise<void>
+  up(db: SchemaDb): Promise<void>
 }
 
 /** Imported one by one: a bundle has no folder to scan. Names are recorded in the database and never change. */
 const migrations: Record<string, Migration> = {
   '0001-initial': initial,
+}
+
+interface Applied {
+  name: string
+  applied_at: number
 }
 
 const table = 'schema_migrations'
@@ -20,7 +26,7 @@ const advisoryLock = 7_231_004
 
 /** The names of the migrations that this server has and the database has not, oldest first. Throws SchemaTooNewError. */
 export async function pendingMigrations(db: Knex): Promise<string[]> {
-  const applied: string[] = (await db.schema.hasTable(table)) ? await db(table).pluck('name') : []
+  const applied: string[] = (await db.schema.hasTable(table)) ? await db<Applied>(table).pluck('name') : []
   const unknown = applied.filter((name) => !(name in migrations))
   if (unknown.length > 0) throw new SchemaTooNewError(unknown)
   return Object.keys(migrations).filter((name) => !applied.includes(name))
@@ -42,9 +48,9 @@ export async function migrate(db: Knex, now: number = Date.now()): Promise<strin
     }
     for (const name of pending) {
       await migrations[name]!.up(trx)
-      await trx(table).insert({ name, applied_at: now })
+      await trx<Applied>(table).insert({ name, applied_at: now })
     }
-    if (pending.length > 0) await seed(trx, now)
+    if (pending.length > 0) await seed(trx as Tx, now)
     return pending
   })
 }

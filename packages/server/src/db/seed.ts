@@ -1,5 +1,5 @@
-import type { Knex } from 'knex'
 import { newId } from '../lib/uuid.ts'
+import type { Tx } from './handle.ts'
 
 const roles = [
   { code: 'base_user', name: 'Base user', scope: 'global', description: 'Every registered user' },
@@ -21,7 +21,7 @@ const corePermissions = [
 ]
 
 /** The rows that exist from the first start (decisions 3): built-in roles, core permissions, the app `authctl`. Repeatable. */
-export async function seed(db: Knex, now: number): Promise<void> {
+export async function seed(db: Tx, now: number): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   await db('roles')
     .insert(roles.map((role) => ({ ...role, built_in: 1, ...stamps })))

@@ -8,6 +8,20 @@ interface Answer {
   changes?: number
 }
 
+/** What of knex's client is used here. */
+interface Client {
+  acquireConnection(): Promise<unknown>
+  releaseConnection(connection: unknown): void
+  query(connection: unknown, statement: Sent): Promise<{ response: Answer | unknown[] }>
+  _query(connection: unknown, statement: Sent): Promise<{ response: Answer | unknown[] }>
+}
+
+interface Sent {
+  sql: string
+  bindings: readonly unknown[]
+  options: { name: string } | undefined
+}
+
 /** A text with the place of each value, and the names of the values in the order of their places. */
 interface Placed {
   text: string
@@ -51,7 +65,7 @@ export class Statement<Row = never> {
   }
 
   async #run(db: Db, values: Values): Promise<Answer | unknown[]> {
-    const { client } = db
+    const client: Client = db.client
     const connection = await client.acquireConnection()
     // Knex looks three times through the text of each statement of its own. In a transaction it also refuses what comes after the end.
     const query = db.isTransaction ? 'query' : '_query'
@@ -92,7 +106,7 @@ async function sendParts(parts: readonly Placed[], send: Send, isTransaction: bo
 /** With `$1` and so on, each name once, as Postgres has it. */
 function numbered(sql: string): Placed {
   const names: string[] = []
-  const text = sql.replace(value, (_, name) => {
+  const text = sql.replace(value, (_, name: string) => {
     if (!names.includes(name)) names.push(name)
     return `$${names.indexOf(name) + 1}`
   })
@@ -102,7 +116,7 @@ function numbered(sql: string): Placed {
 /** With a `?` at each place, as SQLite has it. */
 function marked(sql: string): Placed {
   const names: string[] = []
-  const text = sql.replace(value, (_, name) => {
+  const text = sql.replace(value, (_, name: string) => {
     names.push(name)
     return '?'
   })

@@ -8,6 +8,15 @@ export interface AnsweringRoute {
   pattern: string
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    /** Unset where no route answered. */
+    route?: AnsweringRoute
+    /** Of the error that was answered. */
+    errorCode?: string | undefined
+  }
+}
+
 const nowhere: AnsweringRoute = { method: 'none', pattern: 'none' }
 
 /** The doors to a token, and which counter tells of them. */
@@ -32,7 +41,7 @@ export function countReplies({ metrics }: Deps): Middleware {
     try {
       await next()
     } finally {
-      const { method, pattern: route }: AnsweringRoute = ctx.state.route ?? nowhere
+      const { method, pattern: route } = ctx.state.route ?? nowhere
       metrics.requests.inc({ method, route, status: `${Math.floor(ctx.status / 100)}xx` })
       metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
       doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)

@@ -6,12 +6,14 @@ import { validate } from './validate.ts'
 /** A line of newline-delimited JSON, counted from 1: what it says, or why it says nothing. */
 export type RequestLine<T> = { line: number; value: T } | { line: number; error: ApiError }
 
+export type Lines<T> = Iterable<RequestLine<T>, void, undefined>
+
 const newline = 0x0a
 const longestBytes = 64 * 1024
 const blank = /^[\s\ufeff]*$/
 
 /** Parses the lines one after the other, as they are asked for; a bad one stops nothing, blank ones are passed over. */
-export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Generator<RequestLine<z.output<S>>> {
+export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Lines<z.output<S>> {
   let start = 0
   for (let line = 1; start < bytes.length; line += 1) {
     const found = bytes.indexOf(newline, start)

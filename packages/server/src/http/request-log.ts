@@ -5,6 +5,12 @@ import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
 
+declare module 'koa' {
+  interface DefaultState {
+    origin: RequestOrigin
+  }
+}
+
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 

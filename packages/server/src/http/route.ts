@@ -4,7 +4,7 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
-import type { RequestLine } from './request-lines.ts'
+import type { Lines } from './request-lines.ts'
 
 /**
  * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
@@ -32,7 +32,7 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   body: B
   headers: H
   /** The lines of a body of newline-delimited JSON, parsed as they are asked for. */
-  lines: Iterable<RequestLine<L>>
+  lines: Lines<L>
   /** The body as it was parsed, unknown members and all. */
   rawBody: Record<string, unknown>
   origin: RequestOrigin

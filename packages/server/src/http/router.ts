@@ -155,7 +155,7 @@ function parseParams(route: Route, params: unknown): unknown {
 
 function soundQuery(query: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(query)) {
-    for (const text of [name, ...(Array.isArray(value) ? value : [value])]) {
+    for (const text of [name, ...[value].flat()]) {
       if (!isSoundText(String(text))) {
         throw new ApiError('validation_failed', {
           errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'holds a NUL or half a surrogate pair' }],

@@ -53,5 +53,6 @@ function isSeconds(value: unknown): value is number {
 }
 
 function isKids(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length <= maxKids && value.every((kid) => typeof kid === 'string' && kidForm.test(kid))
+  const kids: unknown[] | undefined = Array.isArray(value) ? value : undefined
+  return kids !== undefined && kids.length <= maxKids && kids.every((kid) => typeof kid === 'string' && kidForm.test(kid))
 }

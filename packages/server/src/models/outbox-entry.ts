@@ -41,6 +41,9 @@ const deliveryColumns = [
 ] as const
 export type DeliveryRow = Pick<OutboxEntry, (typeof deliveryColumns)[number]>
 
+/** An entry that is due, with its turn among those of its destination. */
+type Ranked = Pick<OutboxEntry, 'id' | 'destination' | 'next_attempt_at'> & { turn: number }
+
 /** A webhook or mail that is to be sent, or was. */
 export class OutboxEntry extends BaseModel {
   static override tableName = 'outbox'
@@ -90,7 +93,7 @@ export class OutboxEntry extends BaseModel {
       leasedUntil: number
     },
   ): Promise<OutboxRow[]> {
-    const due = db('outbox')
+    const due = rowsOf(OutboxEntry, db)
       .select('id', 'destination', 'next_attempt_at')
       .where({ kind })
       // As a literal: SQLite finds no partial index by a bound value.
@@ -99,11 +102,11 @@ export class OutboxEntry extends BaseModel {
       .whereNotIn('destination', busyDestinations)
       .orderBy('next_attempt_at')
       .limit(lookAhead)
-    const ranked = db('due').select(
+    const ranked = db<Ranked>('due').select(
       'id',
-      db.raw('row_number() over (partition by destination order by next_attempt_at, id) as turn'),
+      db.raw<Ranked[]>('row_number() over (partition by destination order by next_attempt_at, id) as turn'),
     )
-    const chosen = db('ranked').select('id').where('turn', '<=', perDestination).orderBy('turn').limit(limit)
+    const chosen = db<Ranked>('ranked').select('id').where('turn', '<=', perDestination).orderBy('turn').limit(limit)
     // Materialized: another plan could run the look-up, and so its locks, more than once.
     return db<OutboxRow>('outbox')
       .withMaterialized('due', isPostgres(db) ? due.forUpdate().skipLocked() : due)
@@ -137,7 +140,7 @@ export class OutboxEntry extends BaseModel {
   /** How many are pending, counted to `most`, and when the first of them is due. */
   static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
     // As a literal: SQLite finds no partial index by a bound value.
-    const waiting = db('outbox').where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
+    const waiting = rowsOf(OutboxEntry, db).where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
     const some = waiting.clone().select('next_attempt_at').limit(most).as('some')
     const [counted] = await db.from(some).count({ pending: '*' })
     const oldest: Pick<OutboxRow, 'next_attempt_at'> | undefined = await waiting.clone().first('next_attempt_at')

@@ -24,7 +24,7 @@ export function onDemand(pass: () => Promise<void>, report: (error: unknown) => 
   const wake = () => {
     isWanted = true
     running ??= run()
-      .catch((error) => {
+      .catch((error: unknown) => {
         if (!isFailing) report(error)
         isFailing = true
       })

@@ -58,7 +58,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
       .then((waitMs) => {
         if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
       })
-      .catch((error) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be settled'))
+      .catch((error: unknown) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be settled'))
       .finally(() => {
         underway.delete(sent)
         if (hasLeftSome && !stopping.signal.aborted) sender.wake()
@@ -118,11 +118,17 @@ function tally<T>(values: readonly T[]): Map<T, number> {
   return counts
 }
 
+/** An error of a connection that was refused on all addresses has a code and no message. */
+function describe(error: unknown): string {
+  const { message, code }: Partial<NodeJS.ErrnoException> = Object(error)
+  return message || code || String(error)
+}
+
 /** One attempt from its beginning until it is settled; answers the pause until the next one. */
 async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, entry)
-    .catch((error): Outcome => ({ result: 'failed', error: error?.message || error?.code || String(error) }))
+    .catch((error: unknown): Outcome => ({ result: 'failed', error: describe(error) }))
   const waitMs = pauseAfter(channel, entry, outcome)
   report(deps, entry, outcome, waitMs)
   const settlement = {

@@ -53,7 +53,7 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
     if (reader.isFailing || !listener?.isHearing) wake()
   }, pollMs)
   const tend = setInterval(() => {
-    tendStreams(deps).catch((error) => logger.warn({ err: error }, 'the streams of consumers could not be tended'))
+    tendStreams(deps).catch((error: unknown) => logger.warn({ err: error }, 'the streams of consumers could not be tended'))
   }, tendMs)
   return {
     async stop() {

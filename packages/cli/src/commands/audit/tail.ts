@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
+import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
 import type { Input } from '../../command-line/options.ts'
 import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from '../../nouns/audit-events.ts'
 import { type Result, stream } from '../../output/output.ts'
@@ -29,7 +29,7 @@ export async function runTailAudit({ api, now, sleep }: Tools, filters: Input<ty
   return stream(follow(api, await auditQuery(api, filters, now()), sleep), auditColumns)
 }
 
-async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): AsyncGenerator<AuditEvent[]> {
+async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Pages<AuditEvent> {
   // The clock of the service alone dates events; ours may differ.
   const begin = await read(api, query, query.since === undefined ? eventsKnown : undefined)
   const floor = query.since ?? begin[0]?.at

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages, regrouped } from '../../api/api-client.ts'
+import { type Api, bodyOf, type Pages, pages, regrouped } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
 import { count, type Input, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
@@ -46,11 +46,11 @@ export async function runListGrants({ api }: Tools, { app, user, limit }: Input<
   )
 }
 
-function grantsOfApp(api: Api, appId: string): AsyncGenerator<Grant[]> {
+function grantsOfApp(api: Api, appId: string): Pages<Grant> {
   return pages<Grant>((query) => bodyOf(api.GET('/api/v1/admin/apps/{appId}/users', { params: { path: { appId }, query } })))
 }
 
-async function* grantsOfUser(api: Api, userId: string, appRef: string | undefined): AsyncGenerator<Grant[]> {
+async function* grantsOfUser(api: Api, userId: string, appRef: string | undefined): Pages<Grant> {
   const app =
     appRef === undefined
       ? undefined
@@ -59,12 +59,12 @@ async function* grantsOfUser(api: Api, userId: string, appRef: string | undefine
   for await (const page of all) yield app ? page.filter((grant) => grant.app_id === app.id) : page
 }
 
-async function* grantsOfAllApps(api: Api): AsyncGenerator<Grant[]> {
+async function* grantsOfAllApps(api: Api): Pages<Grant> {
   const apps = pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } })))
   for await (const page of apps) for (const { id } of page) yield* grantsOfApp(api, id)
 }
 
-async function* atMost<T>(all: AsyncIterable<T[]>, limit = Number.POSITIVE_INFINITY): AsyncGenerator<T[]> {
+async function* atMost<T>(all: Pages<T>, limit = Number.POSITIVE_INFINITY): Pages<T> {
   let left = limit
   for await (const page of all) {
     yield page.slice(0, left)

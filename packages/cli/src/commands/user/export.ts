@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
+import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
@@ -33,7 +33,7 @@ export async function runExportUsers({ api }: Tools, { pool }: Input<typeof opti
 }
 
 /** Apps and roles are read as lists of their own and joined: a request for each user would take hours where this takes minutes. */
-async function* exportLines(api: Api, filter: { namespace?: string }): AsyncGenerator<object[]> {
+async function* exportLines(api: Api, filter: { namespace?: string }): Pages<object> {
   const users = (query: { app?: string; role?: string }) =>
     pages((page) => bodyOf(api.GET('/api/v1/admin/users', { params: { query: { ...filter, ...query, ...page } } })))
   const apps = new Holders(await codesOfApps(api), (app) => users({ app }))

@@ -96,7 +96,10 @@ export async function runImportUsers(tools: Tools, { file, failures, claimUnveri
 }
 
 /** The bytes, and how many there will be. A file is opened now, so that what cannot be read is told before anything is sent. */
-async function openSource({ io }: Tools, file: string): Promise<{ pieces: AsyncIterable<Buffer>; bytes: number | undefined }> {
+async function openSource(
+  { io }: Tools,
+  file: string,
+): Promise<{ pieces: AsyncIterable<Buffer, void, undefined>; bytes: number | undefined }> {
   if (file === '-') return { pieces: io.inputBytes(), bytes: undefined }
   try {
     const handle = await open(file)
@@ -109,7 +112,10 @@ async function openSource({ io }: Tools, file: string): Promise<{ pieces: AsyncI
   }
 }
 
-async function* readPieces(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
+async function* readPieces(
+  stream: AsyncIterable<Buffer, void, undefined>,
+  file: string,
+): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* stream
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../../api/api-client.ts'
+import { type Api, bodyOf, type Pages, pages } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
@@ -27,16 +27,16 @@ export async function runListWebhooks({ api }: Tools, { app }: Input<typeof opti
   )
 }
 
-async function* webhooksOf(api: Api, appId: string | undefined): AsyncGenerator<Webhook[]> {
+async function* webhooksOf(api: Api, appId: string | undefined): Pages<Webhook> {
   for await (const apps of appId === undefined ? allApps(api) : oneApp(api, appId)) {
     yield apps.flatMap(({ code, webhooks }) => webhooks.map((webhook) => ({ app_code: code, ...webhook })))
   }
 }
 
-function allApps(api: Api): AsyncGenerator<App[]> {
+function allApps(api: Api): Pages<App> {
   return pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } })))
 }
 
-async function* oneApp(api: Api, appId: string): AsyncGenerator<App[]> {
+async function* oneApp(api: Api, appId: string): Pages<App> {
   yield [await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))]
 }

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
+import type { SchemaDb } from './schema-db.ts'
 
-// Conventions of every table (docs/architecture.md, "The data model"): ids are UUIDv7; times are bigint milliseconds since 1970
+// Conventions of every table (docs/data-model.md): ids are UUIDv7; times are bigint milliseconds since 1970
 // from the app's clock; yes or no is an integer 0 or 1; lists and objects are JSON text. So one statement means the same on both
 // databases. Codes of roles and names of pools and services never change and serve as keys themselves.
 
@@ -14,11 +15,11 @@ function owner(t: Knex.CreateTableBuilder, column: string, table: string): Knex.
 }
 
 /** A pool's name, in the order of its characters' codes on both databases; Postgres would order it by the language of the server. */
-function poolName(db: Knex, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
+function poolName(db: SchemaDb, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
   return t.specificType(column, db.client.driverName === 'pg' ? 'text collate "C"' : 'text')
 }
 
-export async function up(db: Knex): Promise<void> {
+export async function up(db: SchemaDb): Promise<void> {
   await createOrganizationsAndRoles(db)
   await createApps(db)
   await createUsers(db)
@@ -35,7 +36,7 @@ export async function up(db: Knex): Promise<void> {
   await createTextSearch(db)
 }
 
-async function createOrganizationsAndRoles(db: Knex): Promise<void> {
+async function createOrganizationsAndRoles(db: SchemaDb): Promise<void> {
   await db.schema.createTable('organizations', (t) => {
     t.uuid('id').primary()
     t.text('slug').notNullable().unique()
@@ -78,7 +79,7 @@ async function createOrganizationsAndRoles(db: Knex): Promise<void> {
   })
 }
 
-async function createApps(db: Knex): Promise<void> {
+async function createApps(db: SchemaDb): Promise<void> {
   await db.schema.createTable('apps', (t) => {
     t.uuid('id').primary()
     t.text('code').notNullable().unique()
@@ -105,7 +106,7 @@ async function createApps(db: Knex): Promise<void> {
   })
 }
 
-async function createUsers(db: Knex): Promise<void> {
+async function createUsers(db: SchemaDb): Promise<void> {
   await db.schema.createTable('users', (t) => {
     t.uuid('id').primary()
     t.text('email').notNullable()
@@ -147,7 +148,7 @@ async function createUsers(db: Knex): Promise<void> {
   })
 }
 
-async function createMembershipsAndAccess(db: Knex): Promise<void> {
+async function createMembershipsAndAccess(db: SchemaDb): Promise<void> {
   await db.schema.createTable('organization_memberships', (t) => {
     t.uuid('id').primary()
     t.uuid('organization_id').notNullable().references('id').inTable('organizations').onDelete('RESTRICT')
@@ -181,7 +182,7 @@ async function createMembershipsAndAccess(db: Knex): Promise<void> {
   })
 }
 
-async function createSessions(db: Knex): Promise<void> {
+async function createSessions(db: SchemaDb): Promise<void> {
   await db.schema.createTable('sessions', (t) => {
     t.uuid('id').primary()
     owner(t, 'user_id', 'users').notNullable()
@@ -234,7 +235,7 @@ async function createSessions(db: Knex): Promise<void> {
   })
 }
 
-async function createSecondFactors(db: Knex): Promise<void> {
+async function createSecondFactors(db: SchemaDb): Promise<void> {
   await db.schema.createTable('second_factors', (t) => {
     t.uuid('user_id').primary().references('id').inTable('users').onDelete('CASCADE')
     t.text('totp_box').notNullable()
@@ -251,7 +252,7 @@ async function createSecondFactors(db: Knex): Promise<void> {
   })
 }
 
-async function createThirdPartyLogin(db: Knex): Promise<void> {
+async function createThirdPartyLogin(db: SchemaDb): Promise<void> {
   await db.schema.createTable('sso_providers', (t) => {
     t.uuid('id').primary()
     t.text('code').notNullable().unique()
@@ -298,7 +299,7 @@ async function createThirdPartyLogin(db: Knex): Promise<void> {
   })
 }
 
-async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
+async function createInvitationsAndMailTokens(db: SchemaDb): Promise<void> {
   await db.schema.createTable('invitations', (t) => {
     t.uuid('id').primary()
     t.uuid('organization_id').notNullable().references('id').inTable('organizations').onDelete('CASCADE')
@@ -334,7 +335,7 @@ async function createInvitationsAndMailTokens(db: Knex): Promise<void> {
   })
 }
 
-async function createServiceAccounts(db: Knex): Promise<void> {
+async function createServiceAccounts(db: SchemaDb): Promise<void> {
   await db.schema.createTable('service_accounts', (t) => {
     t.uuid('id').primary()
     t.text('name').notNullable()
@@ -354,7 +355,7 @@ async function createServiceAccounts(db: Knex): Promise<void> {
   })
 }
 
-async function createGenerations(db: Knex): Promise<void> {
+async function createGenerations(db: SchemaDb): Promise<void> {
   // What servers keep in memory holds for one generation; whoever changes it writes another.
   await db.schema.createTable('generations', (t) => {
     t.text('name').primary()
@@ -362,7 +363,7 @@ async function createGenerations(db: Knex): Promise<void> {
   })
 }
 
-async function createOutbox(db: Knex): Promise<void> {
+async function createOutbox(db: SchemaDb): Promise<void> {
   // Webhooks and mail: written in the transaction of what they tell about, sent by a worker that claims rows with a lease.
   await db.schema.createTable('outbox', (t) => {
     t.uuid('id').primary()
@@ -390,7 +391,7 @@ async function createOutbox(db: Knex): Promise<void> {
   await db.raw('create index outbox_finished on outbox (finished_at) where finished_at is not null')
 }
 
-async function createAuditEvents(db: Knex): Promise<void> {
+async function createAuditEvents(db: SchemaDb): Promise<void> {
   // No foreign keys: the record outlives what it is about.
   await db.schema.createTable('audit_events', (t) => {
     t.uuid('id').primary()
@@ -412,7 +413,7 @@ async function createAuditEvents(db: Knex): Promise<void> {
   })
 }
 
-async function createLimits(db: Knex): Promise<void> {
+async function createLimits(db: SchemaDb): Promise<void> {
   // Fixed windows from the first hit, counted by one upsert and shared by all servers.
   await db.schema.createTable('rate_limits', (t) => {
     t.text('key').primary()
@@ -433,7 +434,7 @@ async function createLimits(db: Knex): Promise<void> {
  * where its extension for that can be had: every distribution brings it, and whoever may create in a database may load it there.
  * Without it, and on SQLite, a text that few rows hold is looked for in all of them.
  */
-async function createTextSearch(db: Knex): Promise<void> {
+async function createTextSearch(db: SchemaDb): Promise<void> {
   if (db.client.driverName !== 'pg') return
   const isThere = await db
     .transaction((savepoint) => savepoint.raw('create extension if not exists pg_trgm'))

@@ -42,7 +42,7 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
   const openIdClients = await deps.openIdClients()
   const url = await openIdClients
     .authorizationUrl(openIdClientOf(deps, provider), { state, ...challenge }, target)
-    .catch((fault) => {
+    .catch((fault: unknown) => {
       if (!(fault instanceof OpenIdFault)) throw fault
       deps.logger.warn({ provider: code, reason: fault.message }, 'provider cannot be reached')
       const detail = 'The provider cannot be reached'

@@ -23,7 +23,7 @@ const mostErrors = 10_000
  */
 export async function importUsers(
   deps: Deps<Pool>,
-  lines: Iterable<ImportLine>,
+  lines: Iterable<ImportLine, void, undefined>,
   { dryRun, claimsUnproven }: { dryRun: boolean; claimsUnproven: boolean },
   actor: Actor,
 ): Promise<ImportAnswer> {
@@ -51,7 +51,7 @@ export async function importUsers(
   return answer
 }
 
-function* inPortions<T>(entries: Iterable<T>): Generator<T[]> {
+function* inPortions<T>(entries: Iterable<T, void, undefined>): Generator<T[], void, undefined> {
   let batch: T[] = []
   for (const entry of entries) {
     batch.push(entry)

@@ -12,7 +12,7 @@ export function redactRegistration(received: Record<string, unknown>): Record<st
 function redact(value: unknown, password: unknown): unknown {
   if (typeof value === 'string') return value === password ? redacted : value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((entry) => redact(entry, password))
+  if (Array.isArray(value)) return value.map((entry: unknown) => redact(entry, password))
   const members = Object.entries(value).map(([key, member]): [string, unknown] => [
     key === password ? redacted : key,
     secretKeys.has(key.toLowerCase()) ? redacted : redact(member, password),

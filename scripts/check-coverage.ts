@@ -1,0 +1,38 @@
+// What share of the expressions in packages/*/src, tests apart, has a type that says something: not `any`, not asserted with `as` or `!`.
+// Prints the files with the most others where it is below the least share; exits 1 then.
+import { globSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { lintSync } from 'type-coverage-core'
+import ts from 'typescript'
+
+const leastPercent = 99
+/** A wrong path would count little or nothing, and find it all typed. */
+const leastExpressions = 30_000
+const mostShown = 30
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const files = globSync('packages/*/src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/test-*.ts'] })
+const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
+const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
+const paths = files.map((file) => join(root, file))
+const { correctCount, totalCount, fileCounts } = lintSync(options, paths, {
+  strict: true,
+  fileCounts: true,
+  absolutePath: true,
+  files: paths,
+})
+
+if (totalCount < leastExpressions) {
+  console.error(`${totalCount} expressions were counted, and there are more than ${leastExpressions}: are the paths right?`)
+  process.exitCode = 1
+}
+const percent = (100 * correctCount) / totalCount
+if (percent < leastPercent) {
+  console.error(`${percent.toFixed(2)} % of ${totalCount} expressions are typed, of ${leastPercent} %. The others lie in`)
+  const untyped = Array.from(fileCounts, ([path, counts]) => ({ path, count: counts.totalCount - counts.correctCount }))
+  untyped.sort((one, other) => other.count - one.count)
+  for (const { path, count } of untyped.slice(0, mostShown))
+    console.error(`${String(count).padStart(6)}  ${relative(root, path)}`)
+  process.exitCode = 1
+}
