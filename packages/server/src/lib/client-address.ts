@@ -1,12 +1,11 @@
 import { isIP, isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
+/** A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1; a proxy may write the same as ::ffff:c000:201. */
 function plain(address: string): string {
-  // A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1; a proxy may write the same as ::ffff:c000:201.
-  const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(address)
-  if (!mapped) return address
-  const [, dotted, high = '', low = ''] = mapped
-  if (dotted !== undefined) return dotted
-  return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]).join('.')
+  if (!isIPv6(address)) return address
+  const parsed = ipaddr.IPv6.parse(address)
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address
 }
 
 /**
@@ -28,12 +27,6 @@ export function clientAddress(
 /** What a rate limit counts by: an IPv4 address, or the /64 that one IPv6 customer has to himself. */
 export function addressKey(address: string): string {
   if (!isIPv6(address)) return address
-  const [head = '', tail = ''] = address.split('%')[0]!.split('::')
-  const left = head.split(':').filter((group) => group !== '')
-  const right = address.includes('::') ? tail.split(':').filter((group) => group !== '') : []
-  const groups = [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`
+  const network = ipaddr.IPv6.parse(address).parts.slice(0, 4)
+  return `${network.map((part) => part.toString(16)).join(':')}::/64`
 }
