@@ -176,7 +176,7 @@ describe('lists of the admin', () => {
     await expectPage('/admin/users?namespace=tag-7&status=suspended', Math.max(mostRows, usersOfTag))
   })
 
-  // SQLite has no index for parts of texts (docs/architecture.md).
+  // SQLite has no index for parts of texts (docs/data-model.md).
   test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234'])('users, %s', async (query) => {
     await expectPage(`/admin/users?${query}`)
   })
