@@ -21,10 +21,11 @@ export function cellsOf(row: object, columns: Column<never>[]): string[] {
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value))
-    return value.length === 0
-      ? '-'
-      : value.map((entry: unknown) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
+  if (Array.isArray(value)) {
+    const entries: unknown[] = value
+    if (entries.length === 0) return '-'
+    return entries.map((entry) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
+  }
   if (typeof value === 'object') return toJson(value)
   return escapeControls(String(value))
 }

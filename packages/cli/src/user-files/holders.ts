@@ -2,7 +2,7 @@ import type { Pages } from '../api/api-client.ts'
 
 /** The users of one app or role, newest first, read as far as they are needed. */
 class Cursor {
-  readonly #pages: AsyncIterator<{ id: string }[]>
+  readonly #pages: AsyncIterator<{ id: string }[], void, undefined>
   #page: { id: string }[] = []
   #next = 0
   #isDone = false

@@ -164,7 +164,8 @@ async function readBounded(url: string, options: openid.CustomFetchOptions): Pro
   const response = await fetch(url, { ...options, redirect: 'manual' } as RequestInit)
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  const body: ReadableStream<Uint8Array> | null = response.body
+  for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > maxAnswerBytes) throw new Error('the answer of the provider is too long')
     chunks.push(chunk)

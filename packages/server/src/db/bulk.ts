@@ -37,6 +37,6 @@ export async function idsWhereIn(
   }
   const each = `select id from ?? where ?? = wanted.value and ${condition} offset 0`
   const sql = `select found.id from unnest(?::text[]) as wanted (value) cross join lateral (${each}) as found`
-  const { rows } = await db.raw(sql, [[...values], table, column])
-  return rows.map(({ id }: { id: string }) => id)
+  const { rows }: { rows: { id: string }[] } = await db.raw(sql, [[...values], table, column])
+  return rows.map(({ id }) => id)
 }

@@ -23,7 +23,7 @@ interface SqliteClient {
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
 }
 const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js') as new (
-  config: Knex.Config,
+  config: Knex.Config<object>,
 ) => SqliteClient
 
 /**
@@ -72,7 +72,7 @@ interface PostgresClient {
   _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown>
 }
 const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js') as new (
-  config: Knex.Config,
+  config: Knex.Config<object>,
 ) => PostgresClient
 
 /**

@@ -37,22 +37,24 @@ export async function pendingMigrations(db: Knex): Promise<string[]> {
  * start at once wait for one another, so a database is never found half migrated. Throws SchemaTooNewError.
  */
 export async function migrate(db: Knex, now: number = Date.now()): Promise<string[]> {
-  return db.transaction(async (trx) => {
-    if (isPostgres(trx)) await trx.raw('select pg_advisory_xact_lock(?)', [advisoryLock])
-    const pending = await pendingMigrations(trx)
-    if (pending.length > 0 && !(await trx.schema.hasTable(table))) {
-      await trx.schema.createTable(table, (t) => {
-        t.text('name').primary()
-        t.bigInteger('applied_at').notNullable()
-      })
-    }
-    for (const name of pending) {
-      await migrations[name]!.up(trx)
-      await trx<Applied>(table).insert({ name, applied_at: now })
-    }
-    if (pending.length > 0) await seed(trx as Tx, now)
-    return pending
-  })
+  return db.transaction((trx) => applyPending(trx as Tx, now))
+}
+
+async function applyPending(db: Tx, now: number): Promise<string[]> {
+  if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [advisoryLock])
+  const pending = await pendingMigrations(db)
+  if (pending.length > 0 && !(await db.schema.hasTable(table))) {
+    await db.schema.createTable(table, (t) => {
+      t.text('name').primary()
+      t.bigInteger('applied_at').notNullable()
+    })
+  }
+  for (const name of pending) {
+    await migrations[name]!.up(db)
+    await db<Applied>(table).insert({ name, applied_at: now })
+  }
+  if (pending.length > 0) await seed(db, now)
+  return pending
 }
 
 interface Migrating {
