@@ -32,8 +32,7 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
 const useCasesUse = [
   `${server}(models|lib|mail|adapters)/`,
   `${server}(errors|deps)[.]ts$`,
-  // statement and bulk: for the files of scripts/outside-models.ts alone.
-  `${server}db/(handle|transaction|locks|notify|schema-too-new|statement|bulk)[.]ts$`,
+  `${server}db/(handle|transaction|locks|notify|schema-too-new)[.]ts$`,
   anyPresent,
   `${server}resources/[^/]+/${useCase}`,
 ]

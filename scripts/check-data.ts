@@ -3,7 +3,6 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { filesOutsideModels } from './outside-models.ts'
 
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'packages/server/src')
 const openers = ['transaction', 'rehearsal']
@@ -17,23 +16,20 @@ const namedInSql = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tables.join(
 const namedAlone = new RegExp(`^(?:${tables.join('|')})(?: as \\w+)?$`)
 
 const faults: string[] = []
-const offenders = new Set<string>()
+const outsideModels = new Set<string>()
 
 for (const file of globSync('**/*.ts', { cwd: source }).sort()) {
   if (file.endsWith('.test.ts')) continue
   const tree = ts.createSourceFile(file, readFileSync(join(source, file), 'utf8'), ts.ScriptTarget.Latest, true)
   const isModelOrDb = /^(?:models|db)\//.test(file)
   walk(tree, (node) => {
-    if (!isModelOrDb && speaksToTables(node)) offenders.add(file)
+    if (!isModelOrDb && speaksToTables(node)) outsideModels.add(file)
     const fault = leaksHandle(node) ?? lacksHandle(node)
     if (fault) faults.push(`${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}  ${fault}`)
   })
 }
 
-for (const file of offenders)
-  if (!filesOutsideModels.has(file)) faults.push(`${file}  names a table or imports knex: make the query a static of a model`)
-for (const file of filesOutsideModels)
-  if (!offenders.has(file)) faults.push(`${file}  names no table any more: take it off the list in scripts/outside-models.ts`)
+for (const file of outsideModels) faults.push(`${file}  names a table or imports knex: make the query a static of a model`)
 
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exitCode = 1

@@ -15,7 +15,7 @@ export class Organization extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async findById(db: Db, id: string): Promise<Organization | undefined> {
+  static async find(db: Db, id: string): Promise<Organization | undefined> {
     return Organization.query(db).findById(id)
   }
 

@@ -36,7 +36,7 @@ export class Role extends BaseModel {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).select('code', 'scope'))
   }
 
-  static async findByCode(db: Db, code: string): Promise<Role | undefined> {
+  static async find(db: Db, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code)
   }
 

@@ -66,7 +66,7 @@ export class ServiceAccount extends BaseModel {
       .patch({ last_used_at: now })
   }
 
-  static async findById(db: Db, id: string): Promise<ServiceAccount | undefined> {
+  static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
     return ServiceAccount.query(db).findById(id).withGraphFetched('apps')
   }
 

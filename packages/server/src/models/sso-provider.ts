@@ -27,7 +27,7 @@ export class SsoProvider extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async findById(db: Db, id: string): Promise<SsoProvider | undefined> {
+  static async find(db: Db, id: string): Promise<SsoProvider | undefined> {
     return SsoProvider.query(db).findById(id)
   }
 

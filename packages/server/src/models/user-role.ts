@@ -25,8 +25,8 @@ export class UserRole extends BaseModel {
     await insertRows(db, UserRole.tableName, rows)
   }
 
-  /** False for a role that the user holds already. */
-  static async insertMissing(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
+  /** False where the user holds it already. */
+  static async insert(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
     const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
     return inserted.length > 0
   }

@@ -84,7 +84,7 @@ export async function createSystemAdmin(
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const row = { user_id: userId, role_code: ROLE, created_at: deps.clock() }
-  if (!(await UserRole.insertMissing(deps.db, row))) return 'unchanged'
+  if (!(await UserRole.insert(deps.db, row))) return 'unchanged'
   await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: ROLE } })
   return 'promoted'
 }

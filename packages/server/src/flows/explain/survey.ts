@@ -56,7 +56,7 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
     appCode: app?.code ?? input.app,
     app,
     organizationId: input.organization_id,
-    organization: input.organization_id ? await Organization.findById(deps.db, input.organization_id) : undefined,
+    organization: input.organization_id ? await Organization.find(deps.db, input.organization_id) : undefined,
     pools,
     subject,
     found,

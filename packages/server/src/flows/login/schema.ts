@@ -15,7 +15,3 @@ export const loginBody = z
     ...overrideFields,
   })
   .meta({ id: 'Login' })
-export type LoginInput = Pick<
-  z.output<typeof loginBody>,
-  'email' | 'password' | 'app_code' | 'organization_id' | 'role_code' | 'linked_app_codes'
-> & { two_factor_code?: string | undefined }

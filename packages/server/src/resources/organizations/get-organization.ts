@@ -6,7 +6,7 @@ import { Organization } from '../../models/organization.ts'
 
 /** Throws `not_found`. */
 export async function getOrganization(deps: Deps, id: string): Promise<Organization> {
-  const organization = await Organization.findById(deps.db, id)
+  const organization = await Organization.find(deps.db, id)
   if (!organization) throw new ApiError('not_found', { detail: 'No organization has this id' })
   return organization
 }

@@ -29,7 +29,7 @@ export async function assignRole(
     if (platformRoles.includes(role.code)) assertProven(await getUser(deps, input.userId))
     const now = deps.clock()
     const key = { user_id: input.userId, role_code: role.code }
-    const created = await UserRole.insertMissing(deps.db, { ...key, created_at: now })
+    const created = await UserRole.insert(deps.db, { ...key, created_at: now })
     if (created) {
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
     }

@@ -5,7 +5,7 @@ import { Role } from '../../models/role.ts'
 
 /** Throws `not_found`. */
 export async function getRole(deps: Deps, code: string): Promise<Role> {
-  return known(await Role.findByCode(deps.db, code))
+  return known(await Role.find(deps.db, code))
 }
 
 /** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */

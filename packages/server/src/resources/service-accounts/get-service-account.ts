@@ -4,7 +4,7 @@ import { ServiceAccount } from '../../models/service-account.ts'
 
 /** Throws `not_found`. */
 export async function getServiceAccount(deps: Deps, id: string): Promise<ServiceAccount> {
-  const account = await ServiceAccount.findById(deps.db, id)
+  const account = await ServiceAccount.find(deps.db, id)
   if (!account) throw unknownAccount()
   return account
 }

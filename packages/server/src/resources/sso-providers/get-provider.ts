@@ -22,7 +22,7 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
 
 /** The same by id; undefined when there is none. */
 export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
-  const provider = await SsoProvider.findById(deps.db, id)
+  const provider = await SsoProvider.find(deps.db, id)
   return provider && enabled(provider)
 }
 
