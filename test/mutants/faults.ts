@@ -294,7 +294,7 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'global roles are in a token of an organization',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/resolve-rights.ts'),
     search: 'membership?.role_codes ?? globalRoles',
     replace: '[...(membership?.role_codes ?? []), ...globalRoles]',
     tests: contract('2.8-claims', '4.5-login'),
