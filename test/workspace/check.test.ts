@@ -136,7 +136,7 @@ describe('imports', () => {
     [`${server}/resources/planted-types/find-planted.ts`, "import type { Planted } from './schema.ts'"],
     [`${server}/resources/planted-types/schema.ts`, 'export type Planted = string'],
     [`${server}/resources/planted-types/send-planted.ts`, "import type { Mailer } from '../../adapters/mailer.ts'"],
-    [`${server}/flows/planted/plant-login.ts`, "import '../login/login.ts'"],
+    [`${server}/flows/planted/plant-login.ts`, "import '../entry/login.ts'"],
     [`${server}/lib/planted.test.ts`, "import '../models/user.ts'"],
   ]
   let outcome: { code: number; output: string }
