@@ -7,6 +7,7 @@ import type { Pool, Tx } from './handle.ts'
  * belongs in it.
  */
 export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
+  // In a rehearsal, whose transaction stands in for the pool.
   if (deps.db.isTransaction) return fn({ ...deps, db: deps.db as Knex as Tx })
   const afterCommit: (() => void)[] = []
   const result = await deps.db.transaction((db) => fn({ ...deps, db: db as Tx, afterCommit }))

@@ -63,6 +63,6 @@ export async function createAccount(
     await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
   const access = await findAccess(deps, user.id, app.id)
-  const proof = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod }
+  const proof = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod, counted: undefined }
   return { user, organization, proof: access.isActive ? proof : undefined }
 }

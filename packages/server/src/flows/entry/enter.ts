@@ -11,7 +11,7 @@ import type { Counted } from './with-attempt.ts'
 /** Who somebody is, and the way in by which they have proven it. */
 export interface Proof extends NewEntry {
   /** The attempt that led here; undefined for a user who is made on the way in. */
-  counted?: Counted | undefined
+  counted: Counted | undefined
 }
 
 /**

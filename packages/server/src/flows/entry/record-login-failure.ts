@@ -20,11 +20,16 @@ export async function recordLoginFailure(deps: Deps, error: ApiError, { email, u
 }
 
 /** Runs a step of a login outside of an attempt; what it refuses is audited. */
-export async function recordingLoginFailure<T>(deps: Deps, tried: Tried, actor: Actor, step: () => Promise<T>): Promise<T> {
+export function recordingLoginFailure<T>(deps: Deps, tried: Tried, actor: Actor, step: () => Promise<T>): Promise<T> {
+  return recording((error) => recordLoginFailure(deps, error, tried, actor), step)
+}
+
+/** Runs a step; what it refuses is recorded, and thrown again. */
+export async function recording<T>(record: (error: ApiError) => Promise<void>, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
-    if (error instanceof ApiError) await recordLoginFailure(deps, error, tried, actor)
+    if (error instanceof ApiError) await record(error)
     throw error
   }
 }

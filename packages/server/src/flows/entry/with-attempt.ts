@@ -6,7 +6,7 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { recordLoginFailure, type Tried } from './record-login-failure.ts'
+import { recording, recordLoginFailure, type Tried } from './record-login-failure.ts'
 
 /** What the limits keep of an attempt. `enter` settles it where it ends well. */
 export interface Counted {
@@ -16,7 +16,7 @@ export interface Counted {
 
 interface Steps<T extends Tried, R> {
   email: string
-  /** Or what finds that out. What it throws is no failed attempt. */
+  /** Whose credentials they are, or a function that finds out. What the function throws is no failed attempt. */
   tried: T | (() => Promise<T>)
   /** Looks at the credentials, and does what they are for. It gives the attempt back, or has `enter` do so. */
   prove(tried: T, counted: Counted): Promise<R>
@@ -56,25 +56,12 @@ type Beginning<T extends Tried> = Required<Pick<Steps<T, never>, 'email' | 'trie
 
 async function begin<T extends Tried>(deps: Deps<Pool>, { email, tried, recordFailure }: Beginning<T>) {
   const take = () => takeAttempt(deps, accountKey(deps, email), deps.config.accountLimit)
-  if (typeof tried !== 'function') return { attempt: await recording(tried, recordFailure, take), tried }
+  if (typeof tried !== 'function') return { attempt: await recording((error) => recordFailure(error, tried), take), tried }
   const attempt = await take()
   try {
     return { attempt, tried: await tried() }
   } catch (error) {
     await giveBackAttempt(deps, attempt)
-    throw error
-  }
-}
-
-async function recording<T, R>(
-  tried: T,
-  recordFailure: (error: ApiError, tried: T) => Promise<void>,
-  step: () => Promise<R>,
-): Promise<R> {
-  try {
-    return await step()
-  } catch (error) {
-    if (error instanceof ApiError) await recordFailure(error, tried)
     throw error
   }
 }
