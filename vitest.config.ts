@@ -23,8 +23,9 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unp
 const fullLaneOnly = isFastLane
   ? [
       'test/cli/long-lists',
-      'test/e2e/npm-start',
-      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,server-frozen,slow-clients,soak,webhooks-killed}',
+      'test/e2e/{api-reference,npm-start}',
+      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang}',
+      'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/sdk',
       'test/workspace/check',
     ].map((name) => `${name}.test.ts`)
@@ -110,7 +111,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'browser', include: inBrowser, globalSetup: [...globalSetup, 'test/support/browser-setup.ts'] },
+        test: {
+          name: 'browser',
+          include: inBrowser,
+          exclude: fullLaneOnly,
+          globalSetup: [...globalSetup, 'test/support/browser-setup.ts'],
+        },
       },
       // What happens when a time limit of the service is reached is seen with the limits that operators have.
       {
