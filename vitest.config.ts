@@ -23,8 +23,8 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unp
 const fullLaneOnly = isFastLane
   ? [
       'test/cli/long-lists',
-      'test/e2e/{api-reference,npm-start}',
-      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang}',
+      'test/e2e/{api-reference,npm-start,sso-spa}',
+      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/sdk',
       'test/workspace/check',
@@ -99,7 +99,11 @@ export default defineConfig({
         exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral],
         env: { TEST_POOL_MAX: '1' },
       }),
-      onDatabase('postgres, many connections', { include: [...needsMoreConnections, ...races, ...concurrent] }),
+      onDatabase('postgres, many connections', {
+        include: [...needsMoreConnections, ...races, ...concurrent],
+        // Each costs PostgreSQL a process, and five callers at once are many.
+        env: isFastLane ? { TEST_POOL_MAX: '5' } : {},
+      }),
       {
         extends: true,
         test: {

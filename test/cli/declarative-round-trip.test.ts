@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseDeclaration } from '../../packages/cli/src/declarations/parse-declaration.ts'
 import { plainDeclaration, renderDeclaration } from '../../packages/cli/src/declarations/render-declaration.ts'
 import { main } from '../../packages/cli/src/main.ts'
+import { samples } from '../support/lane.ts'
 import { admin, type Gatehouse, startGatehouse } from './sandbox.ts'
 
 const seed = 20_261_121
@@ -109,7 +110,7 @@ test('whatever is written as YAML or JSON is read as it was', async () => {
         expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(declaration)))
       }
     }),
-    { numRuns: 100, seed },
+    { numRuns: samples(100), seed },
   )
 })
 
@@ -181,8 +182,8 @@ test('what one installation exports, another has after apply, byte for byte: an 
   const [here, there] = await Promise.all([signIn(left), signIn(right)])
   for (const { send } of [here, there])
     for (const slug of ['null', 'acme']) await send('POST', '/organizations', { slug, name: slug })
-  const samples = fc.sample(declarations, { numRuns: 12, seed })
-  for (const [turn, declaration] of samples.entries()) {
+  const generated = fc.sample(declarations, { numRuns: samples(12), seed })
+  for (const [turn, declaration] of generated.entries()) {
     await make(here.send, declaration)
     const { stdout: exported } = await here.authctl('export')
     const prune = turn === 0 ? '' : ' --prune --confirm default --yes'
