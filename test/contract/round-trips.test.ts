@@ -9,24 +9,24 @@ import { buildApp, buildService, type Json, PASSWORD, type Reply, type TestServi
 /** What each may cost, and costs: lower it with what makes it less. */
 const costs = {
   postgres: {
-    login: 13,
-    'login, wrong password': 6,
-    'login, nobody has the address': 6,
+    login: 10,
+    'login, wrong password': 5,
+    'login, nobody has the address': 5,
     refresh: 2,
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 8,
-    register: 17,
+    register: 16,
   },
   sqlite: {
-    login: 14,
-    'login, wrong password': 6,
-    'login, nobody has the address': 6,
+    login: 11,
+    'login, wrong password': 5,
+    'login, nobody has the address': 5,
     refresh: 6,
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 6,
-    register: 17,
+    register: 16,
   },
 }
 type Measured = keyof (typeof costs)['postgres']

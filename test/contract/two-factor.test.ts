@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
@@ -287,6 +288,16 @@ describe('a login', () => {
     const other = await buildProtected()
     expectError(await loginWithCode(service, one.user, app, other.phone.recoveryCodes[0]), 'invalid_two_factor_code')
     expect((await loginWithCode(service, other.user, app, other.phone.recoveryCodes[0])).status).toBe(200)
+  })
+
+  test('is challenged when the second factor is turned on while its password is checked', async () => {
+    const racing = await buildService()
+    const hasher = await countBcrypts(racing)
+    const through = await buildApp(racing, { auto_grant_on_signup: true })
+    const { user, access_token: token } = await buildUser(racing, through)
+    hasher.onVerify = () => enableTwoFactor(racing, token)
+    expectChallenge(await racing.login(user.email, through.code))
+    expect((await racing.call('GET', '/auth/sessions', { token })).body.items).toHaveLength(1)
   })
 
   test('that is refused later has spent its code all the same', async () => {

@@ -33,6 +33,13 @@ const login: PlantedFault[] = [
     tests: contract('8.3-limits-lockout'),
   },
   {
+    title: 'a second factor that is turned on while the password is checked is not asked for',
+    file: server('resources/sessions/open-session.ts'),
+    search: "if (standing.hasSecondFactor && !entry.secondFactor.isPassed) throw new ApiError('two_factor_required')",
+    replace: '',
+    tests: contract('two-factor'),
+  },
+  {
     title: 'a complete login leaves the failures before it counted',
     file: server('resources/lockouts/count-failure.ts'),
     search: 'if (lock) await Lockout.clear(deps.db, key)',

@@ -5,12 +5,12 @@ import type { TestService } from './service.ts'
 export class CountingHasher extends PasswordHasher {
   verified = 0
   hashed = 0
-  /** Called when a verification begins. */
-  onVerify: () => void = () => {}
+  /** Called when a verification begins, which waits for it. */
+  onVerify: () => unknown = () => {}
 
-  override verify(password: string, hash: string | null | undefined): Promise<boolean> {
+  override async verify(password: string, hash: string | null | undefined): Promise<boolean> {
     this.verified += 1
-    this.onVerify()
+    await this.onVerify()
     return super.verify(password, hash)
   }
 

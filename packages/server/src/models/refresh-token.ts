@@ -1,7 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
-import { catalogGeneration } from './generation.ts'
 import { type StandingRow, standingColumns, type UserRow, userColumns } from './user.ts'
 
 /** A token with its session, its user and what the gate asks about them. */
@@ -17,14 +16,13 @@ export interface PresentedToken extends UserRow, StandingRow {
   successor_hash: string | null
   successor_salt: string | null
   app_floor: number | null
-  catalog_generation: string
 }
 
 /** All that a refresh asks, in one statement, so that what it finds belongs together. */
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
-    ${userColumns}, ${standingColumns}, ${catalogGeneration}
+    ${userColumns}, ${standingColumns}
   from refresh_tokens t
   join sessions s on s.id = t.session_id
   join users u on u.id = s.user_id

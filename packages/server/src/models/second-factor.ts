@@ -5,8 +5,14 @@ import { BaseModel, rowsOf } from './base-model.ts'
 /** What a code is checked against. */
 export type FactorRow = Pick<SecondFactor, 'user_id' | 'totp_box' | 'activated_at' | 'last_step'>
 
+/** The columns of a `FactorRow` of `second_factors f`, for a statement of its own. */
+export const factorColumns = 'f.user_id, f.totp_box, f.activated_at, f.last_step'
+
+/** Whether the user of `users u` has an active one. */
+export const hasFactorColumn = `exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor`
+
 const activeFactor = new Statement<FactorRow>(
-  'select user_id, totp_box, activated_at, last_step from second_factors where user_id = :userId and activated_at is not null',
+  `select ${factorColumns} from second_factors f where f.user_id = :userId and f.activated_at is not null`,
 )
 
 /** The second factor of a user; until it is activated no login asks for it. */

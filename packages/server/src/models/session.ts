@@ -5,6 +5,7 @@ import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { newToken } from './refresh-token.ts'
+import { hasFactorColumn } from './second-factor.ts'
 import { type UserRow, userColumns } from './user.ts'
 import { globalRolesColumn } from './user-role.ts'
 
@@ -55,7 +56,7 @@ const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} fro
 /** A row for each organization of the user, or one without. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${userColumns}, ${globalRolesColumn},
-    exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor,
+    ${hasFactorColumn},
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
     (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
   from ${liveSessionTables}

@@ -6,8 +6,10 @@ import { Statement } from '../db/statement.ts'
 import type { MadeBy } from '../lib/account-record.ts'
 import type { PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { catalogGeneration } from './generation.ts'
 import { pageOrder, whereContains } from './list-query.ts'
 import { countByPool, listPoolsAfter } from './pool-names.ts'
+import { type FactorRow, factorColumns, hasFactorColumn } from './second-factor.ts'
 import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
@@ -40,22 +42,36 @@ export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
 /** What an update may change. */
 export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at'> & Pick<User, 'deleted_at'>>
 
+/** A user as a login finds them. */
+export interface LoginRow extends UserRow {
+  /** The active second factor. */
+  factor: FactorRow | null
+}
+
 /** Columns of a statement over `users u` with `user_apps g` joined for the app that is entered. */
-export const standingColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}`
+export const standingColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}, ${catalogGeneration}`
 
 export interface StandingRow {
   global_roles: string | null
   grant_status: UserApp['status'] | null
   grant_expires_at: number | null
+  catalog_generation: string
 }
 
 const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
-const usersByEmail = new Statement<UserRow>(
-  `select ${userColumns} from users u where u.email = :email and u.status <> 'deleted' order by u.id`,
-)
-const standingByUser = new Statement<StandingRow>(
-  `select ${standingColumns} from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId where u.id = :userId`,
-)
+/** Where nobody has the e-mail, a row without a user: the generation is needed all the same, and both cases cost one statement. */
+const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumns | { [column in keyof LoginColumns]: null })>(`
+  select c.generation as catalog_generation, ${userColumns}, ${factorColumns}
+  from generations c
+  left join users u on u.email = :email and u.status <> 'deleted'
+  left join second_factors f on f.user_id = u.id and f.activated_at is not null
+  where c.name = 'catalog' order by u.id`)
+type LoginColumns = UserRow & (FactorRow | { [column in keyof FactorRow]: null })
+
+const standingByUser = new Statement<StandingRow & { has_factor: number | boolean }>(`
+  select ${standingColumns}, ${hasFactorColumn}
+  from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
+  where u.id = :userId`)
 
 const homes = "users where status <> 'deleted'"
 
@@ -114,9 +130,11 @@ export class User extends BaseModel {
     return userById.first(db, { id })
   }
 
-  /** Everybody of an e-mail who is not deleted, in whichever pool. */
-  static async listByEmail(db: Db, email: string): Promise<UserRow[]> {
-    return usersByEmail.all(db, { email })
+  /** Everybody of an e-mail who is not deleted, in whichever pool, and the generation of the catalog at that moment. */
+  static async listByEmail(db: Db, email: string): Promise<{ users: LoginRow[]; catalogGeneration: string }> {
+    const rows = await usersByEmail.all(db, { email })
+    const users = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, factor: factorIn(row) }]))
+    return { users, catalogGeneration: rows[0]!.catalog_generation }
   }
 
   /** Those of the ids who are not deleted. */
@@ -125,7 +143,7 @@ export class User extends BaseModel {
   }
 
   /** What the gate asks about a user, with an app or with none. */
-  static async findStanding(db: Db, userId: string, appId: string | null): Promise<StandingRow | undefined> {
+  static async findStanding(db: Db, userId: string, appId: string | null) {
     return standingByUser.first(db, { appId, userId })
   }
 
@@ -279,4 +297,8 @@ function whereInPool(query: QueryBuilder<User>, { name, as }: NonNullable<UserFi
   }
   query.joinRelated('tags').where('tags.namespace', name).whereNot('u.namespace', name)
   return 'tags.user_id'
+}
+
+function factorIn({ user_id, totp_box, activated_at, last_step }: LoginColumns): FactorRow | null {
+  return user_id === null ? null : { user_id, totp_box, activated_at, last_step }
 }

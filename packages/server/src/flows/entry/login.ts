@@ -3,12 +3,12 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { poolSet } from '../../lib/pool-set.ts'
+import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
-import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
 import type { Tried } from './record-login-failure.ts'
@@ -66,18 +66,19 @@ export async function login(
 }
 
 interface TriedPassword extends Tried {
-  user: PooledUser | undefined
+  user: FoundUser | undefined
   app: App | null
 }
 
 async function findTried(deps: Deps, { email, app_code }: PasswordLogin): Promise<TriedPassword> {
-  const app = await resolveApp(deps, app_code)
-  return { email, app, user: await findUserInPools(deps, email, poolSet(app)) }
+  const { users, catalogGeneration } = await listUsersOfEmail(deps, email)
+  const app = await resolveApp(deps, app_code, catalogGeneration)
+  return { email, app, user: firstInPools(users, poolSet(app)) }
 }
 
 /** Without an app only where the settings allow it; the pool set is then `default`. */
-async function resolveApp(deps: Deps, code: string | undefined): Promise<App | null> {
-  if (code !== undefined) return getActiveApp(deps, code)
+async function resolveApp(deps: Deps, code: string | undefined, catalogGeneration: string): Promise<App | null> {
+  if (code !== undefined) return getActiveApp(deps, code, catalogGeneration)
   if (deps.config.requireAppCode) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   return null
 }

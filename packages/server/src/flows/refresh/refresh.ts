@@ -80,10 +80,11 @@ async function replay(deps: Deps<Pool>, input: RefreshInput, presented: Presente
 /** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */
 async function readmit(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor) {
   if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
-  const catalog = await readCatalog(deps, presented.catalog_generation)
+  const standing = standingOf(deps, presented)
+  const catalog = await readCatalog(deps, standing.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  const entry = { user: userOf(presented), app, organizationId, overrides: {}, catalog, standing: standingOf(deps, presented) }
+  const entry = { user: userOf(presented), app, organizationId, overrides: {}, standing }
   return admitAlone(deps, entry, actor)
 }
 

@@ -24,9 +24,9 @@ function known(app: App | undefined, ref: string): App {
   return app
 }
 
-/** The app that a login or registration names by code. Throws `app_not_found`, `app_inactive`. */
-export async function getActiveApp(deps: Deps, code: string): Promise<App> {
-  const app = await (await readCatalog(deps)).findApp({ code })
+/** The app that a login or registration names by code, at this generation of the catalog or at the present one. Throws `app_not_found`, `app_inactive`. */
+export async function getActiveApp(deps: Deps, code: string, catalogGeneration?: string): Promise<App> {
+  const app = await (await readCatalog(deps, catalogGeneration)).findApp({ code })
   if (!app) throw new ApiError('app_not_found', { detail: 'No app has this code' })
   assertAppActive(app)
   return app

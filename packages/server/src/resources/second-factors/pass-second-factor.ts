@@ -16,6 +16,8 @@ declare const proven: unique symbol
 /** That a user passed the second factor or has none. Made by this file alone and asked for by `openSession`: no door can forget it. */
 export interface SecondFactorProof {
   readonly userId: string
+  /** False when there was none. `openSession` looks again, for one that was activated since. */
+  readonly isPassed: boolean
   readonly [proven]: true
 }
 
@@ -26,18 +28,18 @@ export interface SecondFactorProof {
  */
 export async function passSecondFactor(
   deps: Deps<Pool>,
-  user: { id: string },
+  user: { id: string; factor?: FactorRow | null },
   code: string | undefined,
   actor: Actor,
 ): Promise<SecondFactorProof> {
-  const factor = await SecondFactor.findActive(deps.db, user.id)
+  const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
   if (factor) await spendCode(deps, factor, code, actor)
-  return proofFor(user)
+  return proofFor(user, { isPassed: factor != null })
 }
 
 /** For a user who is created in this very transaction and can have no second factor yet. */
 export function proofForNewUser(user: NewAccount): SecondFactorProof {
-  return proofFor(user)
+  return proofFor(user, { isPassed: false })
 }
 
 /**
@@ -49,11 +51,11 @@ export async function proofByRemoval(
   account: ClaimableAccount,
 ): Promise<{ proof: SecondFactorProof; removed: boolean }> {
   const removed = await clearSecondFactor(deps, account.id)
-  return { proof: proofFor(account), removed }
+  return { proof: proofFor(account, { isPassed: false }), removed }
 }
 
-function proofFor(user: { id: string }): SecondFactorProof {
-  return { userId: user.id } as SecondFactorProof
+function proofFor(user: { id: string }, { isPassed }: { isPassed: boolean }): SecondFactorProof {
+  return { userId: user.id, isPassed } as SecondFactorProof
 }
 
 async function spendCode(deps: Deps<Pool>, factor: FactorRow, code: string | undefined, actor: Actor): Promise<void> {

@@ -14,7 +14,7 @@ import { Session } from '../../models/session.ts'
 import { type Access, findAccess } from '../app-access/find-access.ts'
 import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
 import { assertAppActive } from '../apps/get-app.ts'
-import { type Catalog, readCatalog } from '../catalog/read-catalog.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
 import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
@@ -32,8 +32,7 @@ export interface Entry {
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
-  /** Both read on the way in; read here otherwise. */
-  catalog?: Catalog | undefined
+  /** Read here unless the door read it. */
   standing?: Standing | undefined
   /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
   invitedTo?: Membership | undefined
@@ -78,7 +77,7 @@ async function judge(deps: Deps, entry: Entry, actor: Actor, asOne: AsOne): Prom
 
   // contract 4.5 step 7
   const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
-  const catalog = entry.catalog ?? (await readCatalog(deps))
+  const catalog = await readCatalog(deps, standing.catalogGeneration)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: standing.globalRoles, catalog })
 
   // contract 4.5 step 8
@@ -121,7 +120,9 @@ export interface NewEntry extends Entry {
 /** Opens a session for an entry that the gate admits, and gives its first tokens (contract 4.5 step 9). */
 export async function openSession(deps: Deps<Tx>, entry: NewEntry, actor: Actor): Promise<TokenAnswer> {
   if (entry.secondFactor.userId !== entry.user.id) throw new Error('the second factor of somebody else was proven')
-  const admission = await admit(deps, entry, actor)
+  const standing = await readStanding(deps, entry.user.id, entry.app?.id ?? null)
+  if (standing.hasSecondFactor && !entry.secondFactor.isPassed) throw new ApiError('two_factor_required')
+  const admission = await admit(deps, { ...entry, standing }, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
   const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)

@@ -14,7 +14,7 @@ export async function assertEmailFree(
   deps: Deps,
   { email, pools, exceptUserId }: { email: string; pools: readonly string[]; exceptUserId?: string },
 ): Promise<void> {
-  for (const user of await listUsersOfEmail(deps, email)) {
+  for (const user of (await listUsersOfEmail(deps, email)).users) {
     if (user.id === exceptUserId) continue
     const pool = [user.namespace, ...user.tags].find((each) => pools.includes(each))
     if (pool !== undefined)

@@ -1,19 +1,26 @@
 import type { Deps } from '../../deps.ts'
 import { firstInPools } from '../../lib/pool-set.ts'
+import type { FactorRow } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
 import { type PooledUser, userOf } from './present.ts'
+
+/** A user with the active second factor, which every way in asks for. */
+export interface FoundUser extends PooledUser {
+  factor: FactorRow | null
+}
 
 /**
  * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (contract 4.5 step 3).
  * Few users share an address, so they are all read by the one index and judged here. Deleted users are not found.
  */
-export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<PooledUser | undefined> {
-  return firstInPools(await listUsersOfEmail(deps, email), pools)
+export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<FoundUser | undefined> {
+  return firstInPools((await listUsersOfEmail(deps, email)).users, pools)
 }
 
-/** Every user of an e-mail who is not deleted, in whichever pool. */
-export async function listUsersOfEmail(deps: Deps, email: string): Promise<PooledUser[]> {
-  return (await User.listByEmail(deps.db, email)).map(userOf)
+/** Every user of an e-mail who is not deleted, in whichever pool, and the generation of the catalog at that moment. */
+export async function listUsersOfEmail(deps: Deps, email: string): Promise<{ users: FoundUser[]; catalogGeneration: string }> {
+  const { users, catalogGeneration } = await User.listByEmail(deps.db, email)
+  return { users: users.map((row) => ({ ...userOf(row), factor: row.factor })), catalogGeneration }
 }
 
 /** The users of these ids who are not deleted. */
