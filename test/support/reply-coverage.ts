@@ -1,5 +1,6 @@
-// Every status and code that a route declares is seen in some test, on each database; in the fast lane, on either. The services of the
-// tests note what they answered; after a whole run of all projects on a database its notes are held against the declarations.
+// Every status and code that a route declares is seen in some test, on each database; in the fast lane, on either. So is an audit event
+// of every route that writes. The services of the tests note what they answered; after a whole run of all projects on a database its
+// notes are held against the declarations.
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -19,9 +20,20 @@ function declaredReplies(): string[] {
     const name = `${route.method} ${route.path}`
     const successes = Object.keys(route.responses).map((status) => `${name} ${status}`)
     const errors = [...errorsOf(route)].flatMap(([status, codes]) => codes.map((code) => `${name} ${status} ${code}`))
-    return [...successes, ...errors]
+    const isAudited = route.method !== 'GET' && !unaudited.has(name)
+    return [...successes, ...errors, ...(isAudited ? [`${name} audited`] : [])]
   })
 }
+
+/** What changes nothing that an auditor would ask about: it asks, or it only sends a mail to an address. */
+const unaudited: ReadonlySet<string> = new Set([
+  'POST /auth/introspect',
+  'POST /auth/refresh',
+  'POST /auth/email/resend',
+  'POST /auth/password/forgot',
+  'POST /auth/magic-link',
+  'POST /auth/2fa/setup',
+])
 
 /** The notes of what is judged together, from all of its projects. Global, since vitest loads this file anew for each project. */
 interface Notes {

@@ -55,6 +55,17 @@ export async function countWrites(service: TestService): Promise<Record<string, 
   return { ...Object.fromEntries(counts), 'spent invitations': Number(spent!.n) }
 }
 
+/** Every row of every table, as text and in an order of their own. */
+export async function everyRow({ deps }: TestService): Promise<Record<string, string[]>> {
+  const isPostgres = deps.config.databaseUrl.startsWith('postgres')
+  const names = isPostgres
+    ? deps.db('information_schema.tables').where({ table_schema: 'public' }).pluck('table_name')
+    : deps.db('sqlite_master').where({ type: 'table' }).pluck('name')
+  const rows: Record<string, string[]> = {}
+  for (const name of await names) rows[name] = (await deps.db(name)).map((row: Json) => JSON.stringify(row)).sort()
+  return rows
+}
+
 /** The audit events of a kind, oldest first, with their details as objects. */
 export async function auditEvents(service: TestService, where: Record<string, unknown>): Promise<Json[]> {
   const rows = await service.deps.db('audit_events').where(where).orderBy('id')

@@ -15,7 +15,8 @@ import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
-import type { ReplyObserver } from '../../packages/server/src/http/router.ts'
+import type { Route } from '../../packages/server/src/http/route.ts'
+import type { ObservedReply, ReplyObserver } from '../../packages/server/src/http/router.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import {
   ADMIN_EMAIL,
@@ -92,7 +93,12 @@ export async function buildService(
   const logger = createLogger('debug', { write })
   const deps = createDeps(config, { clock: () => Date.now() + offsetMs, logger })
   if (settings.AUTH_HASH_THREADS === undefined) deps.passwords = sharedHasher(config.bcryptCost)
-  const server = createServer(createApp(deps, { onReply: compareWithDeclaration(faults) }).callback())
+  const notes = noteReplies()
+  const onReply: ReplyObserver = (route, reply) => {
+    compareWithDeclaration(faults, route, reply)
+    notes.add(route, reply)
+  }
+  const server = createServer(createApp(deps, { onReply }).callback())
   // After its usual five seconds a server could end a kept connection while the next request is on its way, on a busy machine.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -100,6 +106,7 @@ export async function buildService(
   onEnd(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
+    await notes.addAudited(deps).catch(() => {})
     await closeDeps(deps).catch(() => {})
     await database.drop()
     rmSync(mailDir, { recursive: true, force: true })
@@ -154,25 +161,48 @@ export async function buildUser(service: TestService, app: { code: string }, ext
   return reply.body
 }
 
+/** Fails a test whose service answered what its route does not declare. */
+function compareWithDeclaration(faults: string[], route: Route, { status, code, body }: ObservedReply): void {
+  const name = `${route.method} ${route.path}`
+  if (code === undefined) {
+    const schema = route.responses[status]
+    if (schema === undefined) faults.push(`${name} answered ${status}, which it does not declare`)
+    else if (schema === null ? body !== undefined : !schema.safeParse(body).success)
+      faults.push(`${name} answered ${status} in another shape`)
+  } else if (!errorsOf(route).get(status)?.includes(code)) {
+    faults.push(`${name} answered ${status} ${code}, which it does not declare`)
+  }
+}
+
 /** What this process has told the judge of the replies, who reads each line once. */
 const noted = new Set<string>()
 
-/** Fails a test whose service answered what its route does not declare; in the projects that ask for it, notes what was seen. */
-function compareWithDeclaration(faults: string[]): ReplyObserver {
-  const seen: string | undefined = inject('repliesFile')
-  return (route, status, body, errorCode) => {
-    const name = `${route.method} ${route.path}`
-    if (errorCode === undefined) {
-      const schema = route.responses[status]
-      if (schema === undefined) faults.push(`${name} answered ${status}, which it does not declare`)
-      else if (schema === null ? body !== undefined : !schema.safeParse(body).success)
-        faults.push(`${name} answered ${status} in another shape`)
-    } else if (!errorsOf(route).get(status)?.includes(errorCode)) {
-      faults.push(`${name} answered ${status} ${errorCode}, which it does not declare`)
-    }
-    const line = `${name} ${status}${errorCode ? ` ${errorCode}` : ''}\n`
-    if (seen === undefined || noted.has(line)) return
+/** Notes what a service answered, and which of its writes the audit tells about, in the projects that ask for it. */
+function noteReplies() {
+  const file: string | undefined = inject('repliesFile')
+  const writes = new Map<string, string>()
+  const note = (line: string) => {
+    if (file === undefined || noted.has(line)) return
     noted.add(line)
-    appendFileSync(seen, line)
+    appendFileSync(file, `${line}\n`)
+  }
+  return {
+    add({ method, path }: Route, { requestId, status, code }: ObservedReply) {
+      const name = `${method} ${path}`
+      note(code === undefined ? `${name} ${status}` : `${name} ${status} ${code}`)
+      if (code === undefined && method !== 'GET') writes.set(requestId, name)
+    },
+    async addAudited(deps: Deps) {
+      if (file === undefined || writes.size === 0) return
+      const audited: string[] = await deps
+        .db('audit_events')
+        .distinct('request_id')
+        .whereNotNull('request_id')
+        .pluck('request_id')
+      for (const requestId of audited) {
+        const name = writes.get(requestId)
+        if (name !== undefined) note(`${name} audited`)
+      }
+    },
   }
 }

@@ -21,7 +21,15 @@ import { validate } from './validate.ts'
 const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 
 /** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
-export type ReplyObserver = (route: Route, status: number, body: unknown, errorCode: ErrorCode | undefined) => void
+export type ReplyObserver = (route: Route, reply: ObservedReply) => void
+
+export interface ObservedReply {
+  requestId: string
+  status: number
+  /** Of an error: its code, instead of a body. */
+  code?: ErrorCode
+  body?: unknown
+}
 
 export interface RouterOptions extends LimitOptions {
   authenticateConsumer: AuthenticateConsumer
@@ -103,9 +111,9 @@ function isSoundPath(path: string): boolean {
 
 async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
+  const { ip, requestId } = ctx.state.origin
   try {
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
-    const { ip } = ctx.state.origin
     const settleLimit = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
     const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
@@ -125,10 +133,10 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     else ctx.body = reply.body ?? null
     // Koa turns a null body into 204; a status that was declared without a body keeps its own.
     ctx.status = reply.status
-    options.onReply?.(route, reply.status, reply.body, undefined)
+    options.onReply?.(route, { requestId, status: reply.status, body: reply.body })
   } catch (error) {
     const { status, code } = toApiError(error)
-    options.onReply?.(route, status, undefined, code)
+    options.onReply?.(route, { requestId, status, code })
     throw error
   }
 }

@@ -1,0 +1,319 @@
+// Who may call what: every route by every kind of caller. The routes stand here by hand, so that a new one has to be thought about, and
+// one that is declared for others than before is noticed.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { listRoutes } from '../../packages/server/src/app.ts'
+import { serviceScopes } from '../../packages/server/src/lib/authority.ts'
+import { assertionOf } from '../support/consumer.ts'
+import { addMember, assignRole, buildOrganization } from '../support/factories.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { everyRow, markVerified } from '../support/rows.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
+
+const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
+
+const scopes = serviceScopes.map((scope) => `service account with ${scope}` as const)
+const callers = [
+  'nobody',
+  'garbage',
+  'a user',
+  'an org_admin',
+  'an org_admin of another organization',
+  'a system_admin',
+  'a system_admin through another app',
+  'a system_admin through an inactive app',
+  'a system_admin of before',
+  ...scopes,
+  'a service account that is gone',
+  'a consumer',
+  'a session that has ended',
+] as const
+type Caller = (typeof callers)[number]
+
+/** A code that the gate answers; `open` when it lets the call on to its input. */
+type Verdicts = Record<Caller, string>
+
+const everybody = (verdict: string): Verdicts => Object.fromEntries(callers.map((caller) => [caller, verdict])) as Verdicts
+/** Who is no user at all, for a route of users. */
+const noUser = {
+  nobody: 'token_missing',
+  garbage: 'token_invalid',
+  'a service account that is gone': 'token_invalid',
+  'a consumer': 'token_invalid',
+  'a session that has ended': 'token_revoked',
+} as const
+const accounts = (verdict: string) =>
+  Object.fromEntries(scopes.map((scope) => [scope, verdict])) as Record<(typeof scopes)[number], string>
+
+const ofUsers: Verdicts = { ...everybody('open'), ...accounts('token_invalid'), ...noUser }
+const ofSystemAdmins: Verdicts = {
+  ...everybody('system_admin_required'),
+  'a system_admin': 'open',
+  'a system_admin through another app': 'admin_app_not_allowed',
+  'a system_admin through an inactive app': 'admin_app_not_allowed',
+  ...noUser,
+}
+const ofConsumers: Verdicts = { ...everybody('token_invalid'), nobody: 'token_missing', 'a consumer': 'open' }
+
+/** What a route is for, and what each caller gets of it. The body and the query reach the use case where its own rules are the gate. */
+const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; routes: string[] }> = {
+  'anybody: a bearer is not looked at': {
+    verdicts: everybody('open'),
+    routes: [
+      'GET /health',
+      'GET /ready',
+      'GET /openapi.json',
+      'POST /auth/register',
+      'POST /auth/login',
+      'POST /auth/refresh',
+      'POST /auth/logout',
+      'POST /auth/password/reset',
+      'POST /auth/password/forgot',
+      'POST /auth/email/resend',
+      'POST /auth/email/verify',
+      'POST /auth/magic-link',
+      'POST /auth/magic-link/consume',
+      'GET /auth/sso/{provider}/start',
+      'GET /auth/sso/{provider}/callback',
+      'POST /auth/sso/token',
+    ],
+  },
+  'users, for themselves': {
+    verdicts: ofUsers,
+    routes: [
+      'GET /auth/me',
+      'PATCH /auth/me',
+      'POST /auth/password/change',
+      'POST /auth/2fa/setup',
+      'POST /auth/2fa/activate',
+      'POST /auth/2fa/disable',
+      'GET /auth/sessions',
+      'DELETE /auth/sessions/{sessionId}',
+      'POST /auth/logout-all',
+      'GET /auth/identities',
+      'DELETE /auth/identities/{identityId}',
+      'POST /auth/invitations/accept',
+    ],
+  },
+  'org_admins, in their organization': {
+    verdicts: {
+      ...everybody('organization_admin_required'),
+      'an org_admin': 'open',
+      ...accounts('token_invalid'),
+      ...noUser,
+    },
+    body: { role_codes: ['org_member'] },
+    routes: [
+      'GET /organizations/{organizationId}/members',
+      'PUT /organizations/{organizationId}/members/{userId}',
+      'DELETE /organizations/{organizationId}/members/{userId}',
+      'GET /organizations/{organizationId}/invitations',
+      'POST /organizations/{organizationId}/invitations',
+      'DELETE /organizations/{organizationId}/invitations/{invitationId}',
+    ],
+  },
+  system_admins: {
+    verdicts: ofSystemAdmins,
+    query: 'nope=1',
+    routes: [
+      'GET /admin/settings',
+      'GET /admin/secrets',
+      'GET /admin/explain',
+      'GET /admin/audit',
+      'GET /admin/users',
+      'POST /admin/users',
+      'POST /admin/users/import',
+      'GET /admin/users/{userId}',
+      'PATCH /admin/users/{userId}',
+      'DELETE /admin/users/{userId}',
+      'POST /admin/users/{userId}/unlock',
+      'POST /admin/users/{userId}/logout',
+      'DELETE /admin/users/{userId}/2fa',
+      'GET /admin/users/{userId}/identities',
+      'DELETE /admin/users/{userId}/identities/{identityId}',
+      'GET /admin/users/{userId}/apps',
+      'POST /admin/users/{userId}/apps/{appId}',
+      'DELETE /admin/users/{userId}/apps/{appId}',
+      'GET /admin/users/{userId}/roles',
+      'POST /admin/users/{userId}/roles',
+      'DELETE /admin/users/{userId}/roles/{roleCode}',
+      'PUT /admin/users/{userId}/namespace',
+      'PATCH /admin/users/{userId}/namespaces',
+      'GET /admin/namespaces',
+      'GET /admin/namespaces/{namespace}/collisions',
+      'GET /admin/apps',
+      'POST /admin/apps',
+      'GET /admin/apps/{appId}',
+      'PATCH /admin/apps/{appId}',
+      'DELETE /admin/apps/{appId}',
+      'GET /admin/apps/{appId}/users',
+      'GET /admin/apps/{appId}/webhook-deliveries',
+      'POST /admin/apps/{appId}/webhooks/test',
+      'POST /admin/webhook-deliveries/{deliveryId}/redeliver',
+      'GET /admin/organizations',
+      'POST /admin/organizations',
+      'GET /admin/organizations/{organizationId}',
+      'PATCH /admin/organizations/{organizationId}',
+      'DELETE /admin/organizations/{organizationId}',
+      'GET /admin/organizations/{organizationId}/members',
+      'PUT /admin/organizations/{organizationId}/members/{userId}',
+      'DELETE /admin/organizations/{organizationId}/members/{userId}',
+      'GET /admin/organizations/{organizationId}/invitations',
+      'POST /admin/organizations/{organizationId}/invitations',
+      'DELETE /admin/organizations/{organizationId}/invitations/{invitationId}',
+      'GET /admin/roles',
+      'POST /admin/roles',
+      'GET /admin/roles/{roleCode}',
+      'PATCH /admin/roles/{roleCode}',
+      'DELETE /admin/roles/{roleCode}',
+      'GET /admin/roles/{roleCode}/permissions',
+      'PUT /admin/roles/{roleCode}/permissions',
+      'POST /admin/roles/{roleCode}/permissions',
+      'DELETE /admin/roles/{roleCode}/permissions/{permission}',
+      'GET /admin/permissions',
+      'GET /admin/service-accounts',
+      'POST /admin/service-accounts',
+      'POST /admin/service-accounts/{serviceAccountId}/rotate',
+      'DELETE /admin/service-accounts/{serviceAccountId}',
+      'GET /admin/sso-providers',
+      'POST /admin/sso-providers',
+      'GET /admin/sso-providers/{providerCode}',
+      'PATCH /admin/sso-providers/{providerCode}',
+      'DELETE /admin/sso-providers/{providerCode}',
+    ],
+  },
+  'the service whose permissions they are': {
+    verdicts: {
+      ...ofSystemAdmins,
+      'a user': 'service_caller_required',
+      'an org_admin': 'service_caller_required',
+      'an org_admin of another organization': 'service_caller_required',
+      'a system_admin of before': 'service_caller_required',
+      ...accounts('scope_required'),
+      'service account with permissions:register': 'open',
+    },
+    query: 'dry_run=true',
+    body: { service: 'notes', permissions: [] },
+    routes: ['POST /admin/permissions/register'],
+  },
+  'backends, with the assertion of their app': {
+    verdicts: ofConsumers,
+    query: 'nope=1',
+    routes: ['GET /revocations', 'GET /revocations/stream'],
+  },
+  'who may ask about tokens': {
+    verdicts: { ...ofConsumers, ...accounts('scope_required'), 'service account with tokens:introspect': 'open' },
+    body: { token: 'anything' },
+    routes: ['POST /auth/introspect'],
+  },
+}
+
+/** Every code by which somebody is refused for who they are. */
+const gateCodes: ReadonlySet<string> = new Set(
+  Object.values(kinds).flatMap(({ verdicts }) =>
+    Object.values(verdicts).concat('service_mismatch', 'token_expired', 'forbidden'),
+  ),
+)
+
+let organization: Json
+let bearers: Record<Caller, string | undefined>
+
+async function buildBearers(): Promise<typeof bearers> {
+  const open = await buildApp(service, { auto_grant_on_signup: true })
+  const closing = await buildApp(service)
+  const tokenOf = async (user: Json, through: string): Promise<string> =>
+    (await service.login(user.email, through)).body.access_token
+  const orgAdmin = async (organizationId: string): Promise<string> => {
+    const { user, access_token } = await buildUser(service, open)
+    await addMember(service, organizationId, user.id, ['org_admin'])
+    return access_token
+  }
+  const accountWith = async (granted: readonly string[]): Promise<Json> => {
+    const body = { name: randomUUID(), service: 'notes', scopes: granted, app_codes: [open.code] }
+    return (await service.admin('POST', '/admin/service-accounts', { body })).body
+  }
+  const gone = await accountWith(serviceScopes)
+  await service.admin('DELETE', `/admin/service-accounts/${gone.id}`)
+  const systemAdmin = async (): Promise<Json> => {
+    const { user } = await buildUser(service, open)
+    await markVerified(service, user.id)
+    await assignRole(service, user.id, 'system_admin')
+    return user
+  }
+  const admin = await systemAdmin()
+  const former = await systemAdmin()
+  const formerToken = await tokenOf(former, open.code)
+  await service.admin('DELETE', `/admin/users/${former.id}/roles/system_admin`)
+  const throughClosing = await tokenOf(admin, closing.code)
+  await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
+  const { access_token: ended, refresh_token } = await buildUser(service, open)
+  await service.call('POST', '/auth/logout', { body: { refresh_token } })
+  const withScopes = await Promise.all(
+    serviceScopes.map(async (scope) => [`service account with ${scope}`, (await accountWith([scope])).token] as const),
+  )
+  return {
+    nobody: undefined,
+    garbage: 'garbage',
+    'a user': (await buildUser(service, open)).access_token,
+    'an org_admin': await orgAdmin(organization.id),
+    'an org_admin of another organization': await orgAdmin((await buildOrganization(service)).id),
+    'a system_admin': await tokenOf(admin, 'authctl'),
+    'a system_admin through another app': await tokenOf(admin, open.code),
+    'a system_admin through an inactive app': throughClosing,
+    'a system_admin of before': formerToken,
+    ...(Object.fromEntries(withScopes) as Record<(typeof scopes)[number], string>),
+    'a service account that is gone': gone.token,
+    'a consumer': assertionOf(open),
+    'a session that has ended': ended,
+  }
+}
+
+beforeAll(async () => {
+  organization = await buildOrganization(service)
+  bearers = await buildBearers()
+})
+
+/** The rows of all that a refused call must leave as it is. */
+async function rowsNow(): Promise<Json> {
+  const { audit_events: _, rate_limits: __, consumer_secrets: ___, service_accounts: ____, ...rows } = await everyRow(service)
+  return rows
+}
+
+async function verdictFor(route: string, caller: Caller, { body, query }: { body?: Json; query?: string }): Promise<string> {
+  const [method, path] = route.split(' ') as [string, string]
+  const named = path.replace(/\{(\w+)\}/g, (_, name) => (name === 'organizationId' ? organization.id : randomUUID()))
+  const content = method === 'GET' || method === 'DELETE' ? {} : { body: body ?? {} }
+  const { status, body: reply } = await service.call(method, query ? `${named}?${query}` : named, {
+    ...content,
+    token: bearers[caller],
+  })
+  expect(status).toBeLessThan(500)
+  return gateCodes.has(reply?.code) ? reply.code : 'open'
+}
+
+test('every route stands in one row of the table', () => {
+  const declared = listRoutes().map(({ method, path }) => `${method} ${path}`)
+  expect(
+    Object.values(kinds)
+      .flatMap(({ routes }) => routes)
+      .sort(),
+  ).toEqual(declared.sort())
+})
+
+describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...input }) => {
+  const refused = callers.filter((caller) => verdicts[caller] !== 'open')
+  const welcome = callers.filter((caller) => verdicts[caller] === 'open')
+
+  test.each(routes)('%s', async (route) => {
+    const found: Record<string, string> = {}
+    const before = await rowsNow()
+    for (const caller of refused) found[caller] = await verdictFor(route, caller, input)
+    expect(await rowsNow()).toEqual(before)
+    for (const caller of welcome) {
+      found[caller] = await verdictFor(route, caller, input)
+      // It ends the sessions of others in the table who are the same user.
+      if (route === 'POST /auth/logout-all') bearers = await buildBearers()
+    }
+    expect(found).toEqual(verdicts)
+  })
+})
