@@ -44,6 +44,7 @@ const neutral = isFastLane
       'api-reference',
       'cors',
       'explain',
+      'hash-fairness',
       'mail-delivery',
       'metrics',
       'openapi',

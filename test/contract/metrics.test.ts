@@ -10,6 +10,7 @@ import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { allSent, buildMailingService, startMailbox, startSending, until } from '../support/mailbox.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
+  anyLine,
   buildApp,
   buildService,
   buildUser,
@@ -165,7 +166,7 @@ describe('what waits', () => {
     let refused = 0
     let longest = 0
     const storm = async () => {
-      const hashes = Promise.allSettled(Array.from({ length: 400 }, () => service.deps.passwords.hash(PASSWORD)))
+      const hashes = Promise.allSettled(Array.from({ length: 400 }, () => service.deps.passwords.hash(PASSWORD, anyLine)))
       longest = sum(await scrape(service), 'password_hash_queue_length')!
       for (const { status, reason } of (await hashes) as PromiseRejectedResult[]) {
         if (status !== 'rejected') continue

@@ -10,6 +10,7 @@ import { countRows, markVerified } from '../support/rows.ts'
 import { runGatehouse } from '../support/server-process.ts'
 import {
   ADMIN_EMAIL,
+  anyLine,
   buildApp,
   buildService,
   type Json,
@@ -60,7 +61,7 @@ describe('on', () => {
 
   test('a user who has one already logs in with it', async () => {
     const { user } = (await service.register(someEmail(), app.code)).body
-    const password_hash = await service.deps.passwords.hash('password1')
+    const password_hash = await service.deps.passwords.hash('password1', anyLine)
     await service.deps.db('users').where({ id: user.id }).update({ password_hash })
     expect((await service.login(user.email, app.code, { password: 'password1' })).status).toBe(200)
     const entered = await service.register(user.email, app.code, { password: 'password1', mode: 'register_or_login' })

@@ -192,9 +192,9 @@ describe('the upgrade of a hash at login', () => {
     const changed = bcrypt.hashSync('another password', 4)
     const hasher = await countBcrypts(service)
     const hash = hasher.hash.bind(hasher)
-    hasher.hash = async (password) => {
+    hasher.hash = async (...args) => {
       await service.deps.db('users').where({ id: user.id }).update({ password_hash: changed })
-      return hash(password)
+      return hash(...args)
     }
     await login(user, PASSWORD)
     expect(await hashOf(user.id)).toBe(changed)

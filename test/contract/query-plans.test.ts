@@ -6,7 +6,7 @@ import { assertionOf } from '../support/consumer.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { canLogIn, emailOf, insertManyUsers, refreshTokenOf } from '../support/many-users.ts'
 import { type PlanReader, readPlans } from '../support/query-plans.ts'
-import { buildApp, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+import { anyLine, buildApp, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
 const users = Number(process.env.PLANNED_USERS ?? 20_000)
 /** They hold what admins make, and are small however many users there are. */
@@ -48,7 +48,7 @@ beforeAll(async () => {
     appIds: [app.id, rareApp.id],
     roleCode: rareRole,
     providerId: provider.id,
-    passwordHash: await deps.passwords.hash(PASSWORD),
+    passwordHash: await deps.passwords.hash(PASSWORD, anyLine),
   })
   userId = (
     await deps

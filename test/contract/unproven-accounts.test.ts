@@ -9,7 +9,7 @@ import { buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import type { Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
+import { ADMIN_EMAIL, anyLine, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const IMPORTED = 'the password of the import'
@@ -19,7 +19,7 @@ const { service, mailbox } = mailingFixture({}, { frozen: true })
 const app = appFixture(service)
 beforeAll(async () => {
   const hasher = new PasswordHasher({ cost: 5, threads: 1 })
-  hash = await hasher.hash(IMPORTED)
+  hash = await hasher.hash(IMPORTED, anyLine)
   await hasher.close()
 })
 

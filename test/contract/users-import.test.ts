@@ -6,14 +6,14 @@ import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
-import { buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail, somePool } from '../support/service.ts'
+import { anyLine, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail, somePool } from '../support/service.ts'
 
 /** A hash of PASSWORD. */
 let hash: string
 const service = serviceFixture()
 beforeAll(async () => {
   const hasher = new PasswordHasher({ cost: 5, threads: 1 })
-  hash = await hasher.hash(PASSWORD)
+  hash = await hasher.hash(PASSWORD, anyLine)
   await hasher.close()
 })
 

@@ -43,6 +43,9 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
+/** Where a hash waits that nobody else waits for. */
+export const anyLine = { key: 'tests', turns: 1 }
+
 /** Names that nothing has yet. */
 export const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
 export const someEmail = (domain = 'example.com') => `user-${randomUUID()}@${domain}`

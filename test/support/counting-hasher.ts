@@ -8,15 +8,15 @@ export class CountingHasher extends PasswordHasher {
   /** Called when a verification begins, which waits for it. */
   onVerify: () => unknown = () => {}
 
-  override async verify(password: string, hash: string | null | undefined): Promise<boolean> {
+  override async verify(...args: Parameters<PasswordHasher['verify']>): Promise<boolean> {
     this.verified += 1
     await this.onVerify()
-    return super.verify(password, hash)
+    return super.verify(...args)
   }
 
-  override hash(password: string): Promise<string> {
+  override hash(...args: Parameters<PasswordHasher['hash']>): Promise<string> {
     this.hashed += 1
-    return super.hash(password)
+    return super.hash(...args)
   }
 
   reset(): void {

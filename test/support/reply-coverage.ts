@@ -32,7 +32,6 @@ const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/email/resend',
   'POST /auth/password/forgot',
   'POST /auth/magic-link',
-  'POST /auth/2fa/setup',
 ])
 
 /** The notes of what is judged together, from all of its projects. Global, since vitest loads this file anew for each project. */

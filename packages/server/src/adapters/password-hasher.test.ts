@@ -2,6 +2,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { HashQueueFullError } from '../lib/unavailable.ts'
 import { PasswordHasher } from './password-hasher.ts'
 
+const line = { key: 'address:192.0.2.1', turns: 1 }
+
 function buildHasher(options: { cost: number; threads: number }) {
   const observer = { waited() {}, refused: vi.fn() }
   const hasher = new PasswordHasher({ ...options, observer })
@@ -12,11 +14,11 @@ function buildHasher(options: { cost: number; threads: number }) {
 test('of more hashes than three seconds of work, those taken finish, the others are refused at once, and then there is room', async () => {
   const { hasher, refused } = buildHasher({ cost: 10, threads: 2 })
   // From here on the hasher knows what a hash takes on this machine.
-  for (let hash = 0; hash < 10; hash += 1) await hasher.hash('password')
+  for (let hash = 0; hash < 10; hash += 1) await hasher.hash('password', line)
   const started = performance.now()
   const refusedAfter: number[] = []
   const hashes = Array.from({ length: 1_000 }, () =>
-    hasher.hash('password').catch((error) => {
+    hasher.hash('password', line).catch((error) => {
       refusedAfter.push(performance.now() - started)
       expect(error).toBeInstanceOf(HashQueueFullError)
     }),
@@ -27,12 +29,12 @@ test('of more hashes than three seconds of work, those taken finish, the others 
   expect(refusedAfter.length).toBeGreaterThan(0)
   expect(refused()).toBe(refusedAfter.length)
   expect(Math.max(...refusedAfter)).toBeLessThan(1_000)
-  expect(await hasher.verify('password', taken[0])).toBe(true)
+  expect(await hasher.verify('password', taken[0], line)).toBe(true)
 })
 
 test('at a low cost hundreds wait, and none is refused', async () => {
   const { hasher, refused } = buildHasher({ cost: 4, threads: 1 })
-  const hashes = Array.from({ length: 300 }, () => hasher.hash('password'))
+  const hashes = Array.from({ length: 300 }, () => hasher.hash('password', line))
   expect(hasher.queueLength).toBeGreaterThan(200)
   expect(new Set(await Promise.all(hashes)).size).toBe(300)
   expect(refused()).toBe(0)
@@ -41,8 +43,8 @@ test('at a low cost hundreds wait, and none is refused', async () => {
 test('a hash of another system counts for what its own cost takes', async () => {
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   const dear = `$2b$15$${'.'.repeat(53)}`
-  const waiting = Promise.allSettled([1, 2].map(() => hasher.verify('password', dear)))
-  await expect(hasher.hash('password')).rejects.toThrow(HashQueueFullError)
+  const waiting = Promise.allSettled([1, 2].map(() => hasher.verify('password', dear, line)))
+  await expect(hasher.hash('password', line)).rejects.toThrow(HashQueueFullError)
   // Nobody waits for these seconds of work.
   await hasher.close()
   await waiting

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashQueueFullError } from '../lib/unavailable.ts'
+import { FairQueue, type Line } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
 
@@ -12,8 +13,17 @@ export interface HashObserver {
 
 const nobody: HashObserver = { waited() {}, refused() {} }
 
+interface WaitingJob {
+  job: HashJob
+  cost: number
+  asked: number
+  resolve(result: string | boolean): void
+  reject(error: unknown): void
+}
+
 /**
- * bcrypt in worker threads behind a queue that is bounded by the expected wait, so that no number of logins stops the event loop.
+ * bcrypt in worker threads, so that no number of logins stops the event loop. Jobs wait in lines that are served in turn, as many as
+ * can be done within a bounded wait; past that the newest of the longest line is refused.
  * Every verification costs one bcrypt at the configured cost, also for users that do not exist.
  */
 export class PasswordHasher {
@@ -22,6 +32,8 @@ export class PasswordHasher {
   #pool: Piscina | undefined
   readonly #observer: HashObserver
   readonly #backlog: HashBacklog
+  readonly #waiting = new FairQueue<WaitingJob>()
+  #running = 0
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
@@ -49,22 +61,22 @@ export class PasswordHasher {
 
   /** Hashes that wait for a thread now. */
   get queueLength(): number {
-    return this.#pool?.queueSize ?? 0
+    return this.#waiting.size
   }
 
   /** Hashes a password at the configured cost. Throws HashQueueFullError. */
-  async hash(password: string): Promise<string> {
-    return (await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost })) as string
+  async hash(password: string, line: Line): Promise<string> {
+    return (await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost }, line)) as string
   }
 
   /**
    * Whether the password belongs to the hash. Without a hash (an unknown user, one without a password) it takes as long and is
    * false. Throws HashQueueFullError.
    */
-  async verify(password: string, hash: string | null | undefined): Promise<boolean> {
+  async verify(password: string, hash: string | null | undefined, line: Line): Promise<boolean> {
     const usable = hash && bcryptCost(hash) !== undefined ? hash : undefined
     const compared = usable ?? hashOfNobody(this.cost)
-    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: compared })
+    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: compared }, line)
     return matches === true && usable !== undefined
   }
 
@@ -74,18 +86,40 @@ export class PasswordHasher {
   }
 
   async close(): Promise<void> {
+    for (let item = this.#waiting.next(); item; item = this.#waiting.next()) item.reject(new Error('the hasher was closed'))
     await this.#pool?.destroy()
   }
 
-  async #run(job: HashJob): Promise<string | boolean> {
+  #run(job: HashJob, line: Line): Promise<string | boolean> {
     const cost = job.kind === 'hash' ? job.cost : bcryptCost(job.hash)!
-    if (this.#backlog.isFull()) {
-      this.#observer.refused()
-      throw new HashQueueFullError()
+    const isFull = this.#backlog.isFull()
+    return new Promise((resolve, reject) => {
+      this.#backlog.add(cost)
+      this.#waiting.add(line, { job, cost, asked: performance.now(), resolve, reject })
+      if (isFull) this.#refuseOne()
+      this.#startNext()
+    })
+  }
+
+  #refuseOne(): void {
+    const refused = this.#waiting.takeNewest()
+    if (!refused) return
+    this.#backlog.remove(refused.cost)
+    this.#observer.refused()
+    refused.reject(new HashQueueFullError())
+  }
+
+  #startNext(): void {
+    while (this.#running < this.#threads) {
+      const item = this.#waiting.next()
+      if (!item) return
+      this.#running += 1
+      this.#work(item).then(item.resolve, item.reject)
     }
+  }
+
+  async #work({ job, cost, asked }: WaitingJob): Promise<string | boolean> {
     this.#pool ??= this.#open(0)
-    const asked = performance.now()
-    this.#backlog.add(cost)
     try {
       const { result, workedMs }: HashAnswer = await this.#pool.run(job)
       this.#backlog.learn(cost, workedMs)
@@ -93,6 +127,8 @@ export class PasswordHasher {
       return result
     } finally {
       this.#backlog.remove(cost)
+      this.#running -= 1
+      this.#startNext()
     }
   }
 }

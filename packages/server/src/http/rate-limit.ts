@@ -24,10 +24,10 @@ export interface LimitOptions {
   findAppOfToken: FindAppOfToken
 }
 
-/** What is left to decide of a limit once the body is known. Throws `rate_limited`. */
-export type SettleLimit = (body: Record<string, unknown>) => Promise<void>
+/** What is left to decide of a limit once the body is known. Returns the code of the app that is exempt, if one is. Throws `rate_limited`. */
+export type SettleLimit = (body: Record<string, unknown>) => Promise<string | undefined>
 
-const settled: SettleLimit = async () => {}
+const settled: SettleLimit = async () => undefined
 
 /** Counts a call against the address it came from, an IPv6 one by its /64. Throws `rate_limited`. */
 export async function limitByAddress(deps: Deps<Pool>, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
@@ -45,13 +45,15 @@ export async function limitCall(
   call: { ip: string; bearer: string | undefined },
   options: LimitOptions,
 ): Promise<SettleLimit> {
-  if (deps.config.ipLimit === null) return settled
   const take = () => limitByAddress(deps, call.ip, options)
   const authority = await exemptible(deps, call.bearer, options)
   if (authority && fieldOf(route, ['app_code'])) {
     const defaultApp = route.takesDefaultApp ? deps.config.defaultAppCode : undefined
     return async ({ app_code }) => {
-      if (!authority.isExemptFromLimits((app_code as string | undefined) ?? defaultApp)) await take()
+      const app = (app_code as string | undefined) ?? defaultApp
+      if (authority.isExemptFromLimits(app)) return app
+      await take()
+      return undefined
     }
   }
   const attempt = await take()
@@ -59,7 +61,9 @@ export async function limitCall(
   if (!field) return settled
   return async (body) => {
     const app = await options.findAppOfToken(deps, field, String(body[field]))
-    if (authority.isExemptFromLimits(app)) await options.giveBackAttempt(deps, attempt)
+    if (!authority.isExemptFromLimits(app)) return undefined
+    await options.giveBackAttempt(deps, attempt)
+    return app
   }
 }
 

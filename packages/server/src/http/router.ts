@@ -122,10 +122,10 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
-    await settleLimit?.(body as Record<string, unknown>)
+    const exemptApp = await settleLimit?.(body as Record<string, unknown>)
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
-    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: ctx.state.origin }
+    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: { ...ctx.state.origin, exemptApp } }
     const reply = await route.handle(deps, request as never)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)

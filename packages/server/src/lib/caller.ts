@@ -6,6 +6,8 @@ export interface RequestOrigin {
   ip: string
   userAgent: string | null
   requestId: string
+  /** The code of the app whose backend sends this, exempt from the limit per address. */
+  exemptApp?: string | undefined
 }
 
 /** A user whose access token lives: signature, session, account and token version were all looked at. */

@@ -26,7 +26,12 @@ export function clientAddress(
 
 /** What a rate limit counts by: an IPv4 address, or the /64 that one IPv6 customer has to himself. */
 export function addressKey(address: string): string {
+  return networkOf(address, 64)
+}
+
+/** An IPv4 address, or the network of an IPv6 one. */
+export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address
-  const network = ipaddr.IPv6.parse(address).parts.slice(0, 4)
-  return `${network.map((part) => part.toString(16)).join(':')}::/64`
+  const network = ipaddr.IPv6.parse(address).parts.slice(0, bits / 16)
+  return `${network.map((part) => part.toString(16)).join(':')}::/${bits}`
 }

@@ -44,7 +44,7 @@ export async function createSystemAdmin(
   const email = normalizeEmail(input.email)
   if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
   if (input.unlessOneExists && (await hasSystemAdmin(deps))) return 'unchanged'
-  const passwordHash = input.password === undefined ? undefined : await hashNewPassword(deps, input.password, email)
+  const passwordHash = input.password === undefined ? undefined : await hashNewPassword(deps, input.password, email, actor)
 
   return transaction(deps, async (deps) => {
     await lockUntilCommit(deps.db, 'bootstrap')

@@ -47,9 +47,9 @@ export async function login(
       email: input.email,
       tried: () => findTried(deps, input),
       async prove({ app, user }, counted) {
-        const verified = await verifyPassword(deps, input.password, user)
+        const verified = await verifyPassword(deps, input.password, user, actor)
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
-        const storeUpgrade = await upgradeHash(deps, input.password, verified)
+        const storeUpgrade = await upgradeHash(deps, input.password, verified, actor)
         const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
         const proof = { user: verified, secondFactor, app, overrides, authMethod: 'password', counted }
 

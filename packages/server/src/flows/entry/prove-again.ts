@@ -28,7 +28,7 @@ export async function proveAgain(
       email: user.email,
       tried: { email: user.email, user, app },
       async prove(_, { attempt, lockKey }) {
-        await verifyPassword(deps, password, user)
+        await verifyPassword(deps, password, user, actor)
         if (secondFactor) await passSecondFactor(deps, user, secondFactor.code, actor)
         await assertNotLocked(deps, lockKey)
         await giveBackAttempt(deps, attempt)

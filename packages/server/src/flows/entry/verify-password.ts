@@ -1,5 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /** One bcrypt at the configured cost whatever the user is, so that time tells nothing. Throws `invalid_credentials`. */
@@ -7,8 +9,9 @@ export async function verifyPassword<U extends Pick<PooledUser, 'password_hash'>
   deps: Deps,
   password: string,
   user: U | undefined,
+  actor: Actor,
 ): Promise<U> {
-  const matches = await deps.passwords.verify(password, user?.password_hash)
+  const matches = await deps.passwords.verify(password, user?.password_hash, hashLineOf(actor))
   if (!matches || !user) throw new ApiError('invalid_credentials')
   return user
 }

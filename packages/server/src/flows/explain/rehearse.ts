@@ -20,7 +20,7 @@ function anyPassword(passwords: Deps['passwords']): Deps['passwords'] {
     queueLength: 0,
     verify: async (_password, hash) => typeof hash === 'string' && bcryptCost(hash) !== undefined,
     needsUpgrade: () => false,
-    hash: (password) => passwords.hash(password),
+    hash: (password, line) => passwords.hash(password, line),
     warmUp: () => passwords.warmUp(),
     close: () => passwords.close(),
   }

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { newOpaqueToken } from '../../lib/opaque-token.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
@@ -33,7 +34,7 @@ export async function changePassword(
   const fault = passwordFault(input.new_password, email, deps.passwordBlocklist)
   if (fault) throw fieldError('new_password', fault.code, fault.message)
   await proveAgain(deps, { caller, password: input.current_password }, actor)
-  const newHash = await deps.passwords.hash(input.new_password)
+  const newHash = await deps.passwords.hash(input.new_password, hashLineOf(actor))
 
   return transaction(deps, async (deps) => {
     await lockUser(deps, caller.userId)

@@ -28,7 +28,7 @@ export async function resetPassword(
   actor: Actor,
 ): Promise<{ redirectUrl: string | null }> {
   const found = await getMailToken(deps, input.token, 'reset_password')
-  const passwordHash = await hashNewPassword(deps, input.password, found.email)
+  const passwordHash = await hashNewPassword(deps, input.password, found.email, actor)
   await transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()

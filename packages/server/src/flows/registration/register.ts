@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
@@ -44,7 +45,7 @@ export async function register(
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
-  const passwordHash = await deps.passwords.hash(input.password)
+  const passwordHash = await deps.passwords.hash(input.password, hashLineOf(actor))
 
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose sets overlap, so everybody with this address waits here.

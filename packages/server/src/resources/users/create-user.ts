@@ -19,7 +19,7 @@ import { settleGlobalRoles } from './settle-global-roles.ts'
  */
 export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor: Actor): Promise<z.output<typeof userDetail>> {
   const { email, namespace = DEFAULT_POOL, tags = [] } = input
-  const passwordHash = input.password === undefined ? null : await hashNewPassword(deps, input.password, email)
+  const passwordHash = input.password === undefined ? null : await hashNewPassword(deps, input.password, email, actor)
   return transaction(deps, async (deps) => {
     await lockUntilCommit(deps.db, 'email', email)
     const roles = await settleGlobalRoles(deps, input.roles ?? [])

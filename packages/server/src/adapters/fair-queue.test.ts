@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { FairQueue } from './fair-queue.ts'
+
+const line = (key: string, turns = 1) => ({ key, turns })
+
+function fill(queue: FairQueue<string>, key: string, count: number, turns = 1): void {
+  for (let index = 1; index <= count; index += 1) queue.add(line(key, turns), `${key}${index}`)
+}
+
+function drain(queue: FairQueue<string>): string[] {
+  return Array.from({ length: queue.size }, () => queue.next()!)
+}
+
+test('lines are served in turn, each in its order', () => {
+  const queue = new FairQueue<string>()
+  fill(queue, 'a', 4)
+  fill(queue, 'b', 1)
+  fill(queue, 'c', 2)
+  expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4'])
+  expect(queue.next()).toBeUndefined()
+})
+
+test('who comes to a long line of others is next but one, however long it is', () => {
+  const queue = new FairQueue<string>()
+  fill(queue, 'flood', 1_000)
+  expect(queue.next()).toBe('flood1')
+  fill(queue, 'late', 1)
+  expect([queue.next(), queue.next()]).toEqual(['flood2', 'late1'])
+})
+
+test('a line is served as often in a row as it has turns', () => {
+  const queue = new FairQueue<string>()
+  fill(queue, 'backend', 5, 3)
+  fill(queue, 'a', 2)
+  expect(drain(queue)).toEqual(['backend1', 'backend2', 'backend3', 'a1', 'backend4', 'backend5', 'a2'])
+})
+
+test('the newest of the longest line is given up, by the turns that lines have', () => {
+  const queue = new FairQueue<string>()
+  fill(queue, 'backend', 8, 8)
+  fill(queue, 'flood', 3)
+  fill(queue, 'a', 1)
+  expect([queue.takeNewest(), queue.takeNewest(), queue.takeNewest(), queue.takeNewest()]).toEqual([
+    'flood3',
+    'flood2',
+    'a1',
+    'flood1',
+  ])
+  expect(queue.size).toBe(8)
+  expect(queue.takeNewest()).toBe('backend8')
+  expect(drain(queue)).toEqual(['backend1', 'backend2', 'backend3', 'backend4', 'backend5', 'backend6', 'backend7'])
+  expect(queue.takeNewest()).toBeUndefined()
+})

@@ -1,0 +1,78 @@
+// Passwords wait for their hash in lines that are served in turn: a flood from one user or one address is its own problem.
+import { expect, test } from 'vitest'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+
+/** One thread, and hashes so dear that some three hundred fill the time that one may wait. */
+const settings = { AUTH_BCRYPT_COST: '7', AUTH_HASH_THREADS: '1', AUTH_TRUST_PROXY: '1', AUTH_RATE_LIMIT_ACCOUNT: 'off' }
+const more = 700
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+async function sumOf({ deps }: TestService, table: string, column: string, key: string): Promise<number> {
+  const [row] = await deps.db(table).where('key', 'like', key).sum({ sum: column })
+  return Number(row!.sum)
+}
+
+function login(service: TestService, user: Json, app: Json, address: string): Promise<Reply> {
+  const body = { email: user.email, password: PASSWORD, app_code: app.code }
+  return service.call('POST', '/auth/login', { body, headers: from(address) })
+}
+
+test('a user who changes the password 24 times at once and an address that logs in 700 times cost 20 others no 503', async () => {
+  const service = await buildService(settings)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user: flooded, access_token: token } = await buildUser(service, app)
+  const others = await Promise.all(Array.from({ length: 20 }, () => buildUser(service, app)))
+
+  const change = { current_password: 'a wrong password', new_password: 'another horse battery staple' }
+  const flood = [
+    ...Array.from({ length: 24 }, () => service.call('POST', '/auth/password/change', { body: change, token })),
+    ...Array.from({ length: more }, () => login(service, flooded, app, '192.0.2.1')),
+  ]
+  let flooding = flood.length
+  for (const each of flood) each.then(() => flooding--)
+  const answers = await Promise.all(others.map(({ user }, index) => login(service, user, app, `2001:db8:${index}::1`)))
+  expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200))
+  // They were served in turn with the flood, not after it.
+  expect(flooding).toBeGreaterThan(0)
+
+  const refused = (await Promise.all(flood)).filter(({ status }) => status === 503)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('what is refused for want of room is counted by no limit and no lockout', async () => {
+  const service = await buildService({ ...settings, AUTH_RATE_LIMIT_ACCOUNT: '1000/300', AUTH_LOCKOUT_THRESHOLD: '1000' })
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const wrong = { email: user.email, password: 'a wrong password', app_code: app.code }
+  const statuses = await Promise.all(
+    Array.from({ length: more }, async () => (await service.call('POST', '/auth/login', { body: wrong })).status),
+  )
+  const tried = statuses.filter((status) => status === 401).length
+  expect(statuses.filter((status) => status === 503)).toHaveLength(more - tried)
+  expect(tried).toBeLessThan(more)
+  expect(await sumOf(service, 'rate_limits', 'count', 'account:%')).toBe(tried)
+  expect(await sumOf(service, 'lockouts', 'failures', '%')).toBe(tried)
+  expect(await service.deps.db('audit_events').where({ event: 'login.failed' })).toHaveLength(tried)
+})
+
+test.each([
+  ['of one /48 wait in one line', '2001:db8:1:1::1', '2001:db8:1:2::2', true],
+  ['of two wait in two', '2001:db8:1::1', '2001:db8:2::1', false],
+])('IPv6 addresses %s', async (_, one, other, isOne) => {
+  const service = await buildService(settings)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const order: string[] = []
+  const note = (who: string) => async (reply: Promise<Reply>) => {
+    await reply
+    order.push(who)
+  }
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => note('flood')(login(service, user, app, one))),
+    note('late')(login(service, user, app, other)),
+  ])
+  if (isOne) expect(order.at(-1)).toBe('late')
+  else expect(order.indexOf('late')).toBeLessThan(4)
+})
