@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import type { OutboxRow } from '../../packages/server/src/models/outbox-entry.ts'
 import { addToOutbox } from '../../packages/server/src/resources/outbox/add-to-outbox.ts'
-import { claimEntries } from '../../packages/server/src/resources/outbox/claim-entries.ts'
-import { settleEntry } from '../../packages/server/src/resources/outbox/settle-entry.ts'
+import { completeAttempt } from '../../packages/server/src/resources/outbox/complete-attempt.ts'
+import { leaseEntries } from '../../packages/server/src/resources/outbox/lease-entries.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createDatabase } from '../support/database.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
@@ -33,48 +33,48 @@ describe('a claim', () => {
   test('goes to one of many claimants, and everything is claimed', async () => {
     const service = await buildService()
     const ids = await add(service, Array(120).fill('a'))
-    const claimed: string[] = []
+    const leased: string[] = []
     const claimAll = async () => {
       for (;;) {
-        const entries = await claimEntries(service.deps, { ...anything, limit: 7 })
-        if (entries.length === 0 && claimed.length >= ids.length) return
+        const entries = await leaseEntries(service.deps, { ...anything, limit: 7 })
+        if (entries.length === 0 && leased.length >= ids.length) return
         expect(entries.length).toBeLessThanOrEqual(7)
-        claimed.push(...entries.map(({ id }) => id))
+        leased.push(...entries.map(({ id }) => id))
       }
     }
     await Promise.all(Array.from({ length: 6 }, claimAll))
-    expect(claimed.sort()).toEqual(ids.sort())
+    expect(leased.sort()).toEqual(ids.sort())
   })
 
   test('takes each destination in turn, none that is busy, of the kind asked for, the longest waiting first', async () => {
     const service = freezeClock(await buildService())
-    const claim = async (more: object) =>
-      (await claimEntries(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
+    const lease = async (more: object) =>
+      (await leaseEntries(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
     await add(service, [...Array(40).fill('first'), 'busy', 'busy'])
     service.advance(1)
     await add(service, ['second', 'second', 'third'])
     await add(service, ['someone@example.com'], 'mail')
-    expect(await claim({ limit: 3, busyDestinations: ['busy'] })).toEqual(['first', 'second', 'third'])
-    expect(await claim({ perDestination: 2, busyDestinations: ['busy'] })).toEqual(['first', 'first', 'second'])
-    expect(await claim({ limit: 2, busyDestinations: ['first'] })).toEqual(['busy', 'busy'])
-    expect(await claim({ busyDestinations: ['first'] })).toEqual([])
-    expect(await claim({ kind: 'mail' })).toEqual(['someone@example.com'])
+    expect(await lease({ limit: 3, busyDestinations: ['busy'] })).toEqual(['first', 'second', 'third'])
+    expect(await lease({ perDestination: 2, busyDestinations: ['busy'] })).toEqual(['first', 'first', 'second'])
+    expect(await lease({ limit: 2, busyDestinations: ['first'] })).toEqual(['busy', 'busy'])
+    expect(await lease({ busyDestinations: ['first'] })).toEqual([])
+    expect(await lease({ kind: 'mail' })).toEqual(['someone@example.com'])
   })
 
-  test('is taken over once its lease has ended, and then the first claimant settles nothing', async () => {
+  test('is taken over once its lease has ended, and then its first holder completes nothing', async () => {
     const service = freezeClock(await buildService())
     const [id] = await add(service, ['a'])
-    const [first] = await claimEntries(service.deps, anything)
+    const [first] = await leaseEntries(service.deps, anything)
     service.advance(59)
-    expect(await claimEntries(service.deps, anything)).toEqual([])
+    expect(await leaseEntries(service.deps, anything)).toEqual([])
     service.advance(1)
-    const [second] = await claimEntries(service.deps, anything)
+    const [second] = await leaseEntries(service.deps, anything)
     expect(second).toMatchObject({ id, attempts: 0 })
-    expect(await settleEntry(service.deps, first!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
+    expect(await completeAttempt(service.deps, first!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
     expect(await service.deps.db('outbox').where({ id }).first('status', 'attempts')).toEqual({ status: 'pending', attempts: 0 })
-    expect(await settleEntry(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(true)
-    expect(await settleEntry(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
-    expect(await claimEntries(service.deps, anything)).toEqual([])
+    expect(await completeAttempt(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(true)
+    expect(await completeAttempt(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
+    expect(await leaseEntries(service.deps, anything)).toEqual([])
   })
 
   test('finds nothing that is not due, finished or not committed', async () => {
@@ -84,23 +84,23 @@ describe('a claim', () => {
       throw new Error('taken back')
     })
     await expect(undone).rejects.toThrow('taken back')
-    expect(await claimEntries(service.deps, anything)).toEqual([])
+    expect(await leaseEntries(service.deps, anything)).toEqual([])
     await add(service, ['a'])
-    const [entry] = await claimEntries(service.deps, anything)
-    await settleEntry(service.deps, entry!, { result: 'failed', error: 'no' }, { waitMs: 5_000 })
+    const [entry] = await leaseEntries(service.deps, anything)
+    await completeAttempt(service.deps, entry!, { result: 'failed', error: 'no' }, { waitMs: 5_000 })
     service.advance(4)
-    expect(await claimEntries(service.deps, anything)).toEqual([])
+    expect(await leaseEntries(service.deps, anything)).toEqual([])
     service.advance(1)
-    expect(await claimEntries(service.deps, anything)).toMatchObject([{ attempts: 1 }])
+    expect(await leaseEntries(service.deps, anything)).toMatchObject([{ attempts: 1 }])
   })
 })
 
 test('an error is stored whatever the other side put into it', async () => {
   const service = freezeClock(await buildService())
   const [id] = await add(service, ['a'])
-  const [entry] = await claimEntries(service.deps, anything)
+  const [entry] = await leaseEntries(service.deps, anything)
   const error = `550 no\0such\r\nuser 🦊${'x'.repeat(2_000)}`
-  expect(await settleEntry(service.deps, entry!, { result: 'failed', error }, { waitMs: undefined })).toBe(true)
+  expect(await completeAttempt(service.deps, entry!, { result: 'failed', error }, { waitMs: undefined })).toBe(true)
   const { last_error } = await service.deps.db('outbox').where({ id }).first('last_error')
   expect(last_error).toBe(`550 no such user 🦊${'x'.repeat(2_000)}`.slice(0, 500))
 })
@@ -223,7 +223,7 @@ describe.runIf(testDatabase() === 'postgres')('while the database is away', () =
     return { proxy, service, app, receiver, answer: () => answer() }
   }
 
-  test('an attempt that has ended is not made again: it is settled when the database is back', async () => {
+  test('an attempt that has ended is not made again: it is completed when the database is back', async () => {
     const { proxy, service, app, receiver, answer } = await buildBehindProxy()
     sendWebhooks(service)
     await buildUser(service, app)

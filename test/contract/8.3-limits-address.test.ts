@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { BASE_PATH, createApp, listRoutes } from '../../packages/server/src/app.ts'
+import { BASE_PATH, createHttpApp, listRoutes } from '../../packages/server/src/app.ts'
 import { isLimitedByAddress } from '../../packages/server/src/http/route.ts'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { atOnce } from '../support/chance.ts'
@@ -360,7 +360,7 @@ describe('X-Forwarded-For', () => {
 
 test('a dual-stack socket counts IPv4 callers as IPv4', async (context) => {
   const { service, app } = await build('5/60')
-  const server = createServer(createApp(service.deps).callback())
+  const server = createServer(createHttpApp(service.deps).callback())
   onTestFinished(() => void server.close())
   const isListening = await listenDualStack(server)
   if (!isListening) return context.skip('no IPv6 here')

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
-import { createApp } from '../../packages/server/src/app.ts'
+import { createHttpApp } from '../../packages/server/src/app.ts'
 import type { Pool } from '../../packages/server/src/db/handle.ts'
 import type { Deps } from '../../packages/server/src/deps.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
@@ -37,7 +37,7 @@ const tokens = new Set<string>()
 const service = serviceFixture()
 beforeAll(async () => {
   const logger = createLogger('trace', { write: (line) => void lines.push(line) })
-  const server = createServer(createApp({ ...service.deps, logger }).callback())
+  const server = createServer(createHttpApp({ ...service.deps, logger }).callback())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   afterAll(() => new Promise((resolve) => server.close(resolve)))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
@@ -164,7 +164,7 @@ describe('on every journey, workers and all, no secret is in the log at level tr
     const mailbox = await startMailbox()
     const service = await buildService({ SMTP_URL: mailbox.url })
     deps = { ...service.deps, logger: createLogger('trace', { write: (line) => void logged.push(line) }) }
-    const server = createServer(createApp(deps).callback())
+    const server = createServer(createHttpApp(deps).callback())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const worker = startOutbox(deps, { mail: mailChannel, webhook: createWebhookChannel() })
     onTestFinished(async () => {

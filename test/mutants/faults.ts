@@ -214,14 +214,14 @@ const registration: PlantedFault[] = [
   },
   {
     title: 'a default role that is gone gives the role of the override',
-    file: server('resources/app-access/provision-access.ts'),
-    search: 'const configured = (await Role.isOrganizationRole(deps.db, standing)) ? standing : fallbackRole',
+    file: server('resources/grants/provision-user.ts'),
+    search: 'const configured = (await Role.isOrganizationRole(deps.db, defaultRole)) ? defaultRole : fallbackRole',
     replace: 'const configured = fallbackRole',
     tests: contract('4.3-auto-provisioning'),
   },
   {
     title: 'a platform role in an override gives the role of the app',
-    file: server('resources/app-access/provision-access.ts'),
+    file: server('resources/grants/provision-user.ts'),
     search: 'return isRole ? override : fallbackRole',
     replace: 'return isRole ? override : configured',
     tests: contract('4.3-auto-provisioning'),
@@ -235,7 +235,7 @@ const registration: PlantedFault[] = [
   },
   {
     title: 'an undeclared link is followed',
-    file: server('resources/app-access/provision-access.ts'),
+    file: server('resources/grants/provision-user.ts'),
     search: 'overrides.linkedAppCodes === undefined ||',
     replace: 'true ||',
     tests: contract('4.3-auto-provisioning'),
@@ -243,8 +243,8 @@ const registration: PlantedFault[] = [
   {
     title: 'auto-grant brings a revoked grant back',
     file: server('resources/sessions/open-session.ts'),
-    search: 'if (access.exists || !entry.app.auto_grant_on_signup) return access',
-    replace: 'if (access.isActive || !entry.app.auto_grant_on_signup) return { ...access, isActive: true }',
+    search: 'if (grant.exists || !request.app.auto_grant_on_signup) return grant',
+    replace: 'if (grant.isActive || !request.app.auto_grant_on_signup) return { ...grant, isActive: true }',
     tests: contract('4.7-grants', '4.3-auto-provisioning'),
   },
   {
@@ -281,13 +281,13 @@ const gate: PlantedFault[] = [
   {
     title: 'nobody asks for access to the app',
     file: server('resources/sessions/open-session.ts'),
-    search: 'if (access && !access.isActive)',
-    replace: 'if (access && access.exists && !access.isActive)',
+    search: 'if (grant && !grant.isActive)',
+    replace: 'if (grant && grant.exists && !grant.isActive)',
     tests: contract('4.5-login', '4.7-grants'),
   },
   {
     title: 'an expired grant is active',
-    file: server('resources/app-access/find-access.ts'),
+    file: server('resources/grants/find-grant-state.ts'),
     search: '(grant.expires_at === null || grant.expires_at > deps.clock())',
     replace: 'true',
     tests: contract('4.7-grants', '4.5-login'),
@@ -295,8 +295,8 @@ const gate: PlantedFault[] = [
   {
     title: 'a token outlives the grant',
     file: server('resources/sessions/open-session.ts'),
-    search: 'accessExpiresAt: access?.expiresAt ?? null',
-    replace: 'accessExpiresAt: null',
+    search: 'grantExpiresAt: grant?.expiresAt ?? null',
+    replace: 'grantExpiresAt: null',
     tests: contract('4.7-grants', '2.8-claims'),
   },
   {
@@ -585,7 +585,7 @@ const outbox: PlantedFault[] = [
     tests: contract('6.1-webhook-delivery', '6.1-webhook-targets'),
   },
   {
-    title: 'who lost a claim settles the entry all the same',
+    title: 'a server that lost its lease completes the attempt all the same',
     file: server('models/outbox-entry.ts'),
     search: "status: 'pending', next_attempt_at: entry.next_attempt_at }",
     replace: "status: 'pending' }",
@@ -667,21 +667,21 @@ const authority: PlantedFault[] = [
   },
   {
     title: 'a provider links by e-mail to somebody with a further role',
-    file: server('flows/sso/find-entrant.ts'),
+    file: server('flows/sso/find-matched-user.ts'),
     search: ' || (await hasFurtherRoles(deps, holder))',
     replace: '',
     tests: contract('sso-trust'),
   },
   {
     title: 'a provider is believed for every domain',
-    file: server('flows/sso/find-entrant.ts'),
+    file: server('flows/sso/find-matched-user.ts'),
     search: '!isTrustedAddress(provider, profile) || ',
     replace: '',
     tests: contract('sso-trust'),
   },
   {
     title: 'an app that does not allow the provider gets a link',
-    file: server('flows/sso/find-entrant.ts'),
+    file: server('flows/sso/find-matched-user.ts'),
     search: 'assertMethodAllowed(app, provider.code)',
     replace: '',
     tests: contract('sso-trust'),

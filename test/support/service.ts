@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
-import { BASE_PATH, createApp } from '../../packages/server/src/app.ts'
+import { BASE_PATH, createHttpApp } from '../../packages/server/src/app.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
 import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
@@ -98,7 +98,7 @@ export async function buildService(
     compareWithDeclaration(faults, route, reply)
     notes.add(route, reply)
   }
-  const server = createServer(createApp(deps, { onReply }).callback())
+  const server = createServer(createHttpApp(deps, { onReply }).callback())
   // After its usual five seconds a server could end a kept connection while the next request is on its way, on a busy machine.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -22,11 +22,11 @@ import { servePages } from './http/pages.ts'
 import { requestLog } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { createRouting, type ReplyObserver } from './http/router.ts'
-import { appAccessRoutes } from './resources/app-access/routes.ts'
 import { appRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
 import { consumerRoutes } from './resources/consumers/routes.ts'
+import { grantRoutes } from './resources/grants/routes.ts'
 import { identityRoutes } from './resources/identities/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
 import { lockoutRoutes } from './resources/lockouts/routes.ts'
@@ -72,7 +72,7 @@ export function listRoutes(): Route[] {
     ...sessionRoutes,
     ...identityRoutes,
     ...appRoutes,
-    ...appAccessRoutes,
+    ...grantRoutes,
     ...webhookRoutes,
     ...userRoutes,
     ...userImportRoutes,
@@ -106,7 +106,7 @@ export function openApiDocument() {
 }
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
-export function createApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
+export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   const mounts = [
     { prefix: BASE_PATH, routes: listRoutes() },
     { prefix: '', routes: listRootRoutes() },

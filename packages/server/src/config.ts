@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
 import { z } from 'zod'
-import type { RateLimit } from './lib/rate-limit.ts'
+import type { AttemptLimit } from './lib/rate-limit.ts'
 
 const documentedSamples = new Set(['change-me-change-me-change-me-change-me', 'your-256-bit-secret-your-256-bit-secret'])
 
@@ -19,7 +19,7 @@ function whole(minimum: number, maximum: number) {
 const limit = z
   .string()
   .regex(/^(off|[1-9]\d{0,8}\/[1-9]\d{0,6})$/, 'must be COUNT/SECONDS or off')
-  .transform((text): RateLimit | null => {
+  .transform((text): AttemptLimit | null => {
     if (text === 'off') return null
     const [count, seconds] = text.split('/').map(Number)
     return { count: count!, seconds: seconds! }
@@ -209,8 +209,8 @@ export interface Config {
   passwordBlocklist: boolean
   lockoutThreshold: number
   lockoutSeconds: number
-  accountLimit: RateLimit | null
-  ipLimit: RateLimit | null
+  accountLimit: AttemptLimit | null
+  ipLimit: AttemptLimit | null
   trustedProxies: number
   corsOrigins: string[]
   metricsToken: string | undefined

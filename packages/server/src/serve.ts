@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApp } from './app.ts'
+import { createHttpApp } from './app.ts'
 import { isPostgres, type Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps } from './deps.ts'
@@ -34,7 +34,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   // Otherwise they would start in the first storm of logins, when there is least to spare.
   deps.passwords.warmUp()
   deps.metrics.watchProcess()
-  const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createApp(deps).callback())
+  const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createHttpApp(deps).callback())
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000

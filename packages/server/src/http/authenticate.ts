@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller, ConsumerCaller } from '../lib/caller.ts'
-import { claimsServiceToken } from '../lib/service-token.ts'
+import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, RouteAuth } from './route.ts'
 
 /** Looks up whose assertion of a consumer it is; handed in by `app.ts`. */
@@ -19,7 +19,7 @@ export function serviceTokenOf(ctx: Context): string | undefined {
   const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
   // RFC 6749 section 2.3.1: clients encode both parts as a form does, some of them every character but letters and digits.
   const token = password && new URLSearchParams(`password=${password}`).get('password')
-  return token && claimsServiceToken(token) ? token : undefined
+  return token && looksLikeServiceToken(token) ? token : undefined
 }
 
 /** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */
@@ -31,7 +31,7 @@ export async function authorize(
 ): Promise<Caller | ConsumerCaller | undefined> {
   if (auth === 'public') return undefined
   if (bearer === undefined) throw new ApiError('token_missing')
-  const takesServiceAccounts = auth === 'consumer_or_service_account' && claimsServiceToken(bearer)
+  const takesServiceAccounts = auth === 'consumer_or_service_account' && looksLikeServiceToken(bearer)
   if (auth === 'consumer' || (auth === 'consumer_or_service_account' && !takesServiceAccounts)) {
     return authenticateConsumer(deps, bearer)
   }

@@ -12,7 +12,7 @@ export type PageReply = PageView | { redirectTo: string }
  * nothing, since programs that look through mail follow links. There is no session and no cookie: the token is all the authority that
  * a form has, so a form that somebody else posts from a browser does nothing that its sender could not do without that browser.
  */
-export interface Page<F extends z.ZodType = z.ZodType> {
+export interface WebPage<F extends z.ZodType = z.ZodType> {
   path: string
   /** What to do about a link that is no good. */
   advice: string
@@ -24,6 +24,6 @@ export interface Page<F extends z.ZodType = z.ZodType> {
 }
 
 /** Declares a page; the fields that `submit` gets are typed by its form. */
-export function page<F extends z.ZodType>(declaration: Page<F>): Page {
-  return declaration as unknown as Page
+export function webPage<F extends z.ZodType>(declaration: WebPage<F>): WebPage {
+  return declaration as unknown as WebPage
 }

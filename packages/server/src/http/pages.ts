@@ -6,7 +6,7 @@ import { html } from '../lib/html.ts'
 import type { PageView } from '../lib/page-view.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler } from './error-handler.ts'
-import type { Page, PageReply } from './page.ts'
+import type { PageReply, WebPage } from './page.ts'
 import { pageHeaders, renderHelp } from './page-layout.ts'
 import { limitByAddress } from './rate-limit.ts'
 import { readForm } from './request-body.ts'
@@ -18,7 +18,7 @@ import { validate } from './validate.ts'
 const methods = ['GET', 'HEAD', 'POST']
 
 /** Serves pages, errors of theirs as pages too; every other path is left to what comes after. A POST counts as one under `/auth/`. */
-export function servePages(deps: Deps<Pool>, pages: readonly Page[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
+export function servePages(deps: Deps<Pool>, pages: readonly WebPage[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
   const byPath = new Map(
     pages.map((page) => {
       const refuse = errorHandler(deps, (ctx, error, requestId) => sendView(ctx, refusalView(page, error, requestId)))
@@ -34,7 +34,7 @@ export function servePages(deps: Deps<Pool>, pages: readonly Page[], options: Pi
   }
 }
 
-async function answer(deps: Deps<Pool>, page: Page, ctx: Context, options: Pick<RouterOptions, 'takeAttempt'>): Promise<void> {
+async function answer(deps: Deps<Pool>, page: WebPage, ctx: Context, options: Pick<RouterOptions, 'takeAttempt'>): Promise<void> {
   const { origin } = ctx.state
   if (ctx.method === 'POST') {
     await limitByAddress(deps, origin.ip, options)
@@ -58,7 +58,7 @@ function sendElsewhere(ctx: Context, url: string): void {
 }
 
 /** One page for every link that is no good, whatever is wrong with it; any other error by what can be done about it. */
-function refusalView(page: Page, error: ApiError, requestId: string): PageView {
+function refusalView(page: WebPage, error: ApiError, requestId: string): PageView {
   const { code, status, retryAfter } = error
   if (code === 'invalid_token' || code === 'invalid_invitation') {
     const why = 'It may have been used already, be too old, or have been replaced by a newer one.'

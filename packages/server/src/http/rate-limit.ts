@@ -3,12 +3,12 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ServiceAuthority } from '../lib/authority.ts'
 import { addressKey } from '../lib/client-address.ts'
-import type { Attempt, RateLimit } from '../lib/rate-limit.ts'
-import { claimsServiceToken } from '../lib/service-token.ts'
+import type { Attempt, AttemptLimit } from '../lib/rate-limit.ts'
+import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, Route } from './route.ts'
 
 /** Counts an attempt and throws `rate_limited` past the limit; handed in by `app.ts`. */
-export type TakeAttempt = (deps: Deps<Pool>, key: string, limit: RateLimit | null) => Promise<Attempt | undefined>
+export type TakeAttempt = (deps: Deps<Pool>, key: string, limit: AttemptLimit | null) => Promise<Attempt | undefined>
 /** Takes back an attempt that does not count; handed in by `app.ts`. */
 export type GiveBackAttempt = (deps: Deps, attempt: Attempt | undefined) => Promise<void>
 /** The code of the app that a token in a body belongs to; handed in by `app.ts`. */
@@ -25,9 +25,9 @@ export interface LimitOptions {
 }
 
 /** What is left to decide of a limit once the body is known. Returns the code of the app that is exempt, if one is. Throws `rate_limited`. */
-export type SettleLimit = (body: Record<string, unknown>) => Promise<string | undefined>
+export type LimitByBody = (body: Record<string, unknown>) => Promise<string | undefined>
 
-const settled: SettleLimit = async () => undefined
+const noFurtherLimit: LimitByBody = async () => undefined
 
 /** Counts a call against the address it came from, an IPv6 one by its /64. Throws `rate_limited`. */
 export async function limitByAddress(deps: Deps<Pool>, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
@@ -44,7 +44,7 @@ export async function limitCall(
   route: Route,
   call: { ip: string; bearer: string | undefined },
   options: LimitOptions,
-): Promise<SettleLimit> {
+): Promise<LimitByBody> {
   const take = () => limitByAddress(deps, call.ip, options)
   const authority = await exemptible(deps, call.bearer, options)
   if (authority && fieldOf(route, ['app_code'])) {
@@ -58,7 +58,7 @@ export async function limitCall(
   }
   const attempt = await take()
   const field = authority && fieldOf(route, tokenFields)
-  if (!field) return settled
+  if (!field) return noFurtherLimit
   return async (body) => {
     const app = await options.findAppOfToken(deps, field, String(body[field]))
     if (!authority.isExemptFromLimits(app)) return undefined
@@ -72,7 +72,7 @@ async function exemptible(
   bearer: string | undefined,
   { authenticate }: LimitOptions,
 ): Promise<ServiceAuthority | undefined> {
-  if (bearer === undefined || !claimsServiceToken(bearer)) return undefined
+  if (bearer === undefined || !looksLikeServiceToken(bearer)) return undefined
   const caller = await authenticate(deps, bearer).catch(() => undefined)
   return caller?.kind === 'service_account' && caller.authority.mayBeExemptFromLimits ? caller.authority : undefined
 }

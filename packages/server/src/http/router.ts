@@ -114,7 +114,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   const { ip, requestId } = ctx.state.origin
   try {
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
-    const settleLimit = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
+    const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
     const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
     const params = parseParams(route, ctx.params)
@@ -122,7 +122,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
-    const exemptApp = await settleLimit?.(body as Record<string, unknown>)
+    const exemptApp = await limitByBody?.(body as Record<string, unknown>)
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: { ...ctx.state.origin, exemptApp } }

@@ -33,8 +33,8 @@ export interface ServiceAuthority extends Authority {
   isExemptFromLimits(appCode: string | undefined): boolean
 }
 
-/** What the rights of a user's token depend on, as it is now. */
-export interface UserStanding {
+/** What the rights of a user's token depend on, read with each call. */
+export interface UserSession {
   isSystemAdmin: boolean
   /** The app of the session; null for a login without one. */
   app: { code: string; isActive: boolean } | null
@@ -45,8 +45,8 @@ interface AdminSettings {
   allowBaseUserLogin: boolean
 }
 
-export function authorityOfUser(standing: UserStanding, settings: AdminSettings): Authority {
-  const refusal = refuseAdministration(standing, settings)
+export function authorityOfUser(session: UserSession, settings: AdminSettings): Authority {
+  const refusal = refuseAdministration(session, settings)
   const isAdmin = refusal === undefined
   const asService: Refusal | undefined = refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
   return {
@@ -62,7 +62,7 @@ export function authorityOfUser(standing: UserStanding, settings: AdminSettings)
  * A system_admin administers with the token of an active app of AUTH_ADMIN_APP_CODES: an app that leaks its tokens then leaks no
  * admin. A token of AUTH_ALLOW_BASE_USER_LOGIN is for `base_user` alone, whoever holds it.
  */
-function refuseAdministration({ isSystemAdmin, app }: UserStanding, settings: AdminSettings): Refusal | undefined {
+function refuseAdministration({ isSystemAdmin, app }: UserSession, settings: AdminSettings): Refusal | undefined {
   if (!isSystemAdmin) return { code: 'system_admin_required' }
   const takesAll = settings.adminAppCodes.includes('*')
   const isAllowed = app

@@ -1,5 +1,5 @@
 /** So many in a fixed window of so many seconds. */
-export interface RateLimit {
+export interface AttemptLimit {
   count: number
   seconds: number
 }

@@ -17,7 +17,7 @@ export function newServiceToken(): string {
 }
 
 /** Whether a bearer claims to be the token of a service account; anything else is looked at as an access token. */
-export function claimsServiceToken(bearer: string): boolean {
+export function looksLikeServiceToken(bearer: string): boolean {
   return bearer.startsWith(prefix)
 }
 

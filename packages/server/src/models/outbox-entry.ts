@@ -1,7 +1,7 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
-/** So many of the longest waiting are looked at for one claim. */
+/** A lease looks at this many of the longest waiting entries. */
 const lookAhead = 200
 
 export const outboxKinds = ['webhook', 'mail'] as const
@@ -75,7 +75,7 @@ export class OutboxEntry extends BaseModel {
    * Takes what is due until `leasedUntil`, in turn for each destination and the longest waiting first. One statement, so nothing is held
    * while it is sent.
    */
-  static async claim(
+  static async lease(
     db: Db,
     {
       kind,
@@ -117,12 +117,12 @@ export class OutboxEntry extends BaseModel {
   }
 
   /** Writes how an attempt ended; false when the entry is no longer the caller's. */
-  static async settle(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, outcome: Partial<OutboxRow>): Promise<boolean> {
-    const claimed = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at } as const
-    return (await rowsOf(OutboxEntry, db).where(claimed).update(outcome)) > 0
+  static async complete(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, outcome: Partial<OutboxRow>): Promise<boolean> {
+    const leased = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at } as const
+    return (await rowsOf(OutboxEntry, db).where(leased).update(outcome)) > 0
   }
 
-  /** Notes where a claimed entry goes now. */
+  /** Notes where a leased entry goes now. */
   static async setDestination(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, destination: string): Promise<void> {
     await rowsOf(OutboxEntry, db).where({ id: entry.id, next_attempt_at: entry.next_attempt_at }).update({ destination })
   }

@@ -1,10 +1,10 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
-import { type StandingRow, standingColumns, type UserRow, userColumns } from './user.ts'
+import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
 
 /** A token with its session, its user and what the gate asks about them. */
-export interface PresentedToken extends UserRow, StandingRow {
+export interface PresentedToken extends UserRow, RolesAndGrantRow {
   session_id: string
   app_id: string | null
   organization_id: string | null
@@ -22,7 +22,7 @@ export interface PresentedToken extends UserRow, StandingRow {
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
-    ${userColumns}, ${standingColumns}
+    ${userColumns}, ${rolesAndGrantColumns}
   from refresh_tokens t
   join sessions s on s.id = t.session_id
   join users u on u.id = s.user_id

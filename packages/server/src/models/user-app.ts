@@ -14,13 +14,13 @@ export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
 export type GrantKey = Pick<UserApp, 'user_id' | 'app_id'>
 
 /** The part of a grant that decides. */
-export type GrantState = Pick<UserApp, 'status' | 'expires_at'>
+export type GrantStateRow = Pick<UserApp, 'status' | 'expires_at'>
 
 export type NewGrant = GrantKey &
   Pick<UserApp, 'id' | 'status' | 'granted_via' | 'granted_at'> &
   Partial<Pick<UserApp, 'reason' | 'expires_at' | 'revoked_at'>>
 
-const stateByKey = new Statement<GrantState>(
+const stateByKey = new Statement<GrantStateRow>(
   'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
 )
 
@@ -31,7 +31,7 @@ function whereActive(query: QueryBuilder<UserApp>, now: number): void {
     .andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
 }
 
-/** App access: the row that lets a user enter an app. */
+/** A grant: the row that lets a user enter an app. */
 export class UserApp extends BaseModel {
   static override tableName = 'user_apps'
   static override relationMappings = () => ({
@@ -55,7 +55,7 @@ export class UserApp extends BaseModel {
   /** In what `listOfApp` gives. */
   declare user: User
 
-  static async findState(db: Db, userId: string, appId: string): Promise<GrantState | undefined> {
+  static async findState(db: Db, userId: string, appId: string): Promise<GrantStateRow | undefined> {
     return stateByKey.first(db, { userId, appId })
   }
 
@@ -120,7 +120,7 @@ export class UserApp extends BaseModel {
   }
 
   /** Which apps a user has grants for, by code. */
-  static async listStates(db: Db, userId: string): Promise<(GrantState & { app_id: string; app_code: string })[]> {
+  static async listStates(db: Db, userId: string): Promise<(GrantStateRow & { app_id: string; app_code: string })[]> {
     return db('user_apps')
       .join('apps', 'apps.id', 'user_apps.app_id')
       .where('user_apps.user_id', userId)
@@ -132,7 +132,7 @@ export class UserApp extends BaseModel {
   static async listHistories(
     db: Db,
     userId: string,
-  ): Promise<(GrantState & Pick<UserApp, 'granted_via' | 'granted_at' | 'revoked_at'> & { app_code: string })[]> {
+  ): Promise<(GrantStateRow & Pick<UserApp, 'granted_via' | 'granted_at' | 'revoked_at'> & { app_code: string })[]> {
     return db('user_apps as g')
       .join('apps as a', 'a.id', 'g.app_id')
       .where('g.user_id', userId)

@@ -49,9 +49,9 @@ export interface LoginRow extends UserRow {
 }
 
 /** Columns of a statement over `users u` with `user_apps g` joined for the app that is entered. */
-export const standingColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}, ${catalogGeneration}`
+export const rolesAndGrantColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}, ${catalogGeneration}`
 
-export interface StandingRow {
+export interface RolesAndGrantRow {
   global_roles: string | null
   grant_status: UserApp['status'] | null
   grant_expires_at: number | null
@@ -68,8 +68,8 @@ const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumn
   where c.name = 'catalog' order by u.id`)
 type LoginColumns = UserRow & (FactorRow | { [column in keyof FactorRow]: null })
 
-const standingByUser = new Statement<StandingRow & { has_factor: number | boolean }>(`
-  select ${standingColumns}, ${hasFactorColumn}
+const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: number | boolean }>(`
+  select ${rolesAndGrantColumns}, ${hasFactorColumn}
   from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where u.id = :userId`)
 
@@ -143,8 +143,8 @@ export class User extends BaseModel {
   }
 
   /** What the gate asks about a user, with an app or with none. */
-  static async findStanding(db: Db, userId: string, appId: string | null) {
-    return standingByUser.first(db, { appId, userId })
+  static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
+    return rolesAndGrantByUser.first(db, { appId, userId })
   }
 
   /** Locks a row until the transaction ends, of whatever status. */

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { OutboxKind, OutboxRow } from '../models/outbox-entry.ts'
-import { type Claim, claimEntries } from '../resources/outbox/claim-entries.ts'
-import { type Outcome, type Settlement, settleEntry } from '../resources/outbox/settle-entry.ts'
+import { type AttemptOutcome, type Completion, completeAttempt } from '../resources/outbox/complete-attempt.ts'
+import { type LeaseRequest, leaseEntries } from '../resources/outbox/lease-entries.ts'
 import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
 
@@ -18,24 +18,24 @@ export interface Channel {
   /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
   waitsMs: readonly number[]
   /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
-  attempt(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome>
+  attempt(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutcome>
   /** What stays of the payload once it is finished. */
   remains?: string
   /** Run with what is given up, in one transaction. */
-  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: Outcome): Promise<void>
+  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: AttemptOutcome): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
-const claimSize = 50
-const claimPerDestination = 8
-/** What other servers wrote, and what a dead one had claimed, is found by looking. */
+const leaseSize = 50
+const leasePerDestination = 8
+/** What other servers wrote, and what a dead one had leased, is found by looking. */
 const pollMs = 1_000
 const wakeGridMs = 100
-const settleRetryMs = 500
+const completeRetryMs = 500
 
 /**
- * Sends what lies in the outbox, any number of servers together: each entry is claimed by one of them and settled when its attempt has
- * ended. An entry is sent again only when the server that claimed it died, or could not reach the database until the claim ended.
+ * Sends what lies in the outbox, any number of servers together: one of them leases an entry and completes it when its attempt
+ * has ended. An entry is sent again only when the server that leased it died, or could not reach the database until the lease ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxRow>()
@@ -58,26 +58,26 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
       .then((waitMs) => {
         if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
       })
-      .catch((error: unknown) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be settled'))
+      .catch((error: unknown) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be completed'))
       .finally(() => {
         underway.delete(sent)
         if (hasLeftSome && !stopping.signal.aborted) sender.wake()
       })
     underway.set(sent, entry)
   }
-  const claimKind = async (kind: OutboxKind) => {
-    const claim = nextClaim(kind, channels[kind], [...underway.values()])
-    if (claim.limit === 0 || claim.busyDestinations.length > 0) hasLeftSome = true
-    if (claim.limit === 0) return
-    const entries = await claimEntries(deps, claim)
+  const leaseKind = async (kind: OutboxKind) => {
+    const lease = nextLease(kind, channels[kind], [...underway.values()])
+    if (lease.limit === 0 || lease.busyDestinations.length > 0) hasLeftSome = true
+    if (lease.limit === 0) return
+    const entries = await leaseEntries(deps, lease)
     for (const entry of entries) launch(entry)
     const fullest = Math.max(0, ...tally(entries.map(({ destination }) => destination)).values())
-    if (entries.length === claim.limit || fullest === claim.perDestination) sender.wake()
+    if (entries.length === lease.limit || fullest === lease.perDestination) sender.wake()
   }
   const sender = onDemand(
     async () => {
       hasLeftSome = false
-      for (const kind of Object.keys(channels) as OutboxKind[]) if (!stopping.signal.aborted) await claimKind(kind)
+      for (const kind of Object.keys(channels) as OutboxKind[]) if (!stopping.signal.aborted) await leaseKind(kind)
     },
     (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; trying each second'),
   )
@@ -97,7 +97,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
 }
 
 /** What may be taken of a kind beside the attempts under way. */
-function nextClaim(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): Claim {
+function nextLease(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): LeaseRequest {
   const destinations = underway.filter((entry) => entry.kind === kind).map(({ destination }) => destination)
   const half = Math.ceil(channel.atOnce / 2)
   const isCrowded = destinations.length >= half
@@ -106,8 +106,8 @@ function nextClaim(kind: OutboxKind, channel: Channel, underway: readonly Outbox
   const mostBelow = Math.max(0, ...counts.map(([, count]) => count).filter((count) => count < share))
   return {
     kind,
-    limit: Math.min(claimSize, (isCrowded ? channel.atOnce : half) - destinations.length),
-    perDestination: Math.min(claimPerDestination, share - mostBelow),
+    limit: Math.min(leaseSize, (isCrowded ? channel.atOnce : half) - destinations.length),
+    perDestination: Math.min(leasePerDestination, share - mostBelow),
     busyDestinations: counts.filter(([, count]) => count >= share).map(([destination]) => destination),
   }
 }
@@ -124,45 +124,45 @@ function describe(error: unknown): string {
   return message || code || String(error)
 }
 
-/** One attempt from its beginning until it is settled; answers the pause until the next one. */
+/** Makes one attempt and writes how it ended. Returns the pause until the next one. */
 async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, entry)
-    .catch((error: unknown): Outcome => ({ result: 'failed', error: describe(error) }))
+    .catch((error: unknown): AttemptOutcome => ({ result: 'failed', error: describe(error) }))
   const waitMs = pauseAfter(channel, entry, outcome)
   report(deps, entry, outcome, waitMs)
-  const settlement = {
+  const completion = {
     waitMs,
     remains: channel.remains,
     onGivenUp: channel.onGivenUp && ((deps: Deps<Tx>) => channel.onGivenUp!(deps, entry, outcome)),
   }
-  await settle(deps, entry, outcome, settlement, stopping)
+  await complete(deps, entry, outcome, completion, stopping)
   return waitMs
 }
 
 /** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
-async function settle(
+async function complete(
   deps: Deps<Pool>,
   entry: OutboxRow,
-  outcome: Outcome,
-  settlement: Settlement,
+  outcome: AttemptOutcome,
+  completion: Completion,
   stopping: AbortSignal,
 ): Promise<void> {
   for (;;) {
     const isLastTry = stopping.aborted || deps.clock() >= entry.next_attempt_at
     try {
-      const isOurs = await settleEntry(deps, entry, outcome, settlement)
-      if (!isOurs) deps.logger.warn({ outbox_id: entry.id }, 'the attempt was settled elsewhere')
+      const isOurs = await completeAttempt(deps, entry, outcome, completion)
+      if (!isOurs) deps.logger.warn({ outbox_id: entry.id }, 'the attempt was completed elsewhere')
       return
     } catch (error) {
       if (isLastTry) throw error
-      await sleep(settleRetryMs, undefined, { signal: stopping }).catch(() => {})
+      await sleep(completeRetryMs, undefined, { signal: stopping }).catch(() => {})
     }
   }
 }
 
 /** Each attempt is told to the log and counted here, and nowhere else. */
-function report({ logger, metrics }: Deps, entry: OutboxRow, outcome: Outcome, waitMs: number | undefined): void {
+function report({ logger, metrics }: Deps, entry: OutboxRow, outcome: AttemptOutcome, waitMs: number | undefined): void {
   const facts = { outbox_id: entry.id, kind: entry.kind, name: entry.name, attempt: entry.attempts + 1, status: outcome.status }
   const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'
   metrics.attempts.inc({ kind: entry.kind, outcome: end })

@@ -1,5 +1,5 @@
 import type { OutboxRow } from '../models/outbox-entry.ts'
-import type { Outcome } from '../resources/outbox/settle-entry.ts'
+import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 
 // Pauses after the first failed attempt, the second, and so on; after the last of them an entry is given up.
 
@@ -9,7 +9,11 @@ export const mailWaitsMs = [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000]
 const longestRetryAfterMs = 60_000
 
 /** Until the next attempt, in milliseconds; undefined when there is none. What the other side asks for prolongs it, to a minute. */
-export function pauseAfter({ waitsMs }: { waitsMs: readonly number[] }, entry: OutboxRow, outcome: Outcome): number | undefined {
+export function pauseAfter(
+  { waitsMs }: { waitsMs: readonly number[] },
+  entry: OutboxRow,
+  outcome: AttemptOutcome,
+): number | undefined {
   if (outcome.result === 'delivered' || outcome.isFinal) return undefined
   const waitMs = waitsMs[entry.attempts]
   return waitMs === undefined ? undefined : Math.max(waitMs, Math.min(outcome.retryAfterMs ?? 0, longestRetryAfterMs))

@@ -7,7 +7,7 @@ import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
 import { takeMailSlot } from '../resources/mail/take-mail-slot.ts'
 import { isTokenPurpose, linkPaths } from '../resources/mail/token-purpose.ts'
-import type { Outcome } from '../resources/outbox/settle-entry.ts'
+import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
@@ -23,9 +23,9 @@ export const mailChannel: Channel = {
   onGivenUp: recordGivenUp,
 }
 
-const nothingToSend: Outcome = { result: 'delivered' }
+const nothingToSend: AttemptOutcome = { result: 'delivered' }
 
-async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome> {
+async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutcome> {
   const write = await prepareMail(deps, entry)
   if (!write) return nothingToSend
   const isLimited = entry.name in linkPaths
@@ -48,10 +48,10 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<Outcome> {
 }
 
 /** An operator finds in the audit what a user waits for in vain. */
-async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: Outcome): Promise<void> {
+async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: AttemptOutcome): Promise<void> {
   const app = entry.app_id === null ? undefined : await App.findById(deps.db, entry.app_id)
   const user = app && (await findRecipient(deps, entry, app))
-  const { status = null, error } = outcome as Extract<Outcome, { result: 'failed' }>
+  const { status = null, error } = outcome as Extract<AttemptOutcome, { result: 'failed' }>
   await recordEvent(deps, {
     event: 'mail.failed',
     actor: systemActor,

@@ -4,7 +4,7 @@ import { parseRetryAfter } from '../lib/retry-after.ts'
 import { version } from '../lib/version.ts'
 import { signWebhook } from '../lib/webhook-signature.ts'
 import { OutboxEntry, type OutboxRow } from '../models/outbox-entry.ts'
-import type { Outcome } from '../resources/outbox/settle-entry.ts'
+import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
 import type { Channel } from './outbox.ts'
@@ -52,7 +52,7 @@ function headersOf(deps: Deps, { id }: OutboxRow, { secret }: Webhook, body: str
   }
 }
 
-function outcomeOf(deps: Deps, { status, retryAfter }: PostAnswer): Outcome {
+function outcomeOf(deps: Deps, { status, retryAfter }: PostAnswer): AttemptOutcome {
   if (status >= 200 && status < 300) return { result: 'delivered', status }
   const redirects = status >= 300 && status < 400 ? '; redirects are not followed' : ''
   const retryAfterMs = parseRetryAfter(retryAfter, deps.clock())

@@ -42,17 +42,17 @@ export const onboardApp = command({
 })
 
 export async function runOnboardApp(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const wanted = await settle(tools, input)
+  const wanted = await resolveOnboarding(tools, input)
   return onboard(tools, wanted, await agreeToReplace(tools, wanted))
 }
 
 /** All that is to be known before anything is done. */
-async function settle(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
+async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
   assertComplete(tools, input)
   const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
   const existing = await findApp(tools, code)
   if (existing) await agreeToGoOn(tools, code, input.ifExists)
-  const settings = existing ? { name: existing.name } : await settleSettings(tools, input)
+  const settings = existing ? { name: existing.name } : await resolveSettings(tools, input)
   const ref = await askOrNone(tools, input.user, `${options.user.about} (or none):`)
   return {
     code: existing?.code ?? code,
@@ -97,7 +97,7 @@ async function agreeToGoOn({ io, prompt }: Tools, code: string, ifExists: 'error
     throw new Failure('declined', 'declined; nothing was done', { code: 'declined' })
 }
 
-async function settleSettings(
+async function resolveSettings(
   tools: Tools,
   { name, redirect, autoGrant }: Input<typeof options>,
 ): Promise<Onboarding['settings']> {

@@ -23,7 +23,7 @@ export async function up(db: SchemaDb): Promise<void> {
   await createOrganizationsAndRoles(db)
   await createApps(db)
   await createUsers(db)
-  await createMembershipsAndAccess(db)
+  await createMembershipsAndGrants(db)
   await createSessions(db)
   await createSecondFactors(db)
   await createThirdPartyLogin(db)
@@ -148,7 +148,7 @@ async function createUsers(db: SchemaDb): Promise<void> {
   })
 }
 
-async function createMembershipsAndAccess(db: SchemaDb): Promise<void> {
+async function createMembershipsAndGrants(db: SchemaDb): Promise<void> {
   await db.schema.createTable('organization_memberships', (t) => {
     t.uuid('id').primary()
     t.uuid('organization_id').notNullable().references('id').inTable('organizations').onDelete('RESTRICT')
@@ -364,7 +364,7 @@ async function createGenerations(db: SchemaDb): Promise<void> {
 }
 
 async function createOutbox(db: SchemaDb): Promise<void> {
-  // Webhooks and mail: written in the transaction of what they tell about, sent by a worker that claims rows with a lease.
+  // Webhooks and mail: written in the transaction of what they tell about, sent by a worker that leases rows.
   await db.schema.createTable('outbox', (t) => {
     t.uuid('id').primary()
     t.text('kind').notNullable().checkIn(['webhook', 'mail'])
@@ -376,7 +376,7 @@ async function createOutbox(db: SchemaDb): Promise<void> {
     t.text('payload').notNullable()
     t.text('status').notNullable().defaultTo('pending').checkIn(['pending', 'delivered', 'failed'])
     t.integer('attempts').notNullable().defaultTo(0)
-    // When it is due. Whoever claims it sets this to the end of the lease, so what a dead server had claimed falls due again.
+    // When it is due. A server that leases it sets this to the end of the lease, so what a dead server had leased falls due again.
     t.bigInteger('next_attempt_at').notNullable()
     t.integer('last_status')
     t.text('last_error')

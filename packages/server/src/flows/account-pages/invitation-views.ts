@@ -3,15 +3,15 @@ import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { InvitationOffer } from './describe-invitation.ts'
 import type { Entered } from './enter-by-invitation.ts'
-import { alert, codeField, field, form, headOf, name, nameOf, type Place } from './page-parts.ts'
-import type { Refusal } from './refusal.ts'
+import { alert, codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
+import type { FormRefusal } from './refusal.ts'
 import { generalFault, withFaultOfCode } from './refusal.ts'
 import type { InvitationForm } from './schema.ts'
 
 /** What was sent before, to be shown once more; passwords and codes are not. */
 interface Sent {
   form: InvitationForm
-  refusal: Refusal
+  refusal: FormRefusal
 }
 
 /** The form for an account that is there or a new one; where no app takes people so, the code to take elsewhere. */
@@ -22,7 +22,7 @@ export function invitationView(place: Place, { organization, app, email }: Invit
   return {
     ...headOf(sent?.refusal, `You are invited to ${inviting}`),
     place: inviting,
-    body: html`<p>Accept with your account for ${name(through)}. If you have none, this makes you one.</p>
+    body: html`<p>Accept with your account for ${shown(through)}. If you have none, this makes you one.</p>
 ${form(
   place,
   'Accept the invitation',
@@ -62,7 +62,7 @@ function nameField(key: 'first_name' | 'last_name', label: string, autocomplete:
 
 export function enteredView({ organization, app }: InvitationOffer, { created, granted }: Entered): PageView {
   const place = nameOf(organization)
-  const through = app && name(nameOf(app))
+  const through = app && shown(nameOf(app))
   const account = created && html`Your account is ready. `
   const next = granted
     ? html`You can sign in to ${through} now.`
@@ -75,7 +75,7 @@ function invitationCodeView(token: string, place: string): PageView {
     status: 200,
     title: `You are invited to ${place}`,
     place,
-    body: html`<p>Sign in, or register, where ${name(place)} asked you to, and give this code there as your invitation.</p>
+    body: html`<p>Sign in, or register, where ${shown(place)} asked you to, and give this code there as your invitation.</p>
 ${codeField('Invitation code', token)}<p>If you do not know where that is, ask whoever invited you.</p>`,
   }
 }

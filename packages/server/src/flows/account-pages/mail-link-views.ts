@@ -2,15 +2,15 @@ import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { MailLink } from './describe-mail-link.ts'
-import { codeField, field, form, headOf, name, nameOf, type Place } from './page-parts.ts'
-import type { Refusal } from './refusal.ts'
+import { codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
+import type { FormRefusal } from './refusal.ts'
 
 export function verifyView(place: Place, { app, email }: MailLink): PageView {
   return {
     status: 200,
     title: 'Confirm your e-mail address',
     place: nameOf(app),
-    body: html`<p>Is ${name(email)} your address?</p>\n${form(place, 'Yes, confirm it')}`,
+    body: html`<p>Is ${shown(email)} your address?</p>\n${form(place, 'Yes, confirm it')}`,
   }
 }
 
@@ -19,7 +19,7 @@ export function verifiedView(link: MailLink): PageView {
   return { status: 200, title, place: nameOf(link.app), body: onward(link, html`There is nothing more to do here.`) }
 }
 
-export function resetView(place: Place, { app, email }: MailLink, refusal?: Refusal): PageView {
+export function resetView(place: Place, { app, email }: MailLink, refusal?: FormRefusal): PageView {
   const newPassword = { type: 'password', autocomplete: 'new-password' } as const
   const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several words that do not belong together are easy to keep in mind.`
   return {
@@ -37,7 +37,7 @@ export function resetView(place: Place, { app, email }: MailLink, refusal?: Refu
 }
 
 export function passwordSetView(link: MailLink): PageView {
-  const said = html`You can sign in to ${name(nameOf(link.app))} with it now. You have been signed out everywhere.`
+  const said = html`You can sign in to ${shown(nameOf(link.app))} with it now. You have been signed out everywhere.`
   return { status: 200, title: 'Your new password is set', place: nameOf(link.app), body: onward(link, said) }
 }
 
@@ -59,12 +59,12 @@ export function loginCodeView({ token }: Place, { app, minutesLeft }: MailLink):
     status: 200,
     title: 'Your sign-in code',
     place,
-    body: html`<p>Copy this code into ${name(place)}. It works once, for ${minutesLeft} more ${minutesLeft === 1 ? 'minute' : 'minutes'}.</p>
+    body: html`<p>Copy this code into ${shown(place)}. It works once, for ${minutesLeft} more ${minutesLeft === 1 ? 'minute' : 'minutes'}.</p>
 ${codeField('Sign-in code', token)}<p>Whoever has it can sign in as you: give it to nobody, and enter it nowhere else.</p>`,
   }
 }
 
 function onward({ app, redirectUrl }: MailLink, said: Html): Html {
   if (redirectUrl === null) return html`<p>${said}</p>`
-  return html`<p>${said}</p>\n<p><a class="button" href="${redirectUrl}">Continue to ${name(nameOf(app))}</a></p>`
+  return html`<p>${said}</p>\n<p><a class="button" href="${redirectUrl}">Continue to ${shown(nameOf(app))}</a></p>`
 }

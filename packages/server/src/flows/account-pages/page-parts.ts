@@ -1,7 +1,7 @@
 import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { shownName } from '../../lib/shown-name.ts'
-import type { Refusal } from './refusal.ts'
+import type { FormRefusal } from './refusal.ts'
 
 /** A token, and the path of the page that takes it. */
 export interface Place {
@@ -31,7 +31,7 @@ ${parts}<button type="submit">${button}</button>
 /** A field with its label, and what is to be known of it: rules, and what was wrong, both told with it to those who do not see. */
 export function field(
   { name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
-  refusal?: Refusal,
+  refusal?: FormRefusal,
 ): Html {
   const fault = refusal?.faults[name]
   const notes = [...(hint ? [`${name}-hint`] : []), ...(fault ? [`${name}-fault`] : [])]
@@ -78,7 +78,7 @@ export function codeField(label: string, value: string): Html {
 
 /** The status of a form that is shown once more is that of its refusal. */
 export function headOf(
-  refusal: Refusal | undefined,
+  refusal: FormRefusal | undefined,
   title: string,
 ): Pick<PageView, 'status' | 'errorCode' | 'title' | 'retryAfter'> {
   return { status: refusal?.status ?? 200, errorCode: refusal?.code, title, retryAfter: refusal?.retryAfter }
@@ -90,6 +90,6 @@ export function nameOf({ name, code }: { name: string; code: string }): string {
 }
 
 /** A text that others chose, kept from turning the direction of the sentence it stands in. */
-export function name(text: string): Html {
+export function shown(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }

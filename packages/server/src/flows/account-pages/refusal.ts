@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode, errorCodes } from '../../errors.ts'
 
 /** Why a form is shown once more. */
-export interface Refusal {
+export interface FormRefusal {
   status: number
   code: ErrorCode
   /** What the code means, in general. */
@@ -25,7 +25,7 @@ const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
  * An error that whoever filled in the form can do something about. What is not of that kind is thrown on: a link that is no good, and
  * what is wrong on our side.
  */
-export function refusalOf(error: unknown): Refusal {
+export function refusalOf(error: unknown): FormRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   if (error.code === 'invalid_token' || error.code === 'invalid_invitation') throw error
   const faults: Record<string, string> = {}
@@ -39,18 +39,18 @@ const accountIsThere =
   'there is an account with this address. If you do not know its password, set a new one with "forgot password" where you sign in'
 
 /** The same refusal with what its code says about a single field. */
-export function withFaultOfCode(refusal: Refusal): Refusal {
+export function withFaultOfCode(refusal: FormRefusal): FormRefusal {
   return { ...refusal, faults: { ...refusal.faults, ...faultOfCode(refusal) } }
 }
 
-function faultOfCode({ code }: Refusal): Record<string, string> {
+function faultOfCode({ code }: FormRefusal): Record<string, string> {
   if (code === 'invalid_credentials') return { password: `does not fit: ${accountIsThere}` }
   if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong, or was used before' }
   return {}
 }
 
 /** What a code means that is about no field in particular. */
-export function generalFault(refusal: Refusal | undefined, app: string): string | undefined {
+export function generalFault(refusal: FormRefusal | undefined, app: string): string | undefined {
   if (refusal === undefined) return undefined
   const later = minutesIn(refusal.retryAfter)
   switch (refusal.code) {

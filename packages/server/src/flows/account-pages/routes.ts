@@ -1,4 +1,4 @@
-import { type Page, page } from '../../http/page.ts'
+import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
 import { choosePassword } from './choose-password.ts'
 import { confirmEmail } from './confirm-email.ts'
@@ -12,11 +12,11 @@ import { refusalOf } from './refusal.ts'
 import { invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
 /** The pages that the links of mails lead to when an app has no frontend of its own (decisions 5). */
-export const accountPages: Page[] = [verifyEmailPage(), resetPasswordPage(), magicLinkPage(), acceptInvitationPage()]
+export const accountPages: WebPage[] = [verifyEmailPage(), resetPasswordPage(), magicLinkPage(), acceptInvitationPage()]
 
-function verifyEmailPage(): Page {
+function verifyEmailPage(): WebPage {
   const path = '/verify-email'
-  return page({
+  return webPage({
     path,
     advice:
       'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.',
@@ -26,9 +26,9 @@ function verifyEmailPage(): Page {
   })
 }
 
-function resetPasswordPage(): Page {
+function resetPasswordPage(): WebPage {
   const path = '/reset-password'
-  return page({
+  return webPage({
     path,
     advice: 'If you still need a new password, ask for another mail with "forgot password", and open its link.',
     show: async (deps, { token }) => resetView({ path, token }, await describeMailLink(deps, token, 'reset_password')),
@@ -45,9 +45,9 @@ function resetPasswordPage(): Page {
   })
 }
 
-function magicLinkPage(): Page {
+function magicLinkPage(): WebPage {
   const path = '/magic-link'
-  return page({
+  return webPage({
     path,
     advice: 'To sign in, ask for another mail where you want to go, and open its link within 15 minutes.',
     show: async (deps, { token }) => magicLinkView({ path, token }, await describeMailLink(deps, token, 'magic_link')),
@@ -59,9 +59,9 @@ function magicLinkPage(): Page {
   })
 }
 
-function acceptInvitationPage(): Page {
+function acceptInvitationPage(): WebPage {
   const path = '/accept-invitation'
-  return page({
+  return webPage({
     path,
     advice: 'If you have accepted the invitation before, all is done. If not, ask whoever invited you for another one.',
     show: async (deps, { token }) => invitationView({ path, token }, await describeInvitation(deps, token)),

@@ -4,8 +4,8 @@ import type { MadeBy } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { findAccess } from '../../resources/app-access/find-access.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
 import { insertUser, type NewAccount } from '../../resources/users/insert-user.ts'
@@ -29,7 +29,7 @@ interface SignUp {
   app: App
   pools: readonly string[]
   newcomer: Newcomer
-  /** Gives the account what belongs to it, among that the access to the app. Returns the organization that it came with, if any. */
+  /** Gives the account what belongs to it, the grant for the app included. Returns the organization that it came with, if any. */
   equip(deps: Deps<Tx>, user: NewAccount): Promise<Membership | null>
   /** The body of the call, for the webhooks. */
   received: Record<string, unknown>
@@ -38,7 +38,7 @@ interface SignUp {
 interface CreatedAccount {
   user: NewAccount
   organization: Membership | null
-  /** Undefined when the app gives no access by itself. */
+  /** Undefined when the app does not grant on sign-up. */
   proof: Proof | undefined
 }
 
@@ -62,7 +62,7 @@ export async function createAccount(
   if (user.email_verified_at === null)
     await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
-  const access = await findAccess(deps, user.id, app.id)
+  const grant = await findGrantState(deps, user.id, app.id)
   const proof = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod, counted: undefined }
-  return { user, organization, proof: access.isActive ? proof : undefined }
+  return { user, organization, proof: grant.isActive ? proof : undefined }
 }

@@ -16,14 +16,14 @@ async function refused(
   proof: SecondFactorProof,
   made: z.input<typeof tokenAnswer>,
 ): Promise<TokenAnswer> {
-  const entry = { user, app: null, overrides: {}, authMethod: 'carrier_pigeon', counted: undefined }
+  const request = { user, app: null, overrides: {}, authMethod: 'carrier_pigeon', counted: undefined }
   // @ts-expect-error the second factor is forgotten
-  await enter(deps, entry, actor)
+  await enter(deps, request, actor)
   // @ts-expect-error nobody has proven it
-  await enter(deps, { ...entry, secondFactor: { userId: user.id } }, actor)
-  const { counted: _, ...unsettled } = entry
+  await enter(deps, { ...request, secondFactor: { userId: user.id } }, actor)
+  const { counted: _, ...unattempted } = request
   // @ts-expect-error the attempt is left as it is
-  await enter(deps, { ...unsettled, secondFactor: proof }, actor)
+  await enter(deps, { ...unattempted, secondFactor: proof }, actor)
   // @ts-expect-error a user who was there before may have one
   proofForNewUser(user)
   // @ts-expect-error tokens that were not issued

@@ -5,11 +5,11 @@ import type { TokenAnswer } from '../../lib/records.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures } from '../../resources/lockouts/count-failure.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { type NewEntry, openSession } from '../../resources/sessions/open-session.ts'
+import { type NewSessionRequest, openSession } from '../../resources/sessions/open-session.ts'
 import type { Counted } from './with-attempt.ts'
 
 /** Who somebody is, and the way in by which they have proven it. */
-export interface Proof extends NewEntry {
+export interface Proof extends NewSessionRequest {
   /** The attempt that led here; undefined for a user who is made on the way in. */
   counted: Counted | undefined
 }
@@ -18,14 +18,14 @@ export interface Proof extends NewEntry {
  * Lets somebody in: the gate, a session with its first tokens, and the end of the attempt. Throws what the gate throws, and
  * `account_locked` when the account was locked since the attempt began.
  */
-export async function enter(deps: Deps<Tx>, { counted, ...entry }: Proof, actor: Actor): Promise<TokenAnswer> {
-  const tokens = await openSession(deps, entry, actor)
+export async function enter(deps: Deps<Tx>, { counted, ...request }: Proof, actor: Actor): Promise<TokenAnswer> {
+  const tokens = await openSession(deps, request, actor)
   if (counted) {
     await clearFailures(deps, counted.lockKey, { unlessLocked: true })
     await giveBackAttempt(deps, counted.attempt)
   }
-  const about = { actor, userId: entry.user.id, appId: entry.app?.id ?? null }
-  await recordEvent(deps, { event: 'login.success', ...about, ...methodDetails(entry.authMethod) })
+  const about = { actor, userId: request.user.id, appId: request.app?.id ?? null }
+  await recordEvent(deps, { event: 'login.success', ...about, ...methodDetails(request.authMethod) })
   return tokens
 }
 

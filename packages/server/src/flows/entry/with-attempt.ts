@@ -8,7 +8,7 @@ import { assertNotLocked, countFailure, lockoutKey } from '../../resources/locko
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { recording, recordLoginFailure, type Tried } from './record-login-failure.ts'
 
-/** What the limits keep of an attempt. `enter` settles it where it ends well. */
+/** What the limits keep of an attempt. `enter` gives it back when the login succeeds. */
 export interface Counted {
   attempt: Attempt | undefined
   lockKey: string

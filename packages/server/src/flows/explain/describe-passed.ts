@@ -1,10 +1,10 @@
 import { type AccessTokenClaims, MAX_TOKEN_BYTES } from '../../lib/access-token.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { command, userRefOf } from './command.ts'
+import type { Entitlements, LoginCase } from './get-login-case.ts'
 import type { Step } from './schema.ts'
-import type { Entitlements, Situation } from './survey.ts'
 
-interface Outcome {
+interface Findings {
   before: Entitlements
   after: Entitlements
   claims: AccessTokenClaims | undefined
@@ -12,48 +12,48 @@ interface Outcome {
 }
 
 /** What was found at a step that lets the user pass. */
-export function describePassed(name: Step['name'], situation: Situation, outcome: Outcome): { detail?: string } {
-  const { app, subject, pools } = situation
+export function describePassed(name: Step['name'], loginCase: LoginCase, findings: Findings): { detail?: string } {
+  const { app, user, pools } = loginCase
   switch (name) {
     case 'account_limit':
       return {}
     case 'app':
       return { detail: app ? `${app.code} is active and looks into ${quantity(pools, 'pool')}` : 'No app; pool default' }
     case 'user':
-      return subject ? { detail: `${userRefOf(subject)}, ${quantity([subject.namespace, ...subject.tags], 'pool')}` } : {}
+      return user ? { detail: `${userRefOf(user)}, ${quantity([user.namespace, ...user.tags], 'pool')}` } : {}
     case 'account':
       return { detail: 'Neither locked nor suspended' }
     case 'password':
       return { detail: 'Taken to be right' }
     case 'two_factor':
-      return { detail: situation.hasTwoFactor ? 'On: a login must also bring two_factor_code' : 'Off' }
+      return { detail: loginCase.hasTwoFactor ? 'On: a login must also bring two_factor_code' : 'Off' }
     case 'roles':
-      return { detail: describeRoles(situation, outcome) }
+      return { detail: describeRoles(loginCase, findings) }
     case 'access':
-      return { detail: describeAccess(situation, outcome) }
+      return { detail: describeGrant(loginCase, findings) }
     case 'tokens':
-      return { detail: describeToken(situation, outcome) }
+      return { detail: describeToken(loginCase, findings) }
   }
 }
 
-function describeRoles({ organization }: Situation, { after, claims }: Outcome): string {
+function describeRoles({ organization }: LoginCase, { after, claims }: Findings): string {
   const membership = after.memberships.find(({ id }) => id === organization?.id)
   const roles = claims?.roles ?? membership?.role_codes ?? after.globalRoles
   return membership ? `In ${membership.slug}: ${quantity(roles, 'role')}` : `Global: ${quantity(roles, 'role')}`
 }
 
-function describeAccess(situation: Situation, outcome: Outcome): string {
-  const { app } = situation
+function describeGrant(loginCase: LoginCase, findings: Findings): string {
+  const { app } = loginCase
   if (!app) return 'No app, so no grant is needed'
-  if (outcome.before.globalRoles.includes('system_admin')) return 'Holders of system_admin enter every app without a grant'
-  const grant = outcome.before.grants.find(({ app_code }) => app_code === app.code)
-  if (!grant) return describeProvisioning(app, outcome)
+  if (findings.before.globalRoles.includes('system_admin')) return 'Holders of system_admin enter every app without a grant'
+  const grant = findings.before.grants.find(({ app_code }) => app_code === app.code)
+  if (!grant) return describeProvisioning(app, findings)
   const until = grant.expires_at === null ? '' : `, until ${iso(grant.expires_at)}`
   return `Active grant (${grant.granted_via}) since ${iso(grant.granted_at)}${until}`
 }
 
 /** What a first login at an auto-granting app would give (contract 4.3). */
-function describeProvisioning(app: NonNullable<Situation['app']>, { before, after }: Outcome): string {
+function describeProvisioning(app: NonNullable<LoginCase['app']>, { before, after }: Findings): string {
   const held = new Set(before.grants.map(({ app_code }) => app_code))
   const given = after.grants.map(({ app_code }) => app_code).filter((code) => !held.has(code) && code !== app.code)
   const joined = after.memberships.find(({ id }) => !before.memberships.some((membership) => membership.id === id))
@@ -66,7 +66,7 @@ function describeProvisioning(app: NonNullable<Situation['app']>, { before, afte
   ].join('; ')
 }
 
-function describeToken({ app }: Situation, { claims, tokenBytes }: Outcome): string {
+function describeToken({ app }: LoginCase, { claims, tokenBytes }: Findings): string {
   const { permissions, exp, iat } = claims!
   const size = `${tokenBytes} bytes with ${permissions.length} permissions, for ${exp - iat} seconds`
   if (tokenBytes! <= MAX_TOKEN_BYTES || !app) return size

@@ -2,13 +2,13 @@ import type { ApiError } from '../../errors.ts'
 import { newAppCode } from '../../lib/fields.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { command, userRefOf } from './command.ts'
-import type { Entitlements, Situation } from './survey.ts'
+import type { Entitlements, LoginCase } from './get-login-case.ts'
 
 /** Why a step refuses, told to an admin, and the command that mends it where there is one. */
-export function describeRefusal(situation: Situation, error: ApiError, entitlements: Entitlements, now: number): string {
-  const { app, appCode = '', organization, organizationId = '', subject } = situation
+export function describeRefusal(loginCase: LoginCase, error: ApiError, entitlements: Entitlements, now: number): string {
+  const { app, appCode = '', organization, organizationId = '', user } = loginCase
   const seconds = Math.ceil(error.retryAfter ?? 0)
-  const ref = subject ? userRefOf(subject) : ''
+  const ref = user ? userRefOf(user) : ''
   switch (error.code) {
     case 'rate_limited':
       return `Too many failed logins with this address. It is free again in ${seconds} seconds; no command shortens that`
@@ -21,11 +21,11 @@ export function describeRefusal(situation: Situation, error: ApiError, entitleme
     case 'app_inactive':
       return `The app is inactive. Activate it: ${command('app activate', app?.code ?? appCode)}`
     case 'invalid_credentials':
-      return situation.found && situation.found.id === subject?.id
+      return loginCase.found && loginCase.found.id === user?.id
         ? 'The user has no password yet. It is set by the link of a "forgot password" mail; no command sets it'
-        : describeUnfound(situation)
+        : describeUnfound(loginCase)
     case 'account_locked':
-      return subject
+      return user
         ? `Locked after failed logins, for ${seconds} seconds yet. Unlock it: ${command('user unlock', ref)}`
         : `Nobody has this address, yet it was tried too often. It is answered so for ${seconds} seconds`
     case 'account_suspended':
@@ -35,24 +35,24 @@ export function describeRefusal(situation: Situation, error: ApiError, entitleme
         ? `The user is no member of ${organization.slug}. Make one: ${command('org member', '--org', organization.id, '--user', ref, '--role', 'org_member')}`
         : `No organization has the id ${organizationId}. See which there are: ${command('org list')}`
     default:
-      return describeNoAccess(app?.code ?? appCode, ref, entitlements, now)
+      return describeNoGrant(app?.code ?? appCode, ref, entitlements, now)
   }
 }
 
 /** Nobody whom this app's pools hold. */
-function describeUnfound({ subject, found, namesakes, pools, email }: Situation): string {
-  if (subject?.status === 'deleted') return 'The user was deleted. A deleted user does not come back; no command mends that'
-  if (subject && found)
-    return `A login with this address finds ${userRefOf(found)} first. See who meet: ${command('pool collisions', found.namespace, subject.namespace)}`
+function describeUnfound({ user, found, namesakes, pools, email }: LoginCase): string {
+  if (user?.status === 'deleted') return 'The user was deleted. A deleted user does not come back; no command mends that'
+  if (user && found)
+    return `A login with this address finds ${userRefOf(found)} first. See who meet: ${command('pool collisions', found.namespace, user.namespace)}`
   const home = pools[0]!
   if (namesakes.length === 0)
     return `No user has this address. Create one: ${command('user create', '--email', email, '--pool', home)}`
-  const outside = subject ? [subject] : namesakes
+  const outside = user ? [user] : namesakes
   const remedies = outside.map((user) => command('pool tag', '--user', userRefOf(user), '--pool', home))
   return `Outside the pools of the app (${pools.join(', ')}). Let the user in by a tag: ${remedies.join(' or ')}`
 }
 
-function describeNoAccess(appCode: string, ref: string, { grants }: Entitlements, now: number): string {
+function describeNoGrant(appCode: string, ref: string, { grants }: Entitlements, now: number): string {
   const grant = grants.find(({ app_code }) => app_code === appCode)
   const remedy = command('grant add', '--app', appCode, '--user', ref)
   if (!grant) return `The user has no grant, and the app does not grant by itself. Grant it: ${remedy}`

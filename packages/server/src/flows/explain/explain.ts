@@ -8,9 +8,9 @@ import { deleteSecondFactor } from '../../resources/second-factors/remove-second
 import { login } from '../entry/login.ts'
 import { describePassed } from './describe-passed.ts'
 import { describeRefusal } from './describe-refusal.ts'
+import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './get-login-case.ts'
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
-import { type Entitlements, listEntitlements, type Situation, survey } from './survey.ts'
 
 /** Steps 1 to 9 of contract 4.5. */
 const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
@@ -29,14 +29,14 @@ const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
 
 const nothingElse = { two_factor_code: undefined, role_code: undefined, linked_app_codes: undefined }
 
-interface Refusal {
+interface RefusedStep {
   at: Step['name']
   error: ApiError
 }
 
 /** What a login came to; of the token its length alone is kept. */
-interface Verdict {
-  refusal?: Refusal
+interface LoginOutcome {
+  refusal?: RefusedStep
   claims?: AccessTokenClaims
   tokenBytes?: number
 }
@@ -48,36 +48,36 @@ interface Verdict {
  */
 export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
   return rehearse(deps, async (deps) => {
-    const situation = await survey(deps, input)
-    const before = await listEntitlements(deps, situation.subject?.id)
-    const verdict = await tryLogin(deps, situation, origin)
-    const after = await listEntitlements(deps, situation.subject?.id)
+    const loginCase = await getLoginCase(deps, input)
+    const before = await listEntitlements(deps, loginCase.user?.id)
+    const loginOutcome = await tryLogin(deps, loginCase, origin)
+    const after = await listEntitlements(deps, loginCase.user?.id)
     return {
-      steps: stepsOf(deps, situation, verdict, { before, after }),
-      outcome: verdict.refusal?.error.code ?? 'granted',
-      ...(verdict.claims ? { claims: verdict.claims, token_bytes: verdict.tokenBytes } : {}),
+      steps: stepsOf(deps, loginCase, loginOutcome, { before, after }),
+      outcome: loginOutcome.refusal?.error.code ?? 'granted',
+      ...(loginOutcome.claims ? { claims: loginOutcome.claims, token_bytes: loginOutcome.tokenBytes } : {}),
     }
   })
 }
 
-async function tryLogin(deps: Deps<Pool>, situation: Situation, origin: RequestOrigin): Promise<Verdict> {
-  const { email, appCode, organizationId, subject, found } = situation
+async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestOrigin): Promise<LoginOutcome> {
+  const { email, appCode, organizationId, user, found } = loginCase
   // Whoever has a second factor is taken to bring it.
   if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
-  const verdict = await login(
+  const loginOutcome = await login(
     deps,
     { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },
     { caller: undefined, origin },
   ).then(
-    ({ access_token }): Verdict => ({ claims: claimsIn(access_token), tokenBytes: Buffer.byteLength(access_token) }),
+    ({ access_token }): LoginOutcome => ({ claims: claimsIn(access_token), tokenBytes: Buffer.byteLength(access_token) }),
     refused,
   )
   // The login of somebody else of that address: the password of the one who was named would be wrong.
-  const isOfAnother = subject !== undefined && found?.id !== subject.id
-  const isBeforeUser = verdict.refusal && stepNames.indexOf(verdict.refusal.at) < stepNames.indexOf('user')
-  return isOfAnother && !isBeforeUser ? { refusal: { at: 'user', error: new ApiError('invalid_credentials') } } : verdict
+  const isOfAnother = user !== undefined && found?.id !== user.id
+  const isBeforeUser = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('user')
+  return isOfAnother && !isBeforeUser ? { refusal: { at: 'user', error: new ApiError('invalid_credentials') } } : loginOutcome
 
-  function refused(error: unknown): Verdict {
+  function refused(error: unknown): LoginOutcome {
     if (!(error instanceof ApiError)) throw error
     const at = error.code === 'invalid_credentials' ? (found ? 'password' : 'user') : refusingStep[error.code]
     if (at === undefined) throw error
@@ -91,8 +91,8 @@ function claimsIn(accessToken: string): AccessTokenClaims {
 
 function stepsOf(
   deps: Deps,
-  situation: Situation,
-  { refusal, claims, tokenBytes }: Verdict,
+  loginCase: LoginCase,
+  { refusal, claims, tokenBytes }: LoginOutcome,
   entitlements: { before: Entitlements; after: Entitlements },
 ): Step[] {
   const last = refusal ? stepNames.indexOf(refusal.at) : stepNames.length - 1
@@ -102,16 +102,16 @@ function stepsOf(
       name,
       ok: false,
       code: error.code,
-      detail: describeRefusal(situation, error, entitlements.before, deps.clock()),
+      detail: describeRefusal(loginCase, error, entitlements.before, deps.clock()),
     })
     if (name === refusal?.at) return refuse(refusal.error)
     // An address that nobody has is locked like any other, and then the lock is what the login answers.
-    if (name === 'user' && !situation.found) return refuse(new ApiError('invalid_credentials'))
+    if (name === 'user' && !loginCase.found) return refuse(new ApiError('invalid_credentials'))
     return {
       step: index + 1,
       name,
       ok: true,
-      ...describePassed(name, situation, { ...entitlements, claims, tokenBytes }),
+      ...describePassed(name, loginCase, { ...entitlements, claims, tokenBytes }),
     }
   })
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConsumerCaller, ServiceCaller, UserCaller } from '../../lib/caller.ts'
-import { claimsServiceToken } from '../../lib/service-token.ts'
+import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 
 export type Introspection = { active: false } | { active: true; [claim: string]: unknown }
@@ -29,7 +29,7 @@ export async function introspect(deps: Deps, token: string, caller: ConsumerCall
 
 async function findHolder(deps: Deps, token: string): Promise<UserCaller | undefined> {
   // Asking about the token of a service account would count as its use.
-  if (claimsServiceToken(token)) return undefined
+  if (looksLikeServiceToken(token)) return undefined
   try {
     const holder = await authenticateCaller(deps, token)
     return holder.kind === 'user' ? holder : undefined

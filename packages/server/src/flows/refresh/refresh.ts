@@ -10,7 +10,7 @@ import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
 import { admitAlone, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
-import { standingOf } from '../../resources/sessions/standing.ts'
+import { rolesAndGrantOf } from '../../resources/sessions/roles-and-grant.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
 
@@ -80,12 +80,12 @@ async function replay(deps: Deps<Pool>, input: RefreshInput, presented: Presente
 /** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */
 async function readmit(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor) {
   if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
-  const standing = standingOf(deps, presented)
-  const catalog = await readCatalog(deps, standing.catalogGeneration)
+  const rolesAndGrant = rolesAndGrantOf(deps, presented)
+  const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  const entry = { user: userOf(presented), app, organizationId, overrides: {}, standing }
-  return admitAlone(deps, entry, actor)
+  const request = { user: userOf(presented), app, organizationId, overrides: {}, rolesAndGrant }
+  return admitAlone(deps, request, actor)
 }
 
 /**

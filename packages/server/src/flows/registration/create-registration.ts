@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { provisionAccess } from '../../resources/app-access/provision-access.ts'
+import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
@@ -61,7 +61,7 @@ async function associateOrganization(
   else if (input.organization_name)
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
   if (app.auto_grant_on_signup) {
-    await provisionAccess(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
+    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }
   return organization
 }

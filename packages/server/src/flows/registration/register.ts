@@ -9,9 +9,9 @@ import { passwordFault } from '../../lib/password-policy.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { findAccess } from '../../resources/app-access/find-access.ts'
 import { checkPolicy } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
@@ -75,8 +75,8 @@ async function meetExisting(
     case 'register':
       throw new ApiError('user_exists')
     case 'register_or_return': {
-      const access = await findAccess(deps, user.id, app.id)
-      return presentRegistration({ created: false, user, app, granted: access.isActive, organization: null, tokens: undefined })
+      const grant = await findGrantState(deps, user.id, app.id)
+      return presentRegistration({ created: false, user, app, granted: grant.isActive, organization: null, tokens: undefined })
     }
     case 'register_or_login': {
       // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.

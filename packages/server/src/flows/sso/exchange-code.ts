@@ -7,10 +7,10 @@ import { App } from '../../models/app.ts'
 import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { recordingLoginFailure } from '../entry/record-login-failure.ts'
 import type { Exchange } from './exchange.ts'
-import { findEntrant } from './find-entrant.ts'
+import { findMatchedUser } from './find-matched-user.ts'
 import { getProviderOf } from './keep-provider.ts'
-import { logInEntrant } from './log-in-entrant.ts'
-import { registerEntrant } from './register-entrant.ts'
+import { logInMatchedUser } from './log-in-matched-user.ts'
+import { registerNewUser } from './register-new-user.ts'
 import type { ExchangeInput } from './schema.ts'
 import { getAnsweredLogin, invalidCode } from './spend-code.ts'
 
@@ -32,10 +32,10 @@ export async function exchangeCode(deps: Deps<Pool>, input: ExchangeInput, actor
 async function exchangeAnswer(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
   const { app, profile } = exchange
   const tried = { email: profile.email ?? '', user: undefined, app }
-  const entrant = await recordingLoginFailure(deps, tried, actor, async () => {
+  const matched = await recordingLoginFailure(deps, tried, actor, async () => {
     assertAppActive(app)
-    return findEntrant(deps, exchange, await getProviderOf(deps, exchange))
+    return findMatchedUser(deps, exchange, await getProviderOf(deps, exchange))
   })
-  const tokens = entrant ? await logInEntrant(deps, exchange, entrant, actor) : await registerEntrant(deps, exchange, actor)
+  const tokens = matched ? await logInMatchedUser(deps, exchange, matched, actor) : await registerNewUser(deps, exchange, actor)
   return tokens ?? exchangeAnswer(deps, exchange, actor)
 }

@@ -14,7 +14,7 @@ import { proofByRemoval, type SecondFactorProof } from '../second-factors/pass-s
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 
 /** An account to claim, and what it gets in place of what it loses. */
-export interface Claim {
+export interface AccountClaim {
   account: ClaimableAccount
   given: Partial<
     Pick<PooledUser, 'password_hash' | 'first_name' | 'last_name' | 'made_by' | 'email_verified_at' | 'first_verified_at'>
@@ -40,7 +40,7 @@ export interface ClaimedAccount extends StrippedAccount {
  */
 export async function claimAccounts<T>(
   deps: Deps<Tx>,
-  claims: readonly Claim[],
+  claims: readonly AccountClaim[],
   actor: Actor,
   go: (claimed: ClaimedAccount[]) => Promise<T>,
 ): Promise<T> {
@@ -69,19 +69,19 @@ export async function claimByMailbox<T>(
 /** For a reset, which is no way around a second factor: the account loses the same but for that. */
 export async function stripForReset<T>(
   deps: Deps<Tx>,
-  claim: Claim,
+  claim: AccountClaim,
   actor: Actor,
   go: (stripped: StrippedAccount) => Promise<T>,
 ): Promise<T> {
-  const stripOne = (each: Claim) => strip(deps, each, { twoFactor: false, reason: 'password.reset' }, actor)
+  const stripOne = (each: AccountClaim) => strip(deps, each, { twoFactor: false, reason: 'password.reset' }, actor)
   return stripEach(deps, [claim], ([stripped]) => go(stripped!), stripOne)
 }
 
 async function stripEach<T, S extends StrippedAccount>(
   deps: Deps<Tx>,
-  claims: readonly Claim[],
+  claims: readonly AccountClaim[],
   go: (stripped: S[]) => Promise<T>,
-  stripOne: (claim: Claim) => Promise<S>,
+  stripOne: (claim: AccountClaim) => Promise<S>,
 ): Promise<T> {
   await lockOrganizationsOf(
     deps,
@@ -96,7 +96,7 @@ async function stripEach<T, S extends StrippedAccount>(
 
 async function strip(
   deps: Deps<Tx>,
-  { account, given, appId }: Claim,
+  { account, given, appId }: AccountClaim,
   { twoFactor, reason }: { twoFactor: boolean; reason: string },
   actor: Actor,
 ): Promise<StrippedAccount> {

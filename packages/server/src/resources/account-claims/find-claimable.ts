@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asClaimable } from '../../lib/account-record.ts'
 import { listGlobalRoles } from '../users/list-global-roles.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
-import { BASE_ROLE } from '../users/settle-global-roles.ts'
+import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 
 /**
  * The account as one that the first proof of its mailbox claims: unproven, and with no global role but `base_user`. An admin who gave

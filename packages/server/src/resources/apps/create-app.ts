@@ -9,17 +9,20 @@ import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { presentApp } from './present.ts'
+import { blankApp, resolveAppChanges } from './resolve-app-changes.ts'
 import type { CreateAppInput } from './schema.ts'
-import { blankApp, settleApp } from './settle-app.ts'
 
-/** Creates an app. Throws `app_code_taken` and the errors of `settleApp`. */
+/** Creates an app. Throws `app_code_taken` and the errors of `resolveAppChanges`. */
 export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
   const now = deps.clock()
   const blank = blankApp(newId(now), code)
   try {
     return await transaction(deps, async (deps) => {
       // A new app sets its redirect URLs, also by leaving them out.
-      const changes = await settleApp(deps, blank, { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null })
+      const changes = await resolveAppChanges(deps, blank, {
+        ...input,
+        allowed_redirect_urls: input.allowed_redirect_urls ?? null,
+      })
       await renewCatalog(deps)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })

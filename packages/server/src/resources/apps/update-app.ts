@@ -10,14 +10,14 @@ import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type CollisionWarning, warnOfCollisions } from '../users/find-collisions.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
+import { resolveAppChanges } from './resolve-app-changes.ts'
 import type { AppInput, UpdateAppInput } from './schema.ts'
-import { settleApp } from './settle-app.ts'
 
 /**
  * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
  * Whoever sets its pools is warned of the e-mails that more than one user of them has; that refuses nothing.
- * Throws `not_found`, `code_immutable` and the errors of `settleApp`.
+ * Throws `not_found`, `code_immutable` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(
   deps: Deps<Pool>,
@@ -34,7 +34,7 @@ export async function updateApp(
 async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Actor): Promise<App> {
   return transaction(deps, async (deps) => {
     const current = await getAppForUpdate(deps, ref)
-    const changes = await settleApp(deps, current, input)
+    const changes = await resolveAppChanges(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })

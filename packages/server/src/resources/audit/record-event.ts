@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
-import { type AuditEventRow, AuditEvent as StoredEvent } from '../../models/audit-event.ts'
+import { AuditEvent, type AuditEventRow } from '../../models/audit-event.ts'
 
 /** The kinds of audit events. */
 export type AuditEventName =
@@ -70,7 +70,7 @@ export type AuditEventName =
   | 'webhook.redelivered'
   | 'webhook.tested'
 
-export interface AuditEvent {
+export interface NewAuditEvent {
   event: AuditEventName
   actor: Actor
   /** Whom it is about. */
@@ -86,19 +86,19 @@ export interface AuditEvent {
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
 
 /** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
-export async function recordEvent(deps: Deps, event: AuditEvent): Promise<void> {
+export async function recordEvent(deps: Deps, event: NewAuditEvent): Promise<void> {
   await recordEvents(deps, [event])
 }
 
 /** The same for many at once. */
-export async function recordEvents(deps: Deps, events: readonly AuditEvent[]): Promise<void> {
-  await StoredEvent.insert(
+export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[]): Promise<void> {
+  await AuditEvent.insert(
     deps.db,
     events.map((event) => rowOf(deps, event)),
   )
 }
 
-function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: AuditEvent): AuditEventRow {
+function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: NewAuditEvent): AuditEventRow {
   const now = deps.clock()
   const { caller, origin } = actor
   return {

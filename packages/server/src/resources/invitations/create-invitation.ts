@@ -11,7 +11,7 @@ import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addInvitationMail } from '../mail/add-mail.ts'
 import { type Governed, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
-import { settleMemberRoles } from '../organizations/settle-member-roles.ts'
+import { validateMemberRoles } from '../organizations/validate-member-roles.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
 
@@ -30,7 +30,7 @@ export async function createInvitation(
   const token = newOpaqueToken(TOKEN_PREFIX)
   return transaction(deps, async (deps) => {
     await lockGovernedOrganization(deps, { organizationId, by }, actor)
-    const roleCodes = await settleMemberRoles(deps, input.role_codes)
+    const roleCodes = await validateMemberRoles(deps, input.role_codes)
     const app = input.app_code == null ? null : await getInvitingApp(deps, input.app_code)
     const now = deps.clock()
     const invitation = {

@@ -10,8 +10,8 @@ import {
   createInvitationBody,
   invitationPage,
   invitationParams,
+  inviterParams,
   listInvitationsQuery,
-  organizationParams,
 } from './schema.ts'
 
 const tag = 'Organizations'
@@ -54,7 +54,7 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
         : 'The token is shown this once. `app_code` only says whose frontend the link leads to.',
       auth,
       noStore: true,
-      params: organizationParams,
+      params: inviterParams,
       body: createInvitationBody,
       responses: { 201: createdInvitation },
       errors: refusals,
@@ -67,7 +67,7 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       tag,
       summary: `List the invitations of an organization, newest first${whose}`,
       auth,
-      params: organizationParams,
+      params: inviterParams,
       query: listInvitationsQuery,
       responses: { 200: invitationPage },
       errors: refusals,

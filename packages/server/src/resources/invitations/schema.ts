@@ -4,7 +4,7 @@ import { organizationRecord } from '../../lib/records.ts'
 
 const maxSeconds = 90 * 24 * 60 * 60
 
-export const organizationParams = z.object({ organizationId: id })
+export const inviterParams = z.object({ organizationId: id })
 export const invitationParams = z.object({ organizationId: id, invitationId: id })
 
 export const createInvitationBody = z

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
-import { addToOutbox, type NewEntry } from '../outbox/add-to-outbox.ts'
+import { addToOutbox, type NewOutboxEntry } from '../outbox/add-to-outbox.ts'
 import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
 // All of these need the transaction of what the mail tells about.
@@ -37,6 +37,6 @@ export async function addInvitationMail(
   await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
 }
 
-export async function addMail(deps: Deps<Tx>, entry: Omit<NewEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
+export async function addMail(deps: Deps<Tx>, entry: Omit<NewOutboxEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
   await addToOutbox(deps, [{ kind: 'mail', ...entry, payload: JSON.stringify(payload) }])
 }

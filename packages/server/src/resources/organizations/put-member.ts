@@ -19,7 +19,7 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import type { Member } from './present.ts'
-import { settleMemberRoles } from './settle-member-roles.ts'
+import { validateMemberRoles } from './validate-member-roles.ts'
 
 /**
  * Makes a user a member with exactly these roles, or replaces those held. An org_admin replaces roles alone: nobody becomes a member
@@ -46,7 +46,7 @@ export async function putMember(
       if (isForMembers) await assertMember(deps, { organizationId, userId })
       const user = await getUser(deps, userId)
       if (user.status === 'deleted') throw new ApiError('not_found', { detail: 'No user has this id' })
-      const roleCodes = await settleMemberRoles(deps, input.role_codes)
+      const roleCodes = await validateMemberRoles(deps, input.role_codes)
       const created = await addMember(deps, { organizationId, userId, roleCodes }, actor)
       const membership = await getMembership(deps, { organizationId, userId })
       if (!created) {

@@ -3,14 +3,14 @@ import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
-export type NewEntry = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
+export type NewOutboxEntry = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
   Partial<Pick<OutboxRow, 'id'>>
 
 /**
  * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is taken
  * back (decisions 7). Answers the ids.
  */
-export async function addToOutbox(deps: Deps<Tx>, entries: readonly NewEntry[]): Promise<string[]> {
+export async function addToOutbox(deps: Deps<Tx>, entries: readonly NewOutboxEntry[]): Promise<string[]> {
   if (entries.length === 0) return []
   const now = deps.clock()
   const rows = entries.map((entry) => ({ id: newId(now), ...entry, created_at: now, next_attempt_at: now }))

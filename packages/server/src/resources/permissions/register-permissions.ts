@@ -44,7 +44,7 @@ export async function registerPermissions(
 
     const written = [...plan.created, ...plan.updated]
     const changes = written.length > 0 || plan.pruned.length > 0
-    // Whether a code is free is only certain while no other service can claim it or let go of it.
+    // Whether a code is free is only certain while no other service can take it or let go of it.
     if (changes) await lockUntilCommit(deps.db, 'permission_codes')
     await assertUnowned(deps, service, plan.created)
 
@@ -83,11 +83,11 @@ async function lockService(deps: Deps<Tx>, service: string, { create }: { create
   return known?.revision ?? null
 }
 
-async function assertUnowned(deps: Deps, service: string, claimed: readonly DeclaredPermission[]): Promise<void> {
+async function assertUnowned(deps: Deps, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
   const owned = await Permission.listOfOthers(
     deps.db,
     service,
-    claimed.map(({ code }) => code),
+    declared.map(({ code }) => code),
   )
   if (owned.length === 0) return
   const named = owned.slice(0, maxCodesTold).map(({ code, service }) => `${code} (${service})`)

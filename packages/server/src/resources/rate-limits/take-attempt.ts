@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Attempt, RateLimit as Limit } from '../../lib/rate-limit.ts'
+import type { Attempt, AttemptLimit } from '../../lib/rate-limit.ts'
 import { RateLimit } from '../../models/rate-limit.ts'
 
 export type { Attempt }
@@ -12,7 +12,7 @@ export type { Attempt }
  * counted: the room that a given back attempt makes is room.
  * Throws `rate_limited` with the seconds left.
  */
-export async function takeAttempt(deps: Deps<Pool>, key: string, limit: Limit | null): Promise<Attempt | undefined> {
+export async function takeAttempt(deps: Deps<Pool>, key: string, limit: AttemptLimit | null): Promise<Attempt | undefined> {
   if (limit === null) return undefined
   const now = deps.clock()
   const taken = await RateLimit.take(deps.db, { key, now, resetsAt: now + limit.seconds * 1000, most: limit.count })

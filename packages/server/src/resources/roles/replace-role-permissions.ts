@@ -20,7 +20,7 @@ export async function replaceRolePermissions(
   actor: Actor,
 ): Promise<HeldPermission[]> {
   return changeAssignments(deps, input.roleCode, actor, async (deps) => {
-    const wanted = await settlePermissions(deps, input.permissions)
+    const wanted = await resolvePermissionIds(deps, input.permissions)
     const held = await RolePermission.listPermissionIds(deps.db, input.roleCode)
     const kept = new Set(wanted)
     const removed = await RolePermission.delete(
@@ -39,7 +39,7 @@ export async function addRolePermissions(
   actor: Actor,
 ): Promise<HeldPermission[]> {
   return changeAssignments(deps, input.roleCode, actor, async (deps) =>
-    assign(deps, input.roleCode, await settlePermissions(deps, input.permissions)),
+    assign(deps, input.roleCode, await resolvePermissionIds(deps, input.permissions)),
   )
 }
 
@@ -82,7 +82,7 @@ async function changeAssignments(
 }
 
 /** The ids of the live permissions that a request names. */
-async function settlePermissions(deps: Deps, codes: readonly string[]): Promise<string[]> {
+async function resolvePermissionIds(deps: Deps, codes: readonly string[]): Promise<string[]> {
   const live = await Permission.listLiveIds(deps.db, codes)
   const idOf = new Map(live.map(({ id, code }) => [code, id]))
   const errors = codes.flatMap((code, index): FieldError[] =>

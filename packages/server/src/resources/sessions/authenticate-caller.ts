@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { authorityOfUser, type UserStanding } from '../../lib/authority.ts'
+import { authorityOfUser, type UserSession } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
-import { claimsServiceToken } from '../../lib/service-token.ts'
+import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { type LiveSession, Session } from '../../models/session.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
@@ -13,7 +13,7 @@ import { authenticateServiceAccount } from '../service-accounts/authenticate-ser
  * secret that signs it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
-  if (claimsServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
+  if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
   const claims = verifyToken(deps, bearer)
   return callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
 }
@@ -49,13 +49,13 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     sessionId: claims.sid,
     appId: session.app_id,
     appCode: session.app_code,
-    authority: authorityOfUser(standingIn(session), deps.config),
+    authority: authorityOfUser(userSessionOf(session), deps.config),
     catalogGeneration: session.catalog_generation,
     claims,
   }
 }
 
-function standingIn({ is_system_admin, app_code, app_status }: LiveSession): UserStanding {
+function userSessionOf({ is_system_admin, app_code, app_status }: LiveSession): UserSession {
   const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
   return { isSystemAdmin: Boolean(is_system_admin), app }
 }

@@ -11,29 +11,29 @@ import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
-import { type Access, findAccess } from '../app-access/find-access.ts'
-import { type Overrides, provisionAccess } from '../app-access/provision-access.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
+import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
+import { type Overrides, provisionUser } from '../grants/provision-user.ts'
 import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentTokens } from './present.ts'
 import { resolveRights } from './resolve-rights.ts'
-import { readStanding, type Standing } from './standing.ts'
+import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'grt_'
 
-/** Somebody who has proven who they are and wants in. */
-export interface Entry {
+/** A user who has proven who they are and asks for tokens. */
+export interface SessionRequest {
   user: PooledUser
   /** Null for a login without an app, where the settings allow one. */
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
   /** Read here unless the door read it. */
-  standing?: Standing | undefined
+  rolesAndGrant?: RolesAndGrant | undefined
   /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
   invitedTo?: Membership | undefined
 }
@@ -46,7 +46,7 @@ export interface Admission {
   roles: string[]
   permissions: readonly string[]
   /** Milliseconds; no token outlives the grant it stands on. */
-  accessExpiresAt: number | null
+  grantExpiresAt: number | null
 }
 
 /**
@@ -55,53 +55,57 @@ export interface Admission {
  * that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
  */
-export function admit(deps: Deps<Tx>, entry: Entry, actor: Actor): Promise<Admission> {
-  return judge(deps, entry, actor, (provision) => provision(deps))
+export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
+  return judge(deps, request, actor, (provision) => provision(deps))
 }
 
 /** The same for a door without a transaction: one is opened where provisioning is due. */
-export function admitAlone(deps: Deps<Pool>, entry: Entry, actor: Actor): Promise<Admission> {
-  return judge(deps, entry, actor, (provision) => transaction(deps, provision))
+export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Actor): Promise<Admission> {
+  return judge(deps, request, actor, (provision) => transaction(deps, provision))
 }
 
 /** Runs what has to be one transaction. */
-type AsOne = (step: (deps: Deps<Tx>) => Promise<Access>) => Promise<Access>
+type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantState>
 
-async function judge(deps: Deps, entry: Entry, actor: Actor, asOne: AsOne): Promise<Admission> {
-  const { user, app } = entry
+async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: AsOne): Promise<Admission> {
+  const { user, app } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
   if (app) assertAppActive(app)
 
-  const standing = entry.standing ?? (await readStanding(deps, user.id, app?.id ?? null))
-  const access = app ? await accessOf({ ...entry, app }, standing, actor, asOne) : null
+  const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
+  const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
 
   // contract 4.5 step 7
-  const membership = entry.organizationId === undefined ? null : await getMembership(deps, user.id, entry.organizationId)
-  const catalog = await readCatalog(deps, standing.catalogGeneration)
-  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: standing.globalRoles, catalog })
+  const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
+  const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
   // contract 4.5 step 8
-  if (access && !access.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
-  return { user, app, membership, roles, permissions, accessExpiresAt: access?.expiresAt ?? null }
+  if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
+  return { user, app, membership, roles, permissions, grantExpiresAt: grant?.expiresAt ?? null }
 }
 
-async function accessOf(
-  entry: Entry & { app: App },
-  { globalRoles, access }: Standing,
+async function resolveGrant(
+  request: SessionRequest & { app: App },
+  { globalRoles, grant }: RolesAndGrant,
   actor: Actor,
   asOne: AsOne,
-): Promise<Access> {
+): Promise<GrantState> {
   // decisions 3: whoever administers the service enters any app without a grant.
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
-  if (access.exists || !entry.app.auto_grant_on_signup) return access
+  if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
     // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
-    await lockUserRow(deps, entry.user.id)
-    const settled = await findAccess(deps, entry.user.id, entry.app.id)
-    if (settled.exists) return settled
-    const joinOrganization = entry.invitedTo === undefined
-    await provisionAccess(deps, { userId: entry.user.id, app: entry.app, overrides: entry.overrides, joinOrganization }, actor)
-    return findAccess(deps, entry.user.id, entry.app.id)
+    await lockUserRow(deps, request.user.id)
+    const current = await findGrantState(deps, request.user.id, request.app.id)
+    if (current.exists) return current
+    const joinOrganization = request.invitedTo === undefined
+    await provisionUser(
+      deps,
+      { userId: request.user.id, app: request.app, overrides: request.overrides, joinOrganization },
+      actor,
+    )
+    return findGrantState(deps, request.user.id, request.app.id)
   })
 }
 
@@ -111,30 +115,30 @@ async function getMembership(deps: Deps, userId: string, organizationId: string)
   return membership
 }
 
-/** An entry that begins a session: a door that forgot the second factor does not compile. */
-export interface NewEntry extends Entry {
+/** A request that begins a session. A door that forgot the second factor does not compile. */
+export interface NewSessionRequest extends SessionRequest {
   authMethod: string
   secondFactor: SecondFactorProof
 }
 
-/** Opens a session for an entry that the gate admits, and gives its first tokens (contract 4.5 step 9). */
-export async function openSession(deps: Deps<Tx>, entry: NewEntry, actor: Actor): Promise<TokenAnswer> {
-  if (entry.secondFactor.userId !== entry.user.id) throw new Error('the second factor of somebody else was proven')
-  const standing = await readStanding(deps, entry.user.id, entry.app?.id ?? null)
-  if (standing.hasSecondFactor && !entry.secondFactor.isPassed) throw new ApiError('two_factor_required')
-  const admission = await admit(deps, { ...entry, standing }, actor)
+/** Opens a session for a request that the gate admits, and gives its first tokens (contract 4.5 step 9). */
+export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
+  if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of somebody else was proven')
+  const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
+  if (rolesAndGrant.hasSecondFactor && !request.secondFactor.isPassed) throw new ApiError('two_factor_required')
+  const admission = await admit(deps, { ...request, rolesAndGrant }, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
   const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
   await Session.open(deps.db, {
     sessionId: session.id,
-    userId: entry.user.id,
-    appId: entry.app?.id ?? null,
+    userId: request.user.id,
+    appId: request.app?.id ?? null,
     organizationId: admission.membership?.id ?? null,
-    authMethod: entry.authMethod,
+    authMethod: request.authMethod,
     // What the user's version was when the account was read: a floor that rose since then ends this session.
-    version: entry.user.token_version,
+    version: request.user.token_version,
     ip: actor.origin.ip || null,
     userAgent: actor.origin.userAgent,
     now,
@@ -174,7 +178,7 @@ export function issueTokens(
   const expiresAtMs = Math.min(
     now + deps.config.accessTtlSeconds * 1000,
     session.expiresAt,
-    admission.accessExpiresAt ?? Number.POSITIVE_INFINITY,
+    admission.grantExpiresAt ?? Number.POSITIVE_INFINITY,
   )
   const expiresAt = Math.floor(expiresAtMs / 1000)
   return presentTokens({

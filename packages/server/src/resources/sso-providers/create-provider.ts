@@ -9,8 +9,8 @@ import { SsoProvider } from '../../models/sso-provider.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { presentProvider } from './present.ts'
 import { presetIssuers } from './preset-issuers.ts'
+import { resolveProviderChanges } from './resolve-provider-changes.ts'
 import type { CreateProviderInput } from './schema.ts'
-import { settleProvider } from './settle-provider.ts'
 
 /** A new provider lets nobody in: an admin names the apps that it serves and the domains where its word counts. */
 const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
@@ -25,7 +25,7 @@ export async function createProvider(
   if (issuer === undefined) throw fieldError('issuer', 'required', 'is required')
   const now = deps.clock()
   const id = newId(now)
-  const settings = settleProvider(deps, id, { ...blankSettings, ...input, issuer })
+  const settings = resolveProviderChanges(deps, id, { ...blankSettings, ...input, issuer })
   try {
     return await transaction(deps, async (deps) => {
       const row = { id, code, ...settings, created_at: now, updated_at: now }

@@ -8,8 +8,8 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getProviderForUpdate } from './get-provider.ts'
 import { presentProvider } from './present.ts'
+import { resolveProviderChanges } from './resolve-provider-changes.ts'
 import type { UpdateProviderInput } from './schema.ts'
-import { settleProvider } from './settle-provider.ts'
 
 /**
  * Changes a provider. Its issuer only while no user is linked: another issuer could give the subject of one of them to anybody.
@@ -26,7 +26,7 @@ export async function updateProvider(
     const before = await getProviderForUpdate(deps, providerCode)
     if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
-    const changes = { ...settleProvider(deps, before.id, input), updated_at: deps.clock() }
+    const changes = { ...resolveProviderChanges(deps, before.id, input), updated_at: deps.clock() }
     const after = await SsoProvider.update(deps.db, before.id, changes)
     const { publicUrl } = deps.config
     const details = {

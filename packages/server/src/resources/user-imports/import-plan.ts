@@ -11,7 +11,7 @@ import { UserApp } from '../../models/user-app.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { ClaimableAccount } from '../users/present.ts'
-import { BASE_ROLE } from '../users/settle-global-roles.ts'
+import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 import type { ImportedUser } from './schema.ts'
 
 /** What became of a line. */

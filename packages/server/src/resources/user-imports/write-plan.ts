@@ -7,8 +7,8 @@ import { type NewUserRow, User } from '../../models/user.ts'
 import { type NewGrant, UserApp } from '../../models/user-app.ts'
 import { UserNamespace, type UserNamespaceRow } from '../../models/user-namespace.ts'
 import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
-import { type Claim, claimAccounts } from '../account-claims/claim-accounts.ts'
-import { type AuditEvent, recordEvents } from '../audit/record-event.ts'
+import { type AccountClaim, claimAccounts } from '../account-claims/claim-accounts.ts'
+import { type NewAuditEvent, recordEvents } from '../audit/record-event.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
 
@@ -20,8 +20,8 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
   const tagged: UserNamespaceRow[] = []
   const assigned: UserRoleRow[] = []
   const granted: NewGrant[] = []
-  const events: AuditEvent[] = []
-  const claims: Claim[] = []
+  const events: NewAuditEvent[] = []
+  const claims: AccountClaim[] = []
   const gain = (
     id: string,
     { tags, roles, appIds }: { tags: Iterable<string>; roles: Iterable<string>; appIds: Iterable<string> },
@@ -53,7 +53,7 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
   })
 }
 
-function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: number): Claim {
+function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: number): AccountClaim {
   return { account, given: { ...columnsOf(line, now, account), made_by: 'import' }, appId: null }
 }
 

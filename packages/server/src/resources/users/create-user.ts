@@ -10,8 +10,8 @@ import { describeUser } from './describe-user.ts'
 import { assertEmailFree } from './find-collisions.ts'
 import { hashNewPassword } from './hash-new-password.ts'
 import { insertUser } from './insert-user.ts'
+import { resolveGlobalRoles } from './resolve-global-roles.ts'
 import type { CreateUserInput, userDetail } from './schema.ts'
-import { settleGlobalRoles } from './settle-global-roles.ts'
 
 /**
  * Creates a user for an admin: no app, no mail, no webhook. Without a password the user gets one by resetting it.
@@ -22,7 +22,7 @@ export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor
   const passwordHash = input.password === undefined ? null : await hashNewPassword(deps, input.password, email, actor)
   return transaction(deps, async (deps) => {
     await lockUntilCommit(deps.db, 'email', email)
-    const roles = await settleGlobalRoles(deps, input.roles ?? [])
+    const roles = await resolveGlobalRoles(deps, input.roles ?? [])
     await assertEmailFree(deps, { email, pools: [namespace, ...tags] })
     const { id } = await insertUser(deps, {
       email,

@@ -7,7 +7,7 @@ import type { App } from '../../models/app.ts'
 import { queueEvent } from './queue-event.ts'
 import { redactRegistration } from './redact-registration.ts'
 
-export interface NewUser {
+export interface UserAnnouncement {
   app: App
   user: z.output<typeof userRecord>
   organization: Membership | null
@@ -19,7 +19,11 @@ export interface NewUser {
  * Tells the app's webhooks of a user who was created through it (contract 6.1): written in the transaction that creates the user, sent
  * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
  */
-export async function announceUser(deps: Deps<Tx>, { app, user, organization, received }: NewUser, actor: Actor): Promise<void> {
+export async function announceUser(
+  deps: Deps<Tx>,
+  { app, user, organization, received }: UserAnnouncement,
+  actor: Actor,
+): Promise<void> {
   const webhooks = app.webhooks.filter((webhook) => webhook.enabled && webhook.events.includes('user.registered'))
   const registration = redactRegistration(received)
   await queueEvent(deps, { app, webhooks }, { user, organization, registration }, actor)

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
 import type { OutboxRow } from '../../models/outbox-entry.ts'
-import { webhookSecretContext } from '../apps/settle-app.ts'
+import { webhookSecretContext } from '../apps/resolve-app-changes.ts'
 
 export interface Webhook {
   url: string

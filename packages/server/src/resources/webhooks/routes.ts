@@ -2,7 +2,7 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { listDeliveries } from './list-deliveries.ts'
 import { presentDelivery } from './present.ts'
 import { redeliverWebhook } from './redeliver-webhook.ts'
-import { appParams, deliveryPage, deliveryParams, listDeliveriesQuery, queued, testWebhooksBody } from './schema.ts'
+import { appParams, deliveryPage, deliveryParams, listDeliveriesQuery, testQueued, testWebhooksBody } from './schema.ts'
 import { testWebhooks } from './test-webhooks.ts'
 
 const tag = 'Webhooks'
@@ -32,7 +32,7 @@ export const webhookRoutes: Route[] = [
     auth: 'system_admin',
     params: appParams,
     body: testWebhooksBody,
-    responses: { 202: queued },
+    responses: { 202: testQueued },
     errors: ['webhook_not_enabled'],
     handle: async (deps, { params, body, ...actor }) => {
       await testWebhooks(deps, params.appId, body, actor)
@@ -47,7 +47,7 @@ export const webhookRoutes: Route[] = [
     description: 'Under the same `webhook-id`, to the URL that its webhook has now, with three attempts.',
     auth: 'system_admin',
     params: deliveryParams,
-    responses: { 202: queued },
+    responses: { 202: testQueued },
     errors: ['delivery_erased', 'delivery_pending', 'webhook_not_enabled'],
     handle: async (deps, { params, ...actor }) => {
       await redeliverWebhook(deps, params.deliveryId, actor)

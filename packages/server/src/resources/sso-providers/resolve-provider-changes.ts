@@ -10,7 +10,11 @@ type ProviderSettings = Pick<
 >
 
 /** The columns that an input sets in the provider of this id. Throws `validation_failed` for an issuer that production cannot trust. */
-export function settleProvider(deps: Deps, id: string, input: Omit<UpdateProviderInput, 'code'>): Partial<ProviderSettings> {
+export function resolveProviderChanges(
+  deps: Deps,
+  id: string,
+  input: Omit<UpdateProviderInput, 'code'>,
+): Partial<ProviderSettings> {
   const { issuer, client_id, client_secret, scopes, app_codes, trusted_email_domains, enabled } = input
   if (issuer !== undefined && deps.config.production && !/^https:/i.test(issuer))
     throw fieldError('issuer', 'invalid_value', 'must be https in production')

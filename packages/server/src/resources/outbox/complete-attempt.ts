@@ -4,11 +4,11 @@ import type { Deps } from '../../deps.ts'
 import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
 /** How an attempt ended. `status` is what the other side answered, where it did. */
-export type Outcome =
+export type AttemptOutcome =
   | { result: 'delivered'; status?: number }
   | { result: 'failed'; status?: number; error: string; isFinal?: boolean; retryAfterMs?: number }
 
-export interface Settlement {
+export interface Completion {
   /** Until the next attempt, in milliseconds; undefined when there is none. */
   waitMs: number | undefined
   /** What stays in the row once it is finished; the payload as it is unless told. */
@@ -18,11 +18,11 @@ export interface Settlement {
 }
 
 /** Writes how an attempt ended. False when the entry is no longer this server's: its lease ended, or the user was erased. */
-export async function settleEntry(
+export async function completeAttempt(
   deps: Deps<Pool>,
   entry: OutboxRow,
-  outcome: Outcome,
-  settlement: Settlement,
+  outcome: AttemptOutcome,
+  completion: Completion,
 ): Promise<boolean> {
   const now = deps.clock()
   const isDelivered = outcome.result === 'delivered'
@@ -32,12 +32,12 @@ export async function settleEntry(
     // What the other side says ends up here: a NUL in it would never be stored, and the entry be sent for ever.
     last_error: isDelivered ? null : outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500),
   }
-  const { waitMs, remains, onGivenUp } = settlement
+  const { waitMs, remains, onGivenUp } = completion
   const isRetried = !isDelivered && waitMs !== undefined
   const end = isRetried
     ? { next_attempt_at: now + waitMs }
     : { status: outcome.result, finished_at: now, ...(remains === undefined ? {} : { payload: remains }) }
-  const write = (deps: Deps) => OutboxEntry.settle(deps.db, entry, { ...tally, ...end })
+  const write = (deps: Deps) => OutboxEntry.complete(deps.db, entry, { ...tally, ...end })
   if (isDelivered || isRetried || !onGivenUp) return write(deps)
   return transaction(deps, async (deps) => {
     const isOurs = await write(deps)

@@ -41,7 +41,7 @@ export function blankApp(id: string, code: string): AppColumns {
  * The columns that an input changes in an app. The rules are judged on the merged record, so a PATCH cannot bring about what a
  * POST would be refused. Throws `validation_failed`, `built_in`.
  */
-export async function settleApp(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
+export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
   const blank = blankApp(current.id, current.code)
   const changes: Partial<AppColumns> = {}
   for (const [field, value] of Object.entries(input) as [keyof AppInput, unknown][]) {
@@ -60,7 +60,7 @@ export async function settleApp(deps: Deps<Tx>, current: AppColumns, input: AppI
     if (changes[field]) changes[field] = [...new Set(changes[field])]
   }
   if (changes.frontend_url) changes.frontend_url = changes.frontend_url.replace(/\/+$/, '')
-  if (input.webhooks !== undefined) changes.webhooks = settleWebhooks(deps, current, input.webhooks ?? [])
+  if (input.webhooks !== undefined) changes.webhooks = resolveWebhooks(deps, current, input.webhooks ?? [])
   if (input.default_organization_id === null && input.default_role_code == null) changes.default_role_code = null
 
   const merged = { ...current, ...changes }
@@ -121,7 +121,7 @@ async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[])
 }
 
 /** An element without `secret` keeps the secret of the element of its name; null clears it. */
-function settleWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
+function resolveWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
   return webhooks.map(({ name, url, events, enabled, secret }) => {
     const kept = current.webhooks.find((webhook) => webhook.name === name)?.secret_box ?? null
     const sealed = secret ? deps.secretBox.seal(secret, webhookSecretContext(current.id, name)) : null

@@ -1,12 +1,12 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { grantAccess } from './grant-access.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
-import { revokeAccess } from './revoke-access.ts'
+import { putGrant } from './put-grant.ts'
+import { revokeGrant } from './revoke-grant.ts'
 import { appParams, appUserPage, grantBody, grantPage, grantParams, grantRecord, listGrantsQuery, userParams } from './schema.ts'
 
 const tag = 'App access'
 
-export const appAccessRoutes: Route[] = [
+export const grantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/users/{userId}/apps/{appId}',
@@ -19,7 +19,7 @@ export const appAccessRoutes: Route[] = [
     responses: { 200: grantRecord, 201: grantRecord },
     errors: [],
     handle: async (deps, { params, body, ...actor }) => {
-      const { created, grant } = await grantAccess(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
+      const { created, grant } = await putGrant(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
       return { status: created ? 201 : 200, body: grant }
     },
   }),
@@ -35,7 +35,7 @@ export const appAccessRoutes: Route[] = [
     responses: { 200: grantRecord },
     errors: [],
     handle: async (deps, { params, ...actor }) =>
-      ok(await revokeAccess(deps, { userId: params.userId, appRef: params.appId }, actor)),
+      ok(await revokeGrant(deps, { userId: params.userId, appRef: params.appId }, actor)),
   }),
   route({
     method: 'GET',

@@ -6,7 +6,7 @@ import { Role } from '../../models/role.ts'
  * The roles that a request names for a member, sorted and each once. Throws `validation_failed` naming every entry that is no role or
  * a global one: nobody escalates by way of an organization.
  */
-export async function settleMemberRoles(deps: Deps, codes: readonly string[]): Promise<string[]> {
+export async function validateMemberRoles(deps: Deps, codes: readonly string[]): Promise<string[]> {
   const roles = await Role.listScopes(deps.db, codes)
   const scopes = new Map(roles.map((role) => [role.code, role.scope]))
   const errors = codes.flatMap((code, index): FieldError[] => {

@@ -4,24 +4,24 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { provisionAccess } from '../../resources/app-access/provision-access.ts'
 import { checkPolicy } from '../../resources/apps/check-policy.ts'
+import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { createAccount } from '../entry/create-account.ts'
 import { enter } from '../entry/enter.ts'
 import { recordingLoginFailure } from '../entry/record-login-failure.ts'
 import type { Exchange } from './exchange.ts'
-import { findEntrant } from './find-entrant.ts'
+import { findMatchedUser } from './find-matched-user.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 
 /**
- * Registers whom a provider vouches for, as any registration does, without a password. Where the app grants no access by itself the user is
- * there afterwards, and the answer is `app_access_denied` until an admin grants it. Undefined when there is such a user by now.
+ * Registers whom a provider vouches for, as any registration does, without a password. Where the app does not grant on sign-up, the
+ * user exists afterwards, and the answer is `app_access_denied` until an admin adds a grant. Undefined when there is such a user by now.
  * Throws `sso_email_missing` and the policy's codes.
  */
-export async function registerEntrant(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
+export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const { app, profile } = exchange
   const tried = { email: profile.email ?? '', app }
   const registered = await recordingLoginFailure(deps, { ...tried, user: undefined }, actor, () =>
@@ -35,7 +35,7 @@ export async function registerEntrant(deps: Deps<Pool>, exchange: Exchange, acto
 
 interface Registered {
   user: { id: string }
-  /** Undefined when the app grants no access by itself. */
+  /** Undefined when the app does not grant on sign-up. */
   tokens: TokenAnswer | undefined
 }
 
@@ -46,7 +46,7 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
   if (email === null) throw new ApiError('sso_email_missing', { detail: 'Ask the provider for the scope email' })
   checkPolicy(app, { email, method: provider.code, isInvited: false })
   await lockSubject(deps, exchange)
-  if (await findEntrant(deps, exchange, provider)) return undefined
+  if (await findMatchedUser(deps, exchange, provider)) return undefined
   await spendCode(deps, login)
 
   const emailVerified = isTrustedAddress(provider, profile)
@@ -54,7 +54,7 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
   const equip = async (deps: Deps<Tx>, { id: userId }: { id: string }) => {
     const subject = { providerId: provider.id, subject: profile.subject }
     await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
-    if (app.auto_grant_on_signup) await provisionAccess(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
+    if (app.auto_grant_on_signup) await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
     return null
   }
   const newcomer = { ...account, authMethod: provider.code }

@@ -16,7 +16,7 @@ import type { grantRecord } from './schema.ts'
  * Takes a user's access to an app away (contract 3 and 4.8): the row stays as `revoked`, the token version rises, and every token
  * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
  */
-export async function revokeAccess(
+export async function revokeGrant(
   deps: Deps<Pool>,
   input: { userId: string; appRef: string },
   actor: Actor,

@@ -30,12 +30,12 @@ export interface ProvisionInput {
  * apps, and membership of its default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
  * It is part of the login or registration: a failed one leaves nothing of it.
  */
-export async function provisionAccess(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
+export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
   const { userId, app, overrides } = input
   await insertGrant(deps, userId, app.id, 'auto', actor)
   await linkApps(deps, input, actor)
   if (input.joinOrganization && app.default_organization_id !== null) {
-    const roleCode = await settleRole(deps, app, overrides.roleCode, actor, userId)
+    const roleCode = await resolveMemberRole(deps, app, overrides.roleCode, actor, userId)
     await addMember(deps, { organizationId: app.default_organization_id, userId, roleCodes: [roleCode] }, actor)
   }
 }
@@ -74,9 +74,15 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
 }
 
 /** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates (contract 4.3). */
-async function settleRole(deps: Deps, app: App, override: string | undefined, actor: Actor, userId: string): Promise<string> {
-  const standing = membershipRoleOf(app) ?? fallbackRole
-  const configured = (await Role.isOrganizationRole(deps.db, standing)) ? standing : fallbackRole
+async function resolveMemberRole(
+  deps: Deps,
+  app: App,
+  override: string | undefined,
+  actor: Actor,
+  userId: string,
+): Promise<string> {
+  const defaultRole = membershipRoleOf(app) ?? fallbackRole
+  const configured = (await Role.isOrganizationRole(deps.db, defaultRole)) ? defaultRole : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
   const mayGiveAny = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveAnyRole

@@ -6,12 +6,12 @@ import { findLinkedUser } from '../../resources/identities/find-linked-user.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { BASE_ROLE } from '../../resources/users/settle-global-roles.ts'
+import { BASE_ROLE } from '../../resources/users/resolve-global-roles.ts'
 import type { Exchange } from './exchange.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
 
 /** A user of the app's pools, and how a provider's word came to mean that user. */
-export interface Entrant {
+export interface MatchedUser {
   user: PooledUser
   /** False when it is the verified e-mail that says so, and the link is yet to be made. */
   isLinked: boolean
@@ -22,11 +22,11 @@ export interface Entrant {
  * What keeps an e-mail from linking is judged here, so that it is judged once more under the locks of the login. Throws
  * `auth_method_not_allowed`, `link_required`.
  */
-export async function findEntrant(
+export async function findMatchedUser(
   deps: Deps,
   { login, profile, app, pools }: Exchange,
   provider: SsoProvider,
-): Promise<Entrant | undefined> {
+): Promise<MatchedUser | undefined> {
   const subject = { providerId: login.provider_id, subject: profile.subject }
   const linked = await findLinkedUser(deps, subject, pools)
   if (linked) return { user: linked, isLinked: true }

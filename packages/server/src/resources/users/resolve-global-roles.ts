@@ -10,7 +10,7 @@ export const BASE_ROLE = 'base_user'
  * The global roles of a new user, each once: `base_user` and those named. They are kept from being deleted until the transaction ends.
  * Throws `validation_failed` naming every entry that is no role or an org-scoped one.
  */
-export async function settleGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
+export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   const roles = await Role.listKept(deps.db, codes)
   const scopes = new Map(roles.map((role) => [role.code, role.scope]))
   const errors = codes.flatMap((code, index): FieldError[] => {

@@ -1,21 +1,21 @@
 import type { Deps } from '../../deps.ts'
-import { type GrantState, UserApp } from '../../models/user-app.ts'
+import { type GrantStateRow, UserApp } from '../../models/user-app.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
-export interface Access {
+export interface GrantState {
   /** Whether there is a row at all: auto-grant starts from no row only. */
   exists: boolean
   isActive: boolean
   expiresAt: number | null
 }
 
-/** A user's access to an app as it is now. */
-export async function findAccess(deps: Deps, userId: string, appId: string): Promise<Access> {
-  return accessBy(deps, await UserApp.findState(deps.db, userId, appId))
+/** The state of a user's grant for an app. */
+export async function findGrantState(deps: Deps, userId: string, appId: string): Promise<GrantState> {
+  return grantStateOf(deps, await UserApp.findState(deps.db, userId, appId))
 }
 
 /** An expired grant is not active. */
-export function accessBy(deps: Deps, grant: GrantState | undefined): Access {
+export function grantStateOf(deps: Deps, grant: GrantStateRow | undefined): GrantState {
   if (!grant) return { exists: false, isActive: false, expiresAt: null }
   return {
     exists: true,

@@ -15,7 +15,7 @@ import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter, type Proof } from '../entry/enter.ts'
 import { type Counted, withAttempt } from '../entry/with-attempt.ts'
 import type { Exchange } from './exchange.ts'
-import { type Entrant, findEntrant } from './find-entrant.ts'
+import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 
@@ -23,20 +23,20 @@ import { spendCode } from './spend-code.ts'
  * Logs a user in whom a provider vouches for, and links the two where they are not. Linking by e-mail verifies the address, and claims
  * an unproven account. Undefined when it is about somebody else by now.
  */
-export async function logInEntrant(
+export async function logInMatchedUser(
   deps: Deps<Pool>,
   exchange: Exchange,
-  entrant: Entrant,
+  matched: MatchedUser,
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, twoFactorCode } = exchange
-  const { user } = entrant
+  const { user } = matched
   const { email } = user
   const prove = async (_: unknown, counted: Counted) => {
     // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
-    const isClaim = (await accountToClaim(deps, entrant)) !== undefined
+    const isClaim = (await accountToClaim(deps, matched)) !== undefined
     const factor = isClaim ? undefined : await passSecondFactor(deps, user, twoFactorCode, actor)
-    const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...entrant, factor, counted }, actor))
+    const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...matched, factor, counted }, actor))
     if (!tokens) await giveBackAttempt(deps, counted.attempt)
     return tokens
   }
@@ -47,43 +47,43 @@ export async function logInEntrant(
 async function logIn(
   deps: Deps<Tx>,
   exchange: Exchange,
-  entrant: Entrant & { factor: SecondFactorProof | undefined; counted: Counted },
+  matched: MatchedUser & { factor: SecondFactorProof | undefined; counted: Counted },
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
-  if (!entrant.isLinked) await lockSubject(deps, exchange)
+  if (!matched.isLinked) await lockSubject(deps, exchange)
   // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
-  await lockUserRow(deps, entrant.user.id)
-  const now = await findEntrant(deps, exchange, provider)
-  if (!now || !isSame(entrant, now)) return undefined
-  const user = await getUser(deps, entrant.user.id)
+  await lockUserRow(deps, matched.user.id)
+  const now = await findMatchedUser(deps, exchange, provider)
+  if (!now || !isSame(matched, now)) return undefined
+  const user = await getUser(deps, matched.user.id)
   const account = await accountToClaim(deps, { ...now, user })
-  if ((account === undefined) !== (entrant.factor !== undefined)) return undefined
+  if ((account === undefined) !== (matched.factor !== undefined)) return undefined
   await spendCode(deps, login)
 
   const linkAndEnter = async ({ user, secondFactor }: Pick<Proof, 'user' | 'secondFactor'>): Promise<TokenAnswer> => {
-    if (!entrant.isLinked) {
+    if (!matched.isLinked) {
       const subject = { providerId: provider.id, subject: profile.subject }
       await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
       await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
     }
-    const { counted } = entrant
+    const { counted } = matched
     return enter(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code, counted }, actor)
   }
   const about = { actor, appId: app.id }
   if (account) return claimByMailbox(deps, { account, ...about }, linkAndEnter)
   // Whom the e-mail alone led here, the provider has verified the address of.
-  const entering = entrant.isLinked ? user : await verifyAddress(deps, user, about)
-  return linkAndEnter({ user: entering, secondFactor: entrant.factor! })
+  const entering = matched.isLinked ? user : await verifyAddress(deps, user, about)
+  return linkAndEnter({ user: entering, secondFactor: matched.factor! })
 }
 
 /** Whether a login is still about the same user, and in the same way. */
-function isSame(one: Entrant, other: Entrant): boolean {
+function isSame(one: MatchedUser, other: MatchedUser): boolean {
   return one.user.id === other.user.id && one.isLinked === other.isLinked
 }
 
 /** The account, where linking it proves its mailbox for the first time and so claims it. */
-async function accountToClaim(deps: Deps, { user, isLinked }: Entrant): Promise<ClaimableAccount | undefined> {
+async function accountToClaim(deps: Deps, { user, isLinked }: MatchedUser): Promise<ClaimableAccount | undefined> {
   return isLinked ? undefined : findClaimable(deps, user)
 }

@@ -15,7 +15,7 @@ import type { PooledUser } from '../../resources/users/present.ts'
 import type { ExplainInput } from './schema.ts'
 
 /** Whom and what a login is about, as an admin may know it and the login would not tell. */
-export interface Situation {
+export interface LoginCase {
   email: string
   /** The code that the login sends; what was asked for when no app is named so. */
   appCode: string | undefined
@@ -25,7 +25,7 @@ export interface Situation {
   /** The pools that are searched. */
   pools: string[]
   /** Whom it is about: the user that was named, or the one whom a login with the address finds. */
-  subject: PooledUser | undefined
+  user: PooledUser | undefined
   /** Whom a login finds. */
   found: PooledUser | undefined
   /** All who have the address, in whatever pool. */
@@ -43,14 +43,14 @@ export interface Entitlements {
 }
 
 /** Throws `not_found` for an unknown `user_id`. */
-export async function survey(deps: Deps, input: ExplainInput): Promise<Situation> {
+export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<LoginCase> {
   const named = input.user_id === undefined ? undefined : await getUser(deps, input.user_id)
   const email = named?.email ?? input.email!
   const app = input.app === undefined ? undefined : await findApp(deps, input.app)
   const pools = poolSet(app ?? null)
   const found = await findUserInPools(deps, email, pools)
-  const subject = named ?? found
-  const factor = subject && (await SecondFactor.findActive(deps.db, subject.id))
+  const user = named ?? found
+  const factor = user && (await SecondFactor.findActive(deps.db, user.id))
   return {
     email,
     appCode: app?.code ?? input.app,
@@ -58,7 +58,7 @@ export async function survey(deps: Deps, input: ExplainInput): Promise<Situation
     organizationId: input.organization_id,
     organization: input.organization_id ? await Organization.find(deps.db, input.organization_id) : undefined,
     pools,
-    subject,
+    user,
     found,
     namesakes: (await listUsers(deps, { email, limit: 200 })).items,
     hasTwoFactor: factor !== undefined,

@@ -1,0 +1,23 @@
+import type { Deps } from '../../deps.ts'
+import { OutboxEntry, type OutboxKind, type OutboxRow } from '../../models/outbox-entry.ts'
+
+/** Longer than any attempt takes, so a server that lives never loses an entry to another. */
+const leaseMs = 60_000
+
+export interface LeaseRequest {
+  kind: OutboxKind
+  /** Entries in all, and for any one destination. */
+  limit: number
+  perDestination: number
+  /** Destinations that get nothing now. */
+  busyDestinations: readonly string[]
+}
+
+/**
+ * Takes what is due, in turn for each destination and the longest waiting first: an entry goes to one server alone, until its
+ * attempt is complete or the lease ends. One statement, so nothing is held while it is sent.
+ */
+export async function leaseEntries(deps: Deps, lease: LeaseRequest): Promise<OutboxRow[]> {
+  const now = deps.clock()
+  return OutboxEntry.lease(deps.db, { ...lease, now, leasedUntil: now + leaseMs })
+}

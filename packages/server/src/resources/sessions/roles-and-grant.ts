@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.ts'
+import { wordsIn } from '../../lib/words.ts'
+import { type RolesAndGrantRow, User } from '../../models/user.ts'
+import { type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
+
+/** The global roles of a user and their grant for an app. Read in one statement, alone or with what the door reads anyway. */
+export interface RolesAndGrant {
+  globalRoles: string[]
+  grant: GrantState
+  /** Of the same moment. */
+  catalogGeneration: string
+}
+
+export function rolesAndGrantOf(deps: Deps, row: RolesAndGrantRow): RolesAndGrant {
+  const grant = row.grant_status === null ? undefined : { status: row.grant_status, expires_at: row.grant_expires_at }
+  return { globalRoles: wordsIn(row.global_roles), grant: grantStateOf(deps, grant), catalogGeneration: row.catalog_generation }
+}
+
+/** Reads them for an app, or for a login without one. */
+export async function readRolesAndGrant(
+  deps: Deps,
+  userId: string,
+  appId: string | null,
+): Promise<RolesAndGrant & { hasSecondFactor: boolean }> {
+  const row = await User.findRolesAndGrant(deps.db, userId, appId)
+  if (!row) throw new Error(`no user ${userId} to read the standing of`)
+  return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor) }
+}
