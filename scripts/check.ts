@@ -17,6 +17,7 @@ interface Check {
 const checks: Record<string, Check> = {
   types: { what: 'TypeScript accepts every file', command: ['tsc', '-p', 'tsconfig.json', '--pretty', 'false'] },
   coverage: { what: 'expressions have types, of 99 % at least', command: ['node', 'scripts/check-coverage.ts'] },
+  casts: { what: 'the server asserts few types itself', command: ['node', 'scripts/check-casts.ts'] },
   generated: {
     what: 'generated files are up to date',
     command: ['node', '--conditions=source', 'scripts/generate.ts', '--check'],
@@ -38,7 +39,7 @@ const checks: Record<string, Check> = {
     ],
   },
   rooms: { what: 'no two folders import from one another', command: ['node', 'scripts/check-rooms.ts'] },
-  names: { what: 'use-cases lie in files of their names', command: ['node', 'scripts/check-names.ts'] },
+  names: { what: 'files and exports are found by one name', command: ['node', 'scripts/check-names.ts'] },
   data: {
     what: 'models alone name tables, no handle leaks out of a transaction',
     command: ['node', 'scripts/check-data.ts'],

@@ -137,8 +137,8 @@ const registration: PlantedFault[] = [
   {
     title: 'a collision is looked for in the registration pool alone',
     file: server('lib/pool-set.ts'),
-    search: '[app.registration_namespace, ...app.read_namespaces]',
-    replace: '[app.registration_namespace]',
+    search: '[home, ...new Set(read.filter((pool) => pool !== home))]',
+    replace: '[home]',
     tests: contract('4.4-registration', '2.4-pools'),
   },
   {
@@ -779,8 +779,8 @@ const limits: PlantedFault[] = [
   {
     title: 'the first entry of X-Forwarded-For is believed',
     file: server('lib/client-address.ts'),
-    search: 'entries[Math.max(0, entries.length - trustedProxies)]!',
-    replace: 'entries[0]!',
+    search: "entries[Math.max(0, entries.length - trustedProxies)] ?? ''",
+    replace: "entries[0] ?? ''",
     tests: unit('server/src/lib/client-address'),
   },
   {

@@ -237,6 +237,22 @@ test('expressions without types are refused, and so are paths that lead to few',
   expect(few.output).toMatch(/expressions were counted, and there are more than 30000/)
 }, 300_000)
 
+test('a file without its name, a name that is exported twice and one cast too many are refused', async () => {
+  const casts = Array.from({ length: 30 }, (_, index) => `export const cast${index} = ['planted'] as readonly string[]\n`).join(
+    '',
+  )
+  const files = {
+    [`${server}/resources/planted/find-planted.ts`]: 'export function lookUp() {}\n',
+    [`${server}/lib/planted-limit.ts`]: 'export interface AttemptLimit {}\n',
+    [`${server}/lib/planted-cast.ts`]: `${casts}export const never = 'planted' as never\n`,
+  }
+  const [names, assertions] = await planted(files, () => Promise.all([check('names'), check('casts')]))
+  expect(names).toMatchObject({ code: 1, output: expect.stringContaining('find-planted.ts exports nothing of its name: lookUp') })
+  expect(names.output).toMatch(/AttemptLimit is exported from .*planted-limit[.]ts and .*rate-limit[.]ts/)
+  expect(assertions).toMatchObject({ code: 1, output: expect.stringContaining('planted-cast.ts') })
+  expect(assertions.output).toContain('1 times `as never`')
+})
+
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)

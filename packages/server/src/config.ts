@@ -21,8 +21,8 @@ const limit = z
   .regex(/^(off|[1-9]\d{0,8}\/[1-9]\d{0,6})$/, 'must be COUNT/SECONDS or off')
   .transform((text): AttemptLimit | null => {
     if (text === 'off') return null
-    const [count, seconds] = text.split('/').map(Number)
-    return { count: count!, seconds: seconds! }
+    const [count = 0, seconds = 0] = text.split('/').map(Number)
+    return { count, seconds }
   })
 
 const webUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL')

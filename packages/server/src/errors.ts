@@ -94,14 +94,16 @@ export function ownBodyOf(code: ErrorCode): ErrorDefinition['body'] {
 }
 
 /** Why one field of a request is refused; only with `validation_failed`. */
-export type FieldErrorCode =
-  | 'required'
-  | 'invalid_type'
-  | 'invalid_value'
-  | 'unknown_field'
-  | 'too_short'
-  | 'too_long'
-  | 'too_common'
+export const fieldErrorCodes = [
+  'required',
+  'invalid_type',
+  'invalid_value',
+  'unknown_field',
+  'too_short',
+  'too_long',
+  'too_common',
+] as const
+export type FieldErrorCode = (typeof fieldErrorCodes)[number]
 
 export interface FieldError {
   /** Where: member names and list positions joined by dots, `webhooks.0.url`. */

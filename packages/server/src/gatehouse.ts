@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 // better-sqlite3 crashes an older Node without a message; it is loaded with the first connection, so this comes in time.
-const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 15)) {
   process.stderr.write(`gatehouse: Node 24.15 or newer is needed; this is ${process.version}\n`)
   process.exit(1)

@@ -9,6 +9,7 @@ import { SchemaTooNewError } from './db/schema-too-new.ts'
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { ApiError } from './errors.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
+import { codeOf } from './lib/error-code.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
@@ -152,11 +153,11 @@ function fail(thrown: unknown): never {
   else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError)
     process.stderr.write(`gatehouse: ${error.message}\n`)
   else if (error instanceof Error && (isDatabaseAway || 'code' in error))
-    process.stderr.write(`gatehouse: ${error.message || String((error as NodeJS.ErrnoException).code)}\n`)
+    process.stderr.write(`gatehouse: ${error.message || codeOf(error)}\n`)
   else process.stderr.write(`gatehouse: ${error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(error instanceof UsageError || isParseArgsError(error) ? 2 : 1)
 }
 
 function isParseArgsError(error: unknown): error is Error {
-  return error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
+  return error instanceof TypeError && codeOf(error)?.startsWith('ERR_PARSE_ARGS') === true
 }

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpApp } from './app.ts'
 import { isPostgres, type Pool } from './db/handle.ts'
@@ -47,7 +46,9 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
     await feed.stop()
     throw error
   })
-  const { address, port, family } = server.address() as AddressInfo
+  const bound = server.address()
+  if (bound === null || typeof bound === 'string') throw new Error('the server listens on no port')
+  const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const cleanup = startCleanup(deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })

@@ -106,7 +106,8 @@ interface TransportError extends Error {
  * be mended while the message waits.
  */
 function mailErrorOf(error: unknown, address: string): MailError {
-  const { code, response, responseCode: status, message } = error as TransportError
+  const fault: TransportError = error instanceof Error ? error : new Error(String(error))
+  const { code, response, responseCode: status, message } = fault
   const isFinal = (code === 'EENVELOPE' || code === 'EMESSAGE') && status !== undefined && status >= 500 && status < 600
   const said = code === 'EABORT' ? 'the mail server took too long' : (response ?? message)
   return new MailError(withoutAddress(said, address), { status, isFinal, cause: error })

@@ -100,7 +100,8 @@ export class OpenIdClients {
       })
       const keys = openid.getJwksCache(config)
       if (keys) this.#keys.set(client.issuer, keys.jwks)
-      const claims = answer.claims()!
+      const claims = answer.claims()
+      if (!claims) throw new Error('the answer of the provider has no ID token')
       const asks = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined
       const more = asks ? await openid.fetchUserInfo(config, answer.access_token, claims.sub) : claims
       return readClaims(claims.sub, more)
@@ -179,12 +180,16 @@ function readClaims(subject: string, claims: openid.UserInfoResponse | openid.ID
   return {
     subject,
     email: textOf(claims.email),
-    // Some providers write it as text.
-    emailVerified: claims.email_verified === true || (claims.email_verified as unknown) === 'true',
+    emailVerified: isTrue(claims.email_verified),
     hostedDomain: textOf(claims.hd),
     givenName: textOf(claims.given_name),
     familyName: textOf(claims.family_name),
   }
+}
+
+/** Some providers write it as text. */
+function isTrue(claim: unknown): boolean {
+  return claim === true || claim === 'true'
 }
 
 function textOf(claim: unknown): string | undefined {

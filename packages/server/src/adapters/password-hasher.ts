@@ -66,7 +66,9 @@ export class PasswordHasher {
 
   /** Hashes a password at the configured cost. Throws HashQueueFullError. */
   async hash(password: string, line: Line): Promise<string> {
-    return (await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost }, line)) as string
+    const hash = await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost }, this.cost, line)
+    if (typeof hash !== 'string') throw new Error('the worker made no hash')
+    return hash
   }
 
   /**
@@ -74,10 +76,11 @@ export class PasswordHasher {
    * false. Throws HashQueueFullError.
    */
   async verify(password: string, hash: string | null | undefined, line: Line): Promise<boolean> {
-    const usable = hash && bcryptCost(hash) !== undefined ? hash : undefined
-    const compared = usable ?? hashOfNobody(this.cost)
-    const matches = await this.#run({ kind: 'verify', input: bcryptInput(password), hash: compared }, line)
-    return matches === true && usable !== undefined
+    const usableCost = hash ? bcryptCost(hash) : undefined
+    const compared = hash && usableCost !== undefined ? hash : hashOfNobody(this.cost)
+    const job: HashJob = { kind: 'verify', input: bcryptInput(password), hash: compared }
+    const matches = await this.#run(job, usableCost ?? this.cost, line)
+    return matches === true && usableCost !== undefined
   }
 
   /** Whether a hash was made at another cost than the configured one and is due for an upgrade at the next login. */
@@ -90,8 +93,7 @@ export class PasswordHasher {
     await this.#pool?.destroy()
   }
 
-  #run(job: HashJob, line: Line): Promise<string | boolean> {
-    const cost = job.kind === 'hash' ? job.cost : bcryptCost(job.hash)!
+  #run(job: HashJob, cost: number, line: Line): Promise<string | boolean> {
     const isFull = this.#backlog.isFull()
     return new Promise((resolve, reject) => {
       this.#backlog.add(cost)

@@ -63,7 +63,8 @@ export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs,
   try {
     const answer = await client.request({ path: url.pathname + url.search, method: 'POST', headers, body, signal })
     let bytes = 0
-    for await (const { length } of answer.body as AsyncIterable<Buffer, void, undefined>) {
+    const chunks: AsyncIterable<Buffer> = answer.body
+    for await (const { length } of chunks) {
       bytes += length
       if (bytes >= bodyLimitBytes) break
     }

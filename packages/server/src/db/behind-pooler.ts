@@ -1,4 +1,5 @@
-interface Connection {
+/** A connection of pg. */
+export interface Connection {
   /** What the other end gave to cancel statements by. */
   processID: number | null
   query(question: { text: string; query_timeout: number | undefined }): Promise<{ rows: { pid: number }[] }>

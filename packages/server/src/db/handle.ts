@@ -11,6 +11,21 @@ export type Tx = Knex.Transaction & { readonly [inTransaction]: true }
 /** Either of them: what reads takes this. */
 export type Db = Pool | Tx
 
+/** The handle as a transaction. Throws when it is none. */
+export function asTx(db: Knex): Tx {
+  if (!isTx(db)) throw new Error('the handle is not in a transaction')
+  return db
+}
+
+export function isTx(db: Knex): db is Tx {
+  return db.isTransaction === true
+}
+
+/** The handle as the pool. For `createKnex`, and for a rehearsal, whose transaction stands in for the pool. */
+export function asPool(db: Knex): Pool {
+  return db as Pool
+}
+
 export function isPostgres(db: Pick<Knex, 'client'>): boolean {
   const { driverName }: { driverName: string } = db.client
   return driverName === 'pg'

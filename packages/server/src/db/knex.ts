@@ -5,14 +5,17 @@ import type { Database, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
-import { isBehindPooler } from './behind-pooler.ts'
+import { type Connection, isBehindPooler } from './behind-pooler.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 import { classifyPostgresError, classifySqliteError } from './classify-error.ts'
-import type { Pool } from './handle.ts'
+import { asPool, type Pool } from './handle.ts'
 
 const INT8_OID = 20
 const sqliteBusyTimeoutMs = 4_000
 const statementsKept = 500
+
+/** A client of knex, and what of it is used here. */
+type Dialect<C> = Pick<typeof Knex.Client, keyof typeof Knex.Client> & (new (config: Knex.Config<object>) => Knex.Client & C)
 
 interface SqliteQuery {
   sql: string
@@ -22,9 +25,7 @@ interface SqliteClient {
   acquireRawConnection(): Promise<Database>
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
 }
-const BetterSqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js') as new (
-  config: Knex.Config<object>,
-) => SqliteClient
+const BetterSqlite3Client: Dialect<SqliteClient> = createRequire(import.meta.url)('knex/lib/dialects/better-sqlite3/index.js')
 
 /**
  * knex opens transactions with a plain BEGIN, which SQLite upgrades to a write lock only at the first write: two writers that
@@ -49,13 +50,12 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   }
 }
 
-interface PostgresConnection extends Cancellable {
+interface PostgresConnection extends Cancellable, Connection {
   isBehindPooler?: boolean
   /** The connection failed or ended: every further statement on it does too. */
   hasEnded?: boolean
-  connection: { stream: { destroy(reason: Error): void } }
+  connection: { stream: { destroy(reason: Error | undefined): void } }
   on(event: 'error' | 'end', listener: () => void): void
-  query(question: { text: string; query_timeout: number | undefined }): Promise<unknown>
 }
 interface PostgresQuery {
   sql: string
@@ -71,9 +71,7 @@ interface PostgresClient {
   acquireRawConnection(): Promise<PostgresConnection>
   _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown>
 }
-const PlainPostgresClient = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js') as new (
-  config: Knex.Config<object>,
-) => PostgresClient
+const PlainPostgresClient: Dialect<PostgresClient> = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js')
 
 /**
  * Bounds what Postgres does for a server, at both ends. Postgres itself ends what takes too long (`setLimits`), since a server that froze
@@ -118,12 +116,12 @@ async function prepare(connection: PostgresConnection, { connectMs, statementMs 
   connection.on('error', end)
   connection.on('end', end)
   try {
-    connection.isBehindPooler = await isBehindPooler(connection as never, connectMs)
+    connection.isBehindPooler = await isBehindPooler(connection, connectMs)
     if (statementMs !== undefined && !connection.isBehindPooler)
       await connection.query({ text: setLimits('set', statementMs), query_timeout: connectMs })
     return connection
   } catch (error) {
-    connection.connection.stream.destroy(error as Error)
+    connection.connection.stream.destroy(error instanceof Error ? error : undefined)
     throw error
   }
 }
@@ -171,21 +169,22 @@ export interface DatabaseSettings {
 export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Pool {
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
   const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
-  return createKnexInstance({
+  const db = createKnexInstance({
     ...settings,
     // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
     compileSqlOnError: false,
     ...(config.dbAcquireTimeoutMs === undefined ? {} : { acquireConnectionTimeout: config.dbAcquireTimeoutMs }),
     // knex would write to the console, between the lines of the structured log.
     log: { warn, error: warn, deprecate: warn, debug() {} },
-  }) as Pool
+  })
+  return asPool(db)
 }
 
 function sqliteSettings(path: string): Knex.Config {
   const filename = resolve(path)
   mkdirSync(dirname(filename), { recursive: true, mode: 0o700 })
   return {
-    client: ImmediateSqliteClient as unknown as typeof Knex.Client,
+    client: ImmediateSqliteClient,
     connection: { filename },
     useNullAsDefault: true,
     pool: {
@@ -213,29 +212,33 @@ function sqliteSettings(path: string): Knex.Config {
 function keepStatements(connection: Database): void {
   const prepare = connection.prepare.bind(connection)
   const kept = new Map<string, Statement>()
-  connection.prepare = ((sql: string) => {
+  const prepareOnce = (sql: string) => {
     const statement = kept.get(sql) ?? prepare(sql.replace(/([=<>] )\?/g, '$1+?'))
     kept.delete(sql)
     kept.set(sql, statement)
-    if (kept.size > statementsKept) kept.delete(kept.keys().next().value!)
+    if (kept.size > statementsKept) {
+      const [oldest = sql] = kept.keys()
+      kept.delete(oldest)
+    }
     return statement
-  }) as typeof connection.prepare
+  }
+  Object.assign(connection, { prepare: prepareOnce })
 }
 
 function postgresSettings(config: DatabaseSettings): Knex.Config {
   const settings: PostgresClient['config'] = {
-    client: ImpatientPostgresClient as unknown as typeof Knex.Client,
+    client: ImpatientPostgresClient,
     limits: { connectMs: config.dbAcquireTimeoutMs, statementMs: config.dbStatementTimeoutMs },
     connection: {
       connectionString: config.databaseUrl,
-      connectionTimeoutMillis: config.dbAcquireTimeoutMs,
+      ...(config.dbAcquireTimeoutMs === undefined ? {} : { connectionTimeoutMillis: config.dbAcquireTimeoutMs }),
       application_name: 'gatehouse',
       types: {
         // Times, counts and cursors are int8 and all below 2^53; as strings, a count of '10' would compare as smaller than '9'.
-        getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-          oid === INT8_OID ? Number : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format),
+        getTypeParser: (oid: number, format: string) =>
+          oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
       },
-    } as Knex.PgConnectionConfig,
+    },
     pool: { min: 0, max: config.dbPoolMax },
   }
   return settings

@@ -118,7 +118,9 @@ async function attend(
 
 /** A message to oneself would tell nothing: it comes back with the statement that sends it, when that runs where the LISTEN once did. */
 async function assertDirect(client: pg.Client): Promise<void> {
-  if (await isBehindPooler(client as never, echoTimeoutMs)) throw new Error('LISTEN is silent: a pooler stands before Postgres')
+  const processID = 'processID' in client && typeof client.processID === 'number' ? client.processID : null
+  const isIndirect = await isBehindPooler({ processID, query: (question) => client.query(question) }, echoTimeoutMs)
+  if (isIndirect) throw new Error('LISTEN is silent: a pooler stands before Postgres')
 }
 
 async function leave(client: pg.Client): Promise<void> {

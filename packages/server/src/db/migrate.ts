@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { isPostgres, type Tx } from './handle.ts'
+import { asTx, isPostgres, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import * as initial from './migrations/0001-initial.ts'
 import type { SchemaDb } from './migrations/schema-db.ts'
@@ -37,7 +37,7 @@ export async function pendingMigrations(db: Knex): Promise<string[]> {
  * start at once wait for one another, so a database is never found half migrated. Throws SchemaTooNewError.
  */
 export async function migrate(db: Knex, now: number = Date.now()): Promise<string[]> {
-  return db.transaction((trx) => applyPending(trx as Tx, now))
+  return db.transaction((trx) => applyPending(asTx(trx), now))
 }
 
 async function applyPending(db: Tx, now: number): Promise<string[]> {
@@ -49,8 +49,9 @@ async function applyPending(db: Tx, now: number): Promise<string[]> {
       t.bigInteger('applied_at').notNullable()
     })
   }
-  for (const name of pending) {
-    await migrations[name]!.up(db)
+  for (const [name, migration] of Object.entries(migrations)) {
+    if (!pending.includes(name)) continue
+    await migration.up(db)
     await db<Applied>(table).insert({ name, applied_at: now })
   }
   if (pending.length > 0) await seed(db, now)

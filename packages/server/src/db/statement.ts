@@ -2,18 +2,15 @@ import { type Db, isPostgres } from './handle.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
 
-interface Answer {
-  rows?: unknown[]
-  rowCount?: number
-  changes?: number
-}
+/** Of Postgres an object with rows and their count; of SQLite the rows, or how many rows it changed. */
+type Answer<Row> = Row[] | { rows?: Row[]; rowCount?: number; changes?: number }
 
 /** What of knex's client is used here. */
 interface Client {
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): void
-  query(connection: unknown, statement: Sent): Promise<{ response: Answer | unknown[] }>
-  _query(connection: unknown, statement: Sent): Promise<{ response: Answer | unknown[] }>
+  query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
+  _query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
 }
 
 interface Sent {
@@ -41,17 +38,19 @@ let named = 0
  */
 export class Statement<Row = never> {
   readonly #postgres: Placed
-  readonly #sqlite: readonly Placed[]
+  readonly #sqlite: Placed
+  readonly #further: readonly Placed[]
   readonly #name = `gatehouse_${++named}`
 
-  constructor(sql: string, parts: readonly string[] = [sql]) {
+  constructor(sql: string, [first, ...further]: readonly [string, ...string[]] = [sql]) {
     this.#postgres = numbered(sql)
-    this.#sqlite = parts.map(marked)
+    this.#sqlite = marked(first)
+    this.#further = further.map(marked)
   }
 
   async all(db: Db, values: Values): Promise<Row[]> {
     const answer = await this.#run(db, values)
-    return (Array.isArray(answer) ? answer : answer.rows!) as Row[]
+    return Array.isArray(answer) ? answer : (answer.rows ?? [])
   }
 
   async first(db: Db, values: Values): Promise<Row | undefined> {
@@ -60,40 +59,43 @@ export class Statement<Row = never> {
 
   /** How many rows it changed, or the first of its parts. */
   async run(db: Db, values: Values): Promise<number> {
-    const answer = (await this.#run(db, values)) as Answer
-    return (answer.rowCount ?? answer.changes)!
+    const answer = await this.#run(db, values)
+    return Array.isArray(answer) ? answer.length : (answer.rowCount ?? answer.changes ?? 0)
   }
 
-  async #run(db: Db, values: Values): Promise<Answer | unknown[]> {
+  async #run(db: Db, values: Values): Promise<Answer<Row>> {
     const client: Client = db.client
     const connection = await client.acquireConnection()
     // Knex looks three times through the text of each statement of its own. In a transaction it also refuses what comes after the end.
     const query = db.isTransaction ? 'query' : '_query'
-    const send: Send = async ({ text, names }, options) => {
+    const send: Send<Row> = async ({ text, names }, options) => {
       const bindings = names.map((name) => values[name])
-      return (await client[query](connection, { sql: text, bindings, options })).response
+      return (await client[query]<Row>(connection, { sql: text, bindings, options })).response
     }
     try {
       if (isPostgres(db)) return await send(this.#postgres, { name: this.#name })
-      if (this.#sqlite.length === 1) return await send(this.#sqlite[0]!)
-      return await sendParts(this.#sqlite, send, db.isTransaction === true)
+      if (this.#further.length === 0) return await send(this.#sqlite)
+      return await sendParts([this.#sqlite, ...this.#further], send, db.isTransaction === true)
     } finally {
       client.releaseConnection(connection)
     }
   }
 }
 
-type Send = (statement: Placed, options?: { name: string }) => Promise<Answer | unknown[]>
+type Send<Row> = (statement: Placed, options?: { name: string }) => Promise<Answer<Row>>
 
-async function sendParts(parts: readonly Placed[], send: Send, isTransaction: boolean): Promise<Answer> {
+async function sendParts<Row>(
+  [first, ...further]: readonly [Placed, ...Placed[]],
+  send: Send<Row>,
+  isTransaction: boolean,
+): Promise<Answer<Row>> {
   const say = async (text: string) => {
     if (!isTransaction) await send({ text, names: [] })
   }
   await say('BEGIN IMMEDIATE')
   try {
-    const [first, ...others] = parts as [Placed, ...Placed[]]
-    const answer = (await send(first)) as Answer
-    if (answer.changes !== 0) for (const part of others) await send(part)
+    const answer = await send(first)
+    if (Array.isArray(answer) || answer.changes !== 0) for (const part of further) await send(part)
     await say('COMMIT')
     return answer
   } catch (error) {

@@ -1,6 +1,5 @@
-import type { Knex } from 'knex'
 import type { Deps } from '../deps.ts'
-import type { Pool, Tx } from './handle.ts'
+import { asPool, asTx, type Pool, type Tx } from './handle.ts'
 
 /**
  * Runs `fn` in one transaction. What runs inside takes `Deps<Tx>`, so it cannot open another. Nothing over the network and no hash
@@ -8,9 +7,9 @@ import type { Pool, Tx } from './handle.ts'
  */
 export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
   // In a rehearsal, whose transaction stands in for the pool.
-  if (deps.db.isTransaction) return fn({ ...deps, db: deps.db as Knex as Tx })
+  if (deps.db.isTransaction) return fn({ ...deps, db: asTx(deps.db) })
   const afterCommit: (() => void)[] = []
-  const result = await deps.db.transaction((db) => fn({ ...deps, db: db as Tx, afterCommit }))
+  const result = await deps.db.transaction((db) => fn({ ...deps, db: asTx(db), afterCommit }))
   for (const run of afterCommit) run()
   return result
 }
@@ -22,7 +21,7 @@ export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => P
 export async function rehearsal<T>(deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<T>): Promise<T> {
   const db = await deps.db.transaction()
   try {
-    return await fn({ ...deps, db: db as Knex as Pool })
+    return await fn({ ...deps, db: asPool(db) })
   } finally {
     await db.rollback()
   }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { ApiError } from '../errors.ts'
 import { ok, type Route, route } from './route.ts'
 
 const require = createRequire(import.meta.url)
@@ -99,7 +100,9 @@ export const apiReferenceRoutes: Route[] = [
     responses: { 200: z.union([z.string(), z.instanceof(Readable)]), 304: null },
     errors: [],
     async handle(_, { params, headers }) {
-      const { type, tag, open } = assets[params.file]!
+      const asset = assets[params.file]
+      if (!asset) throw new ApiError('not_found')
+      const { type, tag, open } = asset
       const etag = `"${tag()}"`
       const common = { ...cached, ETag: etag }
       if (headers['if-none-match']?.includes(etag)) return { status: 304, headers: common }

@@ -6,13 +6,14 @@ import {
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
-import { type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
+import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf } from '../errors.ts'
+import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
 import { impliedErrors, ok, type Route, route } from './route.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
-  code: z.enum(['required', 'invalid_type', 'invalid_value', 'unknown_field', 'too_short', 'too_long', 'too_common']),
+  code: z.enum(fieldErrorCodes),
   message: z.string(),
 })
 
@@ -29,7 +30,7 @@ const errorRecord = z
   .meta({ id: 'Error' })
 
 const ownBodies = new Map(
-  (Object.keys(errorCodes) as ErrorCode[]).flatMap((code): [ErrorCode, z.ZodType][] => {
+  keysOf(errorCodes).flatMap((code): [ErrorCode, z.ZodType][] => {
     const body = ownBodyOf(code)
     if (!body) return []
     const members = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, z.literal(value)]))
@@ -179,5 +180,6 @@ function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
 function bodyOf(codes: readonly ErrorCode[]): z.ZodType {
   const own = codes.flatMap((code) => ownBodies.get(code) ?? [])
   if (own.length === 0) return errorRecord
-  return own.length === codes.length && own.length === 1 ? own[0]! : z.union([errorRecord, ...own])
+  const [only] = own
+  return only && codes.length === 1 ? only : z.union([errorRecord, ...own])
 }

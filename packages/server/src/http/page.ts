@@ -25,5 +25,5 @@ export interface WebPage<F extends z.ZodType = z.ZodType> {
 
 /** Declares a page; the fields that `submit` gets are typed by its form. */
 export function webPage<F extends z.ZodType>(declaration: WebPage<F>): WebPage {
-  return declaration as unknown as WebPage
+  return declaration
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ServiceAuthority } from '../lib/authority.ts'
@@ -50,7 +50,7 @@ export async function limitCall(
   if (authority && fieldOf(route, ['app_code'])) {
     const defaultApp = route.takesDefaultApp ? deps.config.defaultAppCode : undefined
     return async ({ app_code }) => {
-      const app = (app_code as string | undefined) ?? defaultApp
+      const app = typeof app_code === 'string' ? app_code : defaultApp
       if (authority.isExemptFromLimits(app)) return app
       await take()
       return undefined
@@ -79,6 +79,6 @@ async function exemptible(
 
 /** The first of these fields that the route declares in its body. */
 function fieldOf<F extends string>(route: Route, fields: readonly F[]): F | undefined {
-  const declared = (route.body as z.ZodObject | undefined)?.shape ?? {}
+  const declared = route.body instanceof z.ZodObject ? route.body.shape : {}
   return fields.find((field) => field in declared)
 }

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../errors.ts'
+import { isRecord } from '../lib/is-record.ts'
 
 const usualLimitBytes = 64 * 1024
 const maxDepth = 32
@@ -74,7 +75,7 @@ async function collect(ctx: Context, types: string[], limitBytes: number): Promi
   // Unpacking would only give work to whoever sends broken or bloated bodies.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collectorOf(limitBytes)(ctx, async () => {})
-  const text = (ctx.request as { body?: unknown }).body
+  const text = 'body' in ctx.request ? ctx.request.body : undefined
   return Buffer.from(typeof text === 'string' ? text : '', 'latin1')
 }
 
@@ -98,11 +99,9 @@ export function parseObject(bytes: Buffer): Record<string, unknown> {
   } catch (cause) {
     throw new ApiError('invalid_json', { detail: 'The body is not JSON in UTF-8', cause })
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
-  }
+  if (!isRecord(value)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
   assertSound(value, 1)
-  return value as Record<string, unknown>
+  return value
 }
 
 /** Refuses what JSON can say and a database or another program cannot: NUL, lone surrogates, overflown numbers, deep nesting. */

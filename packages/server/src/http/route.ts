@@ -60,17 +60,17 @@ export interface Route {
   auth: RouteAuth
   /** Looks the caller up in a way of its own, which reads what the route needs along with it. */
   authenticate?: AuthenticateCaller
-  params?: z.ZodObject
-  query?: z.ZodObject
-  body?: z.ZodType
+  params?: z.ZodObject | undefined
+  query?: z.ZodObject | undefined
+  body?: z.ZodType | undefined
   /** The body may be `application/x-www-form-urlencoded` too. */
   formBody?: boolean
   /** Instead of a body, newline-delimited JSON: the schema of one line. */
-  lines?: z.ZodType
+  lines?: z.ZodType | undefined
   /** The largest body that it takes; 64 KiB unless told. */
   bodyLimitBytes?: number
   /** The headers that it reads. */
-  headers?: z.ZodObject
+  headers?: z.ZodObject | undefined
   /** Answers with server-sent events, for as long as both sides like. */
   eventStream?: boolean
   /** The schema of each success status; null for one without a body. */
@@ -119,7 +119,7 @@ export function route<
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(declaration: RouteDeclaration<A, P, Q, B, H, L>): Route {
-  return declaration as unknown as Route
+  return declaration
 }
 
 export function ok(body: unknown): Reply {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
+import { isRecord } from '../lib/is-record.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
@@ -122,11 +123,11 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
-    const exemptApp = await limitByBody?.(body as Record<string, unknown>)
+    const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: { ...ctx.state.origin, exemptApp } }
-    const reply = await route.handle(deps, request as never)
+    const reply = await route.handle(deps, request)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)
     if (reply.stream) send(ctx, reply.stream)

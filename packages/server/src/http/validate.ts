@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ApiError, type FieldError, type FieldErrorCode } from '../errors.ts'
+import { ApiError, type FieldError, type FieldErrorCode, fieldErrorCodes } from '../errors.ts'
 
 /** An issue as zod reports it, in the words of the API (decisions 1). `input` is what was judged. */
 function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly PropertyKey[] = []): FieldError[] {
@@ -39,7 +39,7 @@ function judge(issue: z.core.$ZodIssue, value: unknown): { code: FieldErrorCode;
               : `must be at most ${issue.maximum}`,
       }
     case 'custom':
-      return { code: (issue.params?.code as FieldErrorCode | undefined) ?? 'invalid_value', message: issue.message }
+      return { code: fieldErrorCodes.find((code) => code === issue.params?.code) ?? 'invalid_value', message: issue.message }
     case 'invalid_value':
       if (value === undefined) return { code: 'required', message: 'is required' }
       return {
@@ -52,10 +52,10 @@ function judge(issue: z.core.$ZodIssue, value: unknown): { code: FieldErrorCode;
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
-  let value = input
+  let value: unknown = input
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as Record<PropertyKey, unknown>)[key]
+    value = Reflect.get(value, key)
   }
   return value
 }

@@ -61,7 +61,7 @@ export class AccessTokens {
   verify(token: string, nowMs: number): { claims: AccessTokenClaims } | { fault: TokenFault } {
     const opened = openJwt(token, ({ header, payload }) => this.#keysFor(header.kid, payload.app_id).map(({ key }) => key))
     if (!opened || (opened.header.typ ?? 'JWT') !== 'JWT') return { fault: 'invalid' }
-    const claims: object = opened.payload
+    const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
     if (!isAccessTokenClaims(claims)) return { fault: 'invalid' }
     const now = Math.floor(nowMs / 1000)
     if (claims.exp <= now) return { fault: 'expired' }
@@ -81,8 +81,8 @@ function signingKeyOf(secret: string): SigningKey {
   return { id: keyIdOf(secret, hash), key: keyOf(secret) }
 }
 
-function isAccessTokenClaims(claims: object): claims is AccessTokenClaims {
-  const { uid, sid, tv, exp, iat } = claims as Record<string, unknown>
+function isAccessTokenClaims(claims: Partial<Record<keyof AccessTokenClaims, unknown>>): claims is AccessTokenClaims {
+  const { uid, sid, tv, exp, iat } = claims
   return (
     typeof uid === 'string' && typeof sid === 'string' && Number.isInteger(tv) && Number.isInteger(exp) && Number.isInteger(iat)
   )

@@ -24,7 +24,11 @@ export type Claimable<U extends AccountRecord> = U & { readonly [claimable]: tru
 
 /** The account as one that may be claimed; undefined unless it is unproven. Read it under the lock of its row. */
 export function asClaimable<U extends AccountRecord>(account: U): Claimable<U> | undefined {
-  return isUnproven(account) ? (account as Claimable<U>) : undefined
+  return isClaimable(account) ? account : undefined
+}
+
+function isClaimable<U extends AccountRecord>(account: U): account is Claimable<U> {
+  return isUnproven(account)
 }
 
 /** The columns of an address that is verified now: every writer of `email_verified_at` takes them from here. */

@@ -29,14 +29,14 @@ const mentions = /@(?=everyone|here|channel)/gi
  */
 export function plainChatText(text: string): string {
   return oneLine(text)
-    .replace(marks, (mark) => lookAlikes[mark]!)
+    .replace(marks, (mark) => lookAlikes[mark] ?? '')
     .replace(/\.(?=\S)/g, '․')
 }
 
 /** The same for an e-mail address, which stays one to be copied wherever no chat service reads more than an address in it. */
 export function plainChatEmail(email: string): string {
   return oneLine(email)
-    .replace(marks, (mark, at: number, whole: string) => (isPlainInEmail(mark, at, whole) ? mark : lookAlikes[mark]!))
+    .replace(marks, (mark, at: number, whole: string) => (isPlainInEmail(mark, at, whole) ? mark : (lookAlikes[mark] ?? '')))
     .replace(mentions, '＠')
 }
 

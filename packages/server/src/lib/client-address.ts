@@ -20,7 +20,7 @@ export function clientAddress(
   const socket = plain(socketAddress ?? '')
   if (trustedProxies === 0 || !forwardedFor) return socket
   const entries = forwardedFor.split(',').map((entry) => plain(entry.trim()))
-  const entry = entries[Math.max(0, entries.length - trustedProxies)]!
+  const entry = entries[Math.max(0, entries.length - trustedProxies)] ?? ''
   return isIP(entry) ? entry : socket
 }
 

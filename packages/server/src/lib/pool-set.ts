@@ -4,8 +4,12 @@ import { type AccountRecord, isUnproven } from './account-record.ts'
 export const DEFAULT_POOL = 'default'
 
 /** The pools an app sees, in order of precedence: its registration pool, then those it reads (contract 4.4 step 3). */
-export function poolSet(app: { registration_namespace: string; read_namespaces: readonly string[] } | null): string[] {
-  return app ? [...new Set([app.registration_namespace, ...app.read_namespaces])] : [DEFAULT_POOL]
+export function poolSet(
+  app: { registration_namespace: string; read_namespaces: readonly string[] } | null,
+): [string, ...string[]] {
+  if (!app) return [DEFAULT_POOL]
+  const { registration_namespace: home, read_namespaces: read } = app
+  return [home, ...new Set(read.filter((pool) => pool !== home))]
 }
 
 interface Pooled extends AccountRecord {

@@ -10,7 +10,7 @@ function isWellFormed(url: string): boolean {
   if (controlOrSpace.test(url) || url.includes('#') || incompleteWebUrl.test(url)) return false
   const parsed = URL.parse(url)
   if (parsed?.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
-  const path = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')[0]!
+  const [path = ''] = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')
   return !dotSegment.test(path)
 }
 

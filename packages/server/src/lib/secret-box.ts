@@ -13,24 +13,25 @@ function keyId(key: Buffer): string {
  */
 export class SecretBox {
   readonly #keys: Map<string, KeyObject>
-  readonly #current: string
+  readonly #current: { id: string; key: KeyObject }
 
   /** Keys of 32 bytes; the first seals, all of them open. */
   constructor(keys: readonly [Buffer, ...Buffer[]]) {
     this.#keys = new Map(keys.map((key) => [keyId(key), createSecretKey(key)]))
-    this.#current = keyId(keys[0])
+    this.#current = { id: keyId(keys[0]), key: createSecretKey(keys[0]) }
   }
 
   seal(plain: string, context: string): string {
     const nonce = randomBytes(nonceBytes)
-    const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.#current)!, nonce).setAAD(Buffer.from(context))
+    const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce).setAAD(Buffer.from(context))
     const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
-    return `${this.#current}.${sealed.toString('base64url')}`
+    return `${this.#current.id}.${sealed.toString('base64url')}`
   }
 
   /** Whether the key that a box was sealed under is configured. */
   hasKeyOf(box: string): boolean {
-    return this.#keys.has(box.split('.')[0]!)
+    const [id = ''] = box.split('.')
+    return this.#keys.has(id)
   }
 
   /** Throws when the box was sealed under a key that is no longer configured, for another context, or was changed. */

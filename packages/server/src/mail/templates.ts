@@ -77,16 +77,18 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
 }
 
 /** What changed about an account. */
-export type NoticePurpose =
-  | 'password_changed'
-  | 'password_reset'
-  | 'two_factor_activated'
-  | 'two_factor_disabled'
-  | 'two_factor_removed'
-  | 'credentials_removed'
-  | 'identity_linked'
-  | 'identity_unlinked'
-  | 'identity_removed'
+export const noticePurposes = [
+  'password_changed',
+  'password_reset',
+  'two_factor_activated',
+  'two_factor_disabled',
+  'two_factor_removed',
+  'credentials_removed',
+  'identity_linked',
+  'identity_unlinked',
+  'identity_removed',
+] as const
+export type NoticePurpose = (typeof noticePurposes)[number]
 
 interface Change {
   subject: string

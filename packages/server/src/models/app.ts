@@ -10,7 +10,7 @@ import { whereContains, withPage } from './list-query.ts'
 export interface StoredWebhook {
   name: string
   url: string
-  events: string[]
+  events: 'user.registered'[]
   enabled: boolean
   secret_box: string | null
 }

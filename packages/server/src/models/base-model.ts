@@ -10,7 +10,7 @@ export class BaseModel extends Model {
 
   override $parseDatabaseJson(json: Pojo): Pojo {
     const parsed = super.$parseDatabaseJson(json)
-    for (const column of (this.constructor as typeof BaseModel).booleanColumns) {
+    for (const column of booleanColumnsOf(this)) {
       if (column in parsed) parsed[column] = parsed[column] === 1
     }
     return parsed
@@ -18,11 +18,15 @@ export class BaseModel extends Model {
 
   override $formatDatabaseJson(json: Pojo): Pojo {
     const formatted = super.$formatDatabaseJson(json)
-    for (const column of (this.constructor as typeof BaseModel).booleanColumns) {
+    for (const column of booleanColumnsOf(this)) {
       if (column in formatted) formatted[column] = formatted[column] ? 1 : 0
     }
     return formatted
   }
+}
+
+function booleanColumnsOf(model: BaseModel): readonly string[] {
+  return (model.constructor as typeof BaseModel).booleanColumns
 }
 
 /** The plain rows of a model's table: for what Objection would word otherwise, and where nothing needs more. */

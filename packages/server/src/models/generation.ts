@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
+import { only } from '../lib/only.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 const catalogQuery = "select generation from generations where name = 'catalog'"
@@ -17,7 +18,7 @@ export class Generation extends BaseModel {
   declare generation: string
 
   static async ofCatalog(db: Db): Promise<string> {
-    return (await catalogNow.first(db, {}))!.generation
+    return only(await catalogNow.all(db, {})).generation
   }
 
   static async renewCatalog(db: Tx, generation: string): Promise<void> {

@@ -1,9 +1,13 @@
+import type { QueryBuilder } from 'objection'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { Organization } from './organization.ts'
+
+/** An invitation with its app, if it names one, and its organization. */
+export type FullInvitation = Invitation & { organization: Organization }
 
 /** An invitation to join an organization. */
 export class Invitation extends BaseModel {
@@ -59,8 +63,18 @@ export class Invitation extends BaseModel {
   }
 
   /** One that somebody may still accept, with its app and organization. */
-  static async findOpen(db: Db, tokenHash: string, now: number): Promise<Invitation | undefined> {
-    return Invitation.#open(db, now).findOne({ token_hash: tokenHash }).withGraphFetched('[app, organization]')
+  static async findOpen(db: Db, tokenHash: string, now: number): Promise<FullInvitation | undefined> {
+    return Invitation.#full(Invitation.#open(db, now).findOne({ token_hash: tokenHash }))
+  }
+
+  /** The same by its id, while it is for this address. */
+  static async findOpenFor(
+    db: Db,
+    key: Pick<Invitation, 'id'> & { email: string },
+    now: number,
+  ): Promise<FullInvitation | undefined> {
+    const { id, email } = key
+    return Invitation.#full(Invitation.query(db).findOne({ id, email }).whereNull('accepted_at').where('expires_at', '>', now))
   }
 
   /** One that the holder of the address may still accept. */
@@ -97,6 +111,11 @@ export class Invitation extends BaseModel {
     await Invitation.#sent(db, userId).delete()
   }
 
+  static async #full(query: QueryBuilder<Invitation, Invitation | undefined>): Promise<FullInvitation | undefined> {
+    const invitation = await query.withGraphFetched('[app, organization]')
+    return invitation && isFull(invitation) ? invitation : undefined
+  }
+
   static #sent(db: Db, userId: string) {
     return Invitation.query(db).where({ invited_by: userId }).whereNull('accepted_at')
   }
@@ -108,4 +127,9 @@ export class Invitation extends BaseModel {
   static #acceptable(db: Db, email: string, now: number) {
     return Invitation.#open(db, now).where((any) => any.whereNull('email').orWhere('email', email))
   }
+}
+
+/** The foreign key sees to it that the organization is there. */
+function isFull(invitation: Invitation): invitation is FullInvitation {
+  return invitation.organization !== undefined
 }

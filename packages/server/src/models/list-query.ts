@@ -8,7 +8,8 @@ export async function withPage<M extends Model & { id: string }>(
   request: PageRequest,
   idColumn: string,
 ): Promise<Page<M>> {
-  return pageOf((await pageOrder(query, request, idColumn)) as M[], request, (row) => row.id)
+  const rows: M[] = await pageOrder(query, request, idColumn)
+  return pageOf(rows, request, (row) => row.id)
 }
 
 /** Order and bounds of the rows that such a page is cut from. `idColumn` may be that of another table that the query joins by the id. */
@@ -29,8 +30,8 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 ): Promise<Page<M>> {
   const ordered = isPostgres(query.knex()) ? '?? collate "C"' : '??'
   if (request.cursor !== undefined) query.whereRaw(`${ordered} > ?`, [column, request.cursor])
-  const rows = await query.orderByRaw(ordered, [column]).limit(rowsToRead(request))
-  return pageOf(rows as M[], request, (row) => nameKeyOf(String(row[column])))
+  const rows: M[] = await query.orderByRaw(ordered, [column]).limit(rowsToRead(request))
+  return pageOf(rows, request, (row) => nameKeyOf(String(row[column])))
 }
 
 /** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */

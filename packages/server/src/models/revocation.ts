@@ -1,4 +1,5 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import { only } from '../lib/only.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'at'>
@@ -17,8 +18,7 @@ export class Revocation extends BaseModel {
 
   /** Returns its cursor. */
   static async insert(db: Tx, row: Omit<RevocationRow, 'cursor'>): Promise<number> {
-    const [written] = await rowsOf(Revocation, db).insert(row).returning('cursor')
-    return written!.cursor
+    return only(await rowsOf(Revocation, db).insert(row).returning('cursor')).cursor
   }
 
   static async newestCursor(db: Db): Promise<number> {

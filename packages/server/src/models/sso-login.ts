@@ -13,6 +13,15 @@ const appByCode = new Statement<{ code: string }>(
   'select a.code from sso_logins t join apps a on a.id = t.app_id where t.code_hash = :hash',
 )
 
+/** The row of a login whose box is still there. */
+function withBox<K extends 'challenge_box' | 'claims_box'>(
+  row: (SsoLoginRow & Pick<SsoLogin, K>) | undefined,
+  column: K,
+): (SsoLoginRow & Record<K, string>) | undefined {
+  const box = row?.[column]
+  return row && box ? { ...row, [column]: box } : undefined
+}
+
 /** A login at a provider: begun, answered by the provider, and spent by its client. */
 export class SsoLogin extends BaseModel {
   static override tableName = 'sso_logins'
@@ -53,7 +62,7 @@ export class SsoLogin extends BaseModel {
       .andWhere('expires_at', '>', now)
       .update({ answered_at: now })
       .returning([...clientColumns, 'challenge_box'])
-    return answered as (SsoLoginRow & { challenge_box: string }) | undefined
+    return withBox(answered, 'challenge_box')
   }
 
   /** Gives an answered login its code, and what the code stands for. */
@@ -72,7 +81,7 @@ export class SsoLogin extends BaseModel {
     const found = await SsoLogin.#spendable(db, now)
       .where({ code_hash: codeHash })
       .first(...clientColumns, 'claims_box')
-    return found as (SsoLoginRow & { claims_box: string }) | undefined
+    return withBox(found, 'claims_box')
   }
 
   /** The code of the app that it leads to. */

@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
+import { keysOf } from '../lib/keys-of.ts'
 import type { OutboxKind, OutboxRow } from '../models/outbox-entry.ts'
-import { type AttemptOutcome, type Completion, completeAttempt } from '../resources/outbox/complete-attempt.ts'
+import {
+  type AttemptOutcome,
+  type Completion,
+  completeAttempt,
+  type FailedAttempt,
+} from '../resources/outbox/complete-attempt.ts'
 import { type LeaseRequest, leaseEntries } from '../resources/outbox/lease-entries.ts'
 import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
@@ -22,7 +28,7 @@ export interface Channel {
   /** What stays of the payload once it is finished. */
   remains?: string
   /** Run with what is given up, in one transaction. */
-  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: AttemptOutcome): Promise<void>
+  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: FailedAttempt): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
@@ -77,7 +83,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
   const sender = onDemand(
     async () => {
       hasLeftSome = false
-      for (const kind of Object.keys(channels) as OutboxKind[]) if (!stopping.signal.aborted) await leaseKind(kind)
+      for (const kind of keysOf(channels)) if (!stopping.signal.aborted) await leaseKind(kind)
     },
     (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; trying each second'),
   )
@@ -131,11 +137,10 @@ async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxRow, stoppi
     .catch((error: unknown): AttemptOutcome => ({ result: 'failed', error: describe(error) }))
   const waitMs = pauseAfter(channel, entry, outcome)
   report(deps, entry, outcome, waitMs)
-  const completion = {
-    waitMs,
-    remains: channel.remains,
-    onGivenUp: channel.onGivenUp && ((deps: Deps<Tx>) => channel.onGivenUp!(deps, entry, outcome)),
+  const onGivenUp = async (deps: Deps<Tx>) => {
+    if (outcome.result === 'failed') await channel.onGivenUp?.(deps, entry, outcome)
   }
+  const completion = { waitMs, remains: channel.remains, onGivenUp: channel.onGivenUp && onGivenUp }
   await complete(deps, entry, outcome, completion, stopping)
   return waitMs
 }

@@ -7,7 +7,7 @@ import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
 import { takeMailSlot } from '../resources/mail/take-mail-slot.ts'
 import { isTokenPurpose, linkPaths } from '../resources/mail/token-purpose.ts'
-import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
+import type { AttemptOutcome, FailedAttempt } from '../resources/outbox/complete-attempt.ts'
 import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
@@ -48,16 +48,16 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutc
 }
 
 /** An operator finds in the audit what a user waits for in vain. */
-async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: AttemptOutcome): Promise<void> {
+async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: FailedAttempt): Promise<void> {
   const app = entry.app_id === null ? undefined : await App.findById(deps.db, entry.app_id)
   const user = app && (await findRecipient(deps, entry, app))
-  const { status = null, error } = outcome as Extract<AttemptOutcome, { result: 'failed' }>
+  const { status = null, error, isFinal } = outcome
   await recordEvent(deps, {
     event: 'mail.failed',
     actor: systemActor,
     userId: entry.user_id ?? user?.id ?? null,
     appId: entry.app_id,
-    reason: 'isFinal' in outcome && outcome.isFinal ? 'refused' : 'not_delivered',
+    reason: isFinal ? 'refused' : 'not_delivered',
     details: { purpose: entry.name, email: entry.destination, attempts: entry.attempts + 1, status, error },
   })
 }

@@ -16,7 +16,7 @@ export async function describeInvitation(deps: Deps, token: string): Promise<Inv
   const { organization, app, email } = await getOpenInvitation(deps, token)
   const through = app ?? (await findDefaultApp(deps))
   return {
-    organization: { name: organization!.name, code: organization!.slug },
+    organization: { name: organization.name, code: organization.slug },
     email,
     app: through && takesPasswords(through) ? { name: through.name, code: through.code } : null,
   }

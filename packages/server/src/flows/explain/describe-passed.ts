@@ -4,11 +4,16 @@ import { command, userRefOf } from './command.ts'
 import type { Entitlements, LoginCase } from './get-login-case.ts'
 import type { Step } from './schema.ts'
 
+/** The access token that a login gave; its length alone is kept of it. */
+export interface GivenToken {
+  claims: AccessTokenClaims
+  bytes: number
+}
+
 interface Findings {
   before: Entitlements
   after: Entitlements
-  claims: AccessTokenClaims | undefined
-  tokenBytes: number | undefined
+  token: GivenToken | undefined
 }
 
 /** What was found at a step that lets the user pass. */
@@ -32,13 +37,13 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'access':
       return { detail: describeGrant(loginCase, findings) }
     case 'tokens':
-      return { detail: describeToken(loginCase, findings) }
+      return findings.token ? { detail: describeToken(loginCase, findings.token) } : {}
   }
 }
 
-function describeRoles({ organization }: LoginCase, { after, claims }: Findings): string {
+function describeRoles({ organization }: LoginCase, { after, token }: Findings): string {
   const membership = after.memberships.find(({ id }) => id === organization?.id)
-  const roles = claims?.roles ?? membership?.role_codes ?? after.globalRoles
+  const roles = token?.claims.roles ?? membership?.role_codes ?? after.globalRoles
   return membership ? `In ${membership.slug}: ${quantity(roles, 'role')}` : `Global: ${quantity(roles, 'role')}`
 }
 
@@ -66,10 +71,10 @@ function describeProvisioning(app: NonNullable<LoginCase['app']>, { before, afte
   ].join('; ')
 }
 
-function describeToken({ app }: LoginCase, { claims, tokenBytes }: Findings): string {
-  const { permissions, exp, iat } = claims!
-  const size = `${tokenBytes} bytes with ${permissions.length} permissions, for ${exp - iat} seconds`
-  if (tokenBytes! <= MAX_TOKEN_BYTES || !app) return size
+function describeToken({ app }: LoginCase, { claims, bytes }: GivenToken): string {
+  const { permissions, exp, iat } = claims
+  const size = `${bytes} bytes with ${permissions.length} permissions, for ${exp - iat} seconds`
+  if (bytes <= MAX_TOKEN_BYTES || !app) return size
   return `${size}. Consumers refuse more than ${MAX_TOKEN_BYTES} bytes: ${command('app update', app.code, '--permission-scope', 'roles')}`
 }
 

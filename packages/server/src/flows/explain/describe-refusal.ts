@@ -44,7 +44,7 @@ function describeUnfound({ user, found, namesakes, pools, email }: LoginCase): s
   if (user?.status === 'deleted') return 'The user was deleted. A deleted user does not come back; no command mends that'
   if (user && found)
     return `A login with this address finds ${userRefOf(found)} first. See who meet: ${command('pool collisions', found.namespace, user.namespace)}`
-  const home = pools[0]!
+  const [home] = pools
   if (namesakes.length === 0)
     return `No user has this address. Create one: ${command('user create', '--email', email, '--pool', home)}`
   const outside = user ? [user] : namesakes

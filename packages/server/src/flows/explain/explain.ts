@@ -6,7 +6,7 @@ import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { login } from '../entry/login.ts'
-import { describePassed } from './describe-passed.ts'
+import { describePassed, type GivenToken } from './describe-passed.ts'
 import { describeRefusal } from './describe-refusal.ts'
 import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './get-login-case.ts'
 import { rehearse } from './rehearse.ts'
@@ -34,11 +34,10 @@ interface RefusedStep {
   error: ApiError
 }
 
-/** What a login came to; of the token its length alone is kept. */
+/** What a login came to. */
 interface LoginOutcome {
   refusal?: RefusedStep
-  claims?: AccessTokenClaims
-  tokenBytes?: number
+  token?: GivenToken
 }
 
 /**
@@ -52,10 +51,11 @@ export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: Req
     const before = await listEntitlements(deps, loginCase.user?.id)
     const loginOutcome = await tryLogin(deps, loginCase, origin)
     const after = await listEntitlements(deps, loginCase.user?.id)
+    const { token } = loginOutcome
     return {
       steps: stepsOf(deps, loginCase, loginOutcome, { before, after }),
       outcome: loginOutcome.refusal?.error.code ?? 'granted',
-      ...(loginOutcome.claims ? { claims: loginOutcome.claims, token_bytes: loginOutcome.tokenBytes } : {}),
+      ...(token ? { claims: token.claims, token_bytes: token.bytes } : {}),
     }
   })
 }
@@ -69,7 +69,7 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
     { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },
     { caller: undefined, origin },
   ).then(
-    ({ access_token }): LoginOutcome => ({ claims: claimsIn(access_token), tokenBytes: Buffer.byteLength(access_token) }),
+    ({ access_token }): LoginOutcome => ({ token: { claims: claimsIn(access_token), bytes: Buffer.byteLength(access_token) } }),
     refused,
   )
   // The login of somebody else of that address: the password of the one who was named would be wrong.
@@ -86,13 +86,14 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
 }
 
 function claimsIn(accessToken: string): AccessTokenClaims {
-  return JSON.parse(Buffer.from(accessToken.split('.')[1]!, 'base64url').toString())
+  const [, payload = ''] = accessToken.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
 function stepsOf(
   deps: Deps,
   loginCase: LoginCase,
-  { refusal, claims, tokenBytes }: LoginOutcome,
+  { refusal, token }: LoginOutcome,
   entitlements: { before: Entitlements; after: Entitlements },
 ): Step[] {
   const last = refusal ? stepNames.indexOf(refusal.at) : stepNames.length - 1
@@ -111,7 +112,7 @@ function stepsOf(
       step: index + 1,
       name,
       ok: true,
-      ...describePassed(name, loginCase, { ...entitlements, claims, tokenBytes }),
+      ...describePassed(name, loginCase, { ...entitlements, token }),
     }
   })
 }

@@ -23,7 +23,7 @@ export interface LoginCase {
   organizationId: string | undefined
   organization: Organization | undefined
   /** The pools that are searched. */
-  pools: string[]
+  pools: readonly [string, ...string[]]
   /** Whom it is about: the user that was named, or the one whom a login with the address finds. */
   user: PooledUser | undefined
   /** Whom a login finds. */
@@ -45,7 +45,8 @@ export interface Entitlements {
 /** Throws `not_found` for an unknown `user_id`. */
 export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<LoginCase> {
   const named = input.user_id === undefined ? undefined : await getUser(deps, input.user_id)
-  const email = named?.email ?? input.email!
+  const email = named?.email ?? input.email
+  if (email === undefined) throw new Error('the query has neither email nor user_id')
   const app = input.app === undefined ? undefined : await findApp(deps, input.app)
   const pools = poolSet(app ?? null)
   const found = await findUserInPools(deps, email, pools)

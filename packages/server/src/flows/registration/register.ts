@@ -82,13 +82,13 @@ async function meetExisting(
       // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.
       const invitation = invitationOf(input)
       let organization: Membership | null = null
-      const accept = async (deps: Deps<Tx>, verified: PooledUser) => {
+      const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
         await lockUserRow(deps, verified.id)
-        organization = (await acceptInvitation(deps, invitation!, verified, actor)).membership
+        organization = (await acceptInvitation(deps, token, verified, actor)).membership
         return organization
       }
       const asLogin = { ...input, app_code: app.code, organization_id: undefined }
-      const tokens = await login(deps, asLogin, actor, invitation ? accept : undefined)
+      const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
       // The user as the login leaves it: an invitation may have verified the address.
       return { ...presentRegistration({ created: false, user, app, granted: true, organization, tokens }), user: tokens.user }
     }

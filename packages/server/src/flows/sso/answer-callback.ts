@@ -73,8 +73,9 @@ async function spendState(
 
 /** The address that the browser was sent to, by our own account and with what we read of it. */
 function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, code, error, iss }: CallbackInput): URL {
-  const members = Object.entries({ state, code, error, iss }).filter(([, value]) => value !== undefined)
-  return new URL(`${callbackUrlOf(deps.config.publicUrl, provider)}?${new URLSearchParams(members as [string, string][])}`)
+  const members = new URLSearchParams()
+  for (const [name, value] of Object.entries({ state, code, error, iss })) if (value !== undefined) members.append(name, value)
+  return new URL(`${callbackUrlOf(deps.config.publicUrl, provider)}?${members}`)
 }
 
 async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile: SsoProfile): Promise<string> {

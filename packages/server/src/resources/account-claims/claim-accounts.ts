@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { only } from '../../lib/only.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { removeIdentities } from '../identities/remove-identity.ts'
@@ -58,11 +59,12 @@ export async function claimByMailbox<T>(
   go: (claimed: ClaimedAccount) => Promise<T>,
 ): Promise<T> {
   const claim = { account, appId, given: verifiedNow(deps.clock(), account) }
-  return claimAccounts(deps, [claim], actor, async ([claimed]) => {
-    const { user, hasLost } = claimed!
+  return claimAccounts(deps, [claim], actor, async (claimedAccounts) => {
+    const claimed = only(claimedAccounts)
+    const { user, hasLost } = claimed
     await recordEvent(deps, { event: 'email.verified', actor, userId: user.id, appId })
     if (hasLost) await addNotice(deps, 'credentials_removed', { user, appId }, actor)
-    return go(claimed!)
+    return go(claimed)
   })
 }
 
@@ -74,7 +76,7 @@ export async function stripForReset<T>(
   go: (stripped: StrippedAccount) => Promise<T>,
 ): Promise<T> {
   const stripOne = (each: AccountClaim) => strip(deps, each, { twoFactor: false, reason: 'password.reset' }, actor)
-  return stripEach(deps, [claim], ([stripped]) => go(stripped!), stripOne)
+  return stripEach(deps, [claim], (stripped) => go(only(stripped)), stripOne)
 }
 
 async function stripEach<T, S extends StrippedAccount>(

@@ -33,7 +33,7 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     webhooks: app.webhooks.map(({ name, url, events, enabled, secret_box }) => ({
       name,
       url,
-      events: events as ['user.registered'],
+      events,
       enabled,
       has_secret: secret_box !== null,
     })),

@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods } from '../../lib/auth-methods.ts'
+import { keysOf } from '../../lib/keys-of.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { AppColumns, StoredWebhook } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
@@ -44,7 +45,8 @@ export function blankApp(id: string, code: string): AppColumns {
 export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
   const blank = blankApp(current.id, current.code)
   const changes: Partial<AppColumns> = {}
-  for (const [field, value] of Object.entries(input) as [keyof AppInput, unknown][]) {
+  for (const field of keysOf(input)) {
+    const value = input[field]
     if (value === undefined || field === 'webhooks') continue
     // Clearing a setting brings back what it is in a new app.
     Object.assign(changes, { [field]: value ?? blank[field] })

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { keysOf } from '../../lib/keys-of.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -49,7 +50,11 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Act
 }
 
 function difference<T extends object>(before: T, after: T): { before: Partial<T>; after: Partial<T> } {
-  const changed = (Object.keys(after) as (keyof T)[]).filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
-  const pick = (record: T) => Object.fromEntries(changed.map((key) => [key, record[key]])) as Partial<T>
+  const changed = keysOf(after).filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+  const pick = (record: T) => {
+    const picked: Partial<T> = {}
+    for (const key of changed) picked[key] = record[key]
+    return picked
+  }
   return { before: pick(before), after: pick(after) }
 }

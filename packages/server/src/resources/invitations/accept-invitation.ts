@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { only } from '../../lib/only.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
 import { Invitation } from '../../models/invitation.ts'
@@ -45,8 +46,7 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
     })
     if (invitation.grants_app) await giveWhatAdminsGive(deps, invitation, user, actor)
   }
-  const [membership] = await listMemberships(deps, user.id, organizationId)
-  return { membership: membership!, joined }
+  return { membership: only(await listMemberships(deps, user.id, organizationId)), joined }
 }
 
 /** The invitation while this user may accept it. */

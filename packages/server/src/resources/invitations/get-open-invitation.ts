@@ -1,10 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { Invitation } from '../../models/invitation.ts'
+import { type FullInvitation, Invitation } from '../../models/invitation.ts'
 
 /** The invitation of a token with its app and organization. Throws `invalid_invitation` when it is unknown, expired or spent. */
-export async function getOpenInvitation(deps: Deps, token: string): Promise<Invitation> {
+export async function getOpenInvitation(deps: Deps, token: string): Promise<FullInvitation> {
   const invitation = await Invitation.findOpen(deps.db, hashOpaqueToken(token), deps.clock())
   if (!invitation) throw invalidInvitation()
   return invitation

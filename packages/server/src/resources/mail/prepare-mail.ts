@@ -2,14 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { MailText } from '../../mail/render-mail.ts'
-import {
-  invitationMail,
-  magicLinkMail,
-  type NoticePurpose,
-  noticeMail,
-  resetMail,
-  verificationMail,
-} from '../../mail/templates.ts'
+import { invitationMail, magicLinkMail, noticeMail, noticePurposes, resetMail, verificationMail } from '../../mail/templates.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-entry.ts'
@@ -38,7 +31,9 @@ export async function prepareMail(deps: Deps<Pool>, entry: OutboxRow): Promise<W
   if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
   if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
   const { user_agent: userAgent, ...facts }: NoticePayload = payload
-  return async () => noticeMail(entry.name as NoticePurpose, { ...facts, userAgent })
+  const purpose = noticePurposes.find((purpose) => purpose === entry.name)
+  if (!purpose) throw new Error(`no mail is called ${entry.name}`)
+  return async () => noticeMail(purpose, { ...facts, userAgent })
 }
 
 async function prepareTokenMail(
@@ -63,14 +58,11 @@ export async function findRecipient(deps: Deps, entry: OutboxRow, app: App): Pro
 }
 
 async function prepareInvitation(deps: Deps, entry: OutboxRow, payload: InvitationPayload): Promise<WriteMail | undefined> {
-  const invitation = await Invitation.query(deps.db)
-    .findOne({ id: payload.invitation_id, email: entry.destination })
-    .whereNull('accepted_at')
-    .where('expires_at', '>', deps.clock())
-    .withGraphFetched('[app, organization]')
+  const key = { id: payload.invitation_id, email: entry.destination }
+  const invitation = await Invitation.findOpenFor(deps.db, key, deps.clock())
   if (!invitation) return undefined
   const { organization, app = null, expires_at: expiresAt } = invitation
   const token = deps.secretBox.open(payload.token_box, entryContext(entry.id))
-  const inviting = { name: organization!.name, code: organization!.slug }
+  const inviting = { name: organization.name, code: organization.slug }
   return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
 }

@@ -4,9 +4,15 @@ import type { Deps } from '../../deps.ts'
 import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
 /** How an attempt ended. `status` is what the other side answered, where it did. */
-export type AttemptOutcome =
-  | { result: 'delivered'; status?: number }
-  | { result: 'failed'; status?: number; error: string; isFinal?: boolean; retryAfterMs?: number }
+export type AttemptOutcome = { result: 'delivered'; status?: number } | FailedAttempt
+
+export interface FailedAttempt {
+  result: 'failed'
+  status?: number
+  error: string
+  isFinal?: boolean
+  retryAfterMs?: number
+}
 
 export interface Completion {
   /** Until the next attempt, in milliseconds; undefined when there is none. */

@@ -30,7 +30,8 @@ export async function readRevocations(
   const read = await Revocation.listOfApp(deps.db, appId, range)
   const hasMore = read.length > limit
   const rows = read.slice(0, limit)
-  return { rows, cursor: hasMore ? rows[limit - 1]!.cursor : Math.max(after, newest), hasMore, isReset }
+  const last = hasMore ? rows.at(-1) : undefined
+  return { rows, cursor: last?.cursor ?? Math.max(after, newest), hasMore, isReset }
 }
 
 /** The next revocations after a cursor, whomever they concern. */

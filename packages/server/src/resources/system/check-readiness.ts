@@ -16,8 +16,8 @@ const fine = { ok: true, detail: null }
  */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
   const accepting = deps.lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
-  let database = fine as Readiness['checks']['database']
-  let migrations = fine as Readiness['checks']['migrations']
+  let database: Readiness['checks']['database'] = fine
+  let migrations: Readiness['checks']['migrations'] = fine
   try {
     const pending = await deps.lifecycle.pendingMigrations()
     if (pending.length > 0) migrations = { ok: false, detail: `pending: ${pending.join(', ')}` }

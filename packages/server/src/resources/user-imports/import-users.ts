@@ -31,20 +31,23 @@ export async function importUsers(
   const rehearsed = dryRun ? new ImportPlan({ claimsUnproven }) : undefined
   for (const batch of inPortions(lines)) {
     const values = batch.flatMap((each) => ('value' in each ? [each.value] : []))
-    const plan = await transaction(deps, async (deps) => {
+    const outcomes = await transaction(deps, async (deps) => {
       const plan = await loadPlan(deps, values, { rehearsed, claimsUnproven })
-      const outcomes = batch.map((each) => ('value' in each ? plan.take(deps, each.value) : each.error))
+      const outcomes = batch.map((each) => ({
+        line: each.line,
+        outcome: 'value' in each ? plan.take(deps, each.value) : each.error,
+      }))
       if (!dryRun) await writePlan(deps, plan, actor)
-      return { outcomes }
+      return outcomes
     })
-    plan.outcomes.forEach((outcome, index) => {
+    for (const { line, outcome } of outcomes) {
       if (typeof outcome === 'string') answer[outcome] += 1
       else {
         answer.failed += 1
         const { code, message } = outcome
-        if (answer.errors.length < mostErrors) answer.errors.push({ line: batch[index]!.line, code, message })
+        if (answer.errors.length < mostErrors) answer.errors.push({ line, code, message })
       }
-    })
+    }
     // Others get their turn, also when all of these lines were bad.
     await nextTurn()
   }

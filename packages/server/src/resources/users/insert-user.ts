@@ -58,5 +58,6 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
     deps.db,
     input.roles.map((role_code) => ({ ...held, role_code })),
   )
-  return { ...row, tags } as PooledUser as NewAccount
+  const user: PooledUser = { ...row, tags }
+  return user as NewAccount
 }

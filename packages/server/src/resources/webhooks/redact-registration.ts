@@ -6,14 +6,18 @@ const secretKeys = new Set(['password', 'two_factor_code'])
  * in any case and at any depth, and every string that equals the password.
  */
 export function redactRegistration(received: Record<string, unknown>): Record<string, unknown> {
-  return redact(received, received.password) as Record<string, unknown>
+  return redactMembers(received, received.password)
 }
 
 function redact(value: unknown, password: unknown): unknown {
   if (typeof value === 'string') return value === password ? redacted : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((entry: unknown) => redact(entry, password))
-  const members = Object.entries(value).map(([key, member]): [string, unknown] => [
+  return redactMembers(value, password)
+}
+
+function redactMembers(object: object, password: unknown): Record<string, unknown> {
+  const members = Object.entries(object).map(([key, member]): [string, unknown] => [
     key === password ? redacted : key,
     secretKeys.has(key.toLowerCase()) ? redacted : redact(member, password),
   ])

@@ -16,8 +16,8 @@ import { requeueEntry } from '../outbox/requeue-entry.ts'
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const entry = await OutboxEntry.findWebhook(deps.db, id)
-    if (!entry) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
-    const app = await getApp(deps, entry.app_id!)
+    if (!entry?.app_id) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
+    const app = await getApp(deps, entry.app_id)
     const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === entry.name)
     if (!webhook) throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${entry.name}` })
     if (entry.user_id !== null && (await User.isErased(deps.db, entry.user_id))) throw new ApiError('delivery_erased')
