@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { TokenPrefix } from '@gatehouse/sdk/protocol'
 
+export { TOKEN_PREFIXES } from '@gatehouse/sdk/protocol'
+
 /** 256 random bits, in the URL-safe alphabet, behind a prefix that tells a leaked one what it was. */
 export function newOpaqueToken(prefix: TokenPrefix): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`

@@ -119,6 +119,10 @@ export class App extends BaseModel {
     return App.query(db).findById(id).select('id', 'webhooks')
   }
 
+  static async listWebhooks(db: Db): Promise<Pick<App, 'webhooks'>[]> {
+    return App.query(db).select('webhooks')
+  }
+
   /** One that has the organization as its default. */
   static async findByOrganization(db: Db, organizationId: string): Promise<Pick<App, 'code'> | undefined> {
     return rowsOf(App, db).where({ default_organization_id: organizationId }).first('code')

@@ -62,6 +62,10 @@ export class SsoProvider extends BaseModel {
     return withPage(SsoProvider.query(db), request, 'sso_providers.id')
   }
 
+  static async listSecretBoxes(db: Db): Promise<Pick<SsoProvider, 'client_secret_box'>[]> {
+    return SsoProvider.query(db).select('client_secret_box')
+  }
+
   /** Those of these codes that there are. */
   static async listCodes(db: Db, codes: readonly string[]): Promise<string[]> {
     return codes.length === 0 ? [] : rowsOf(SsoProvider, db).whereIn('code', codes).pluck('code')

@@ -8,9 +8,9 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { proofForNewUser } from '../../resources/second-factors/pass-second-factor.ts'
-import { insertUser, type NewAccount } from '../../resources/users/insert-user.ts'
+import { insertUser } from '../../resources/users/insert-user.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
-import { presentUser } from '../../resources/users/present.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { methodDetails, type Proof } from './enter.ts'
 
@@ -29,15 +29,20 @@ interface SignUp {
   app: App
   pools: readonly string[]
   newcomer: Newcomer
-  /** Gives the account what belongs to it, the grant for the app included. Returns the organization that it came with, if any. */
-  equip(deps: Deps<Tx>, user: NewAccount): Promise<Membership | null>
+  /** Gives the account what belongs to it, the grant for the app included. */
+  equip(deps: Deps<Tx>, user: PooledUser): Promise<Equipped>
   /** The body of the call, for the webhooks. */
   received: Record<string, unknown>
 }
 
-interface CreatedAccount {
-  user: NewAccount
+export interface Equipped {
+  /** As it is then: an invitation may have verified the address. */
+  user: PooledUser
+  /** The organization that it came with, if any. */
   organization: Membership | null
+}
+
+interface CreatedAccount extends Equipped {
   /** Undefined when the app does not grant on sign-up. */
   proof: Proof | undefined
 }
@@ -54,15 +59,14 @@ export async function createAccount(
   const { authMethod, ...account } = newcomer
   const namespace = app.registration_namespace
   const tags = pools.filter((pool) => pool !== namespace)
-  const user = await insertUser(deps, { ...account, namespace, tags, roles: ['base_user'] })
-  await recordEvent(deps, { event: 'user.registered', actor, userId: user.id, appId: app.id, ...methodDetails(authMethod) })
-  const equipped = await equip(deps, user)
-  const organization = equipped ?? (await listMemberships(deps, user.id))[0] ?? null
-  // An invitation may have verified the address already.
+  const made = await insertUser(deps, { ...account, namespace, tags, roles: ['base_user'] })
+  await recordEvent(deps, { event: 'user.registered', actor, userId: made.id, appId: app.id, ...methodDetails(authMethod) })
+  const { user, ...equipped } = await equip(deps, made)
+  const organization = equipped.organization ?? (await listMemberships(deps, user.id))[0] ?? null
   if (user.email_verified_at === null)
     await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
   const grant = await findGrantState(deps, user.id, app.id)
-  const proof = { user, app, secondFactor: proofForNewUser(user), overrides: {}, authMethod, counted: undefined }
+  const proof = { user, app, secondFactor: proofForNewUser(made), overrides: {}, authMethod, counted: undefined }
   return { user, organization, proof: grant.isActive ? proof : undefined }
 }

@@ -27,7 +27,7 @@ export interface PasswordLogin {
 }
 
 /** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
-export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<Membership>
+export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ membership: Membership; user: PooledUser }>
 
 /**
  * Login with a password, step by step (`docs/flows/login.md`). What must not be told apart (wrong password, unknown user, one outside the
@@ -51,11 +51,12 @@ export async function login(
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
         const storeUpgrade = await upgradeHash(deps, input.password, verified, actor)
         const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
-        const proof = { user: verified, secondFactor, app, overrides, authMethod: 'password', counted }
+        const proof = { secondFactor, app, overrides, authMethod: 'password', counted }
 
         return transaction(deps, async (deps) => {
-          const invitedTo = await acceptInvitation?.(deps, verified)
-          const tokens = await enter(deps, { ...proof, organizationId: input.organization_id, invitedTo }, actor)
+          const accepted = await acceptInvitation?.(deps, verified)
+          const entering = { user: accepted?.user ?? verified, invitedTo: accepted?.membership }
+          const tokens = await enter(deps, { ...proof, ...entering, organizationId: input.organization_id }, actor)
           await storeUpgrade?.(deps)
           return tokens
         })

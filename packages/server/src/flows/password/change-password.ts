@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
-import { newOpaqueToken } from '../../lib/opaque-token.ts'
+import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
@@ -15,7 +15,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
-import { admit, insertRefreshToken, issueTokens, REFRESH_TOKEN_PREFIX } from '../../resources/sessions/open-session.ts'
+import { admit, insertRefreshToken, issueTokens } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../entry/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
@@ -42,7 +42,7 @@ export async function changePassword(
     const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
     if (!isChanged) throw new ApiError('invalid_credentials')
     const session = await getLiveSession(deps, caller.sessionId)
-    const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
+    const refreshToken = newOpaqueToken(TOKEN_PREFIXES.refresh)
     // The refresh token that the client holds is replaced by the one in the answer.
     await RefreshToken.deleteUnused(deps.db, session.id)
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)

@@ -4,12 +4,12 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
-import { admitAlone, issueTokens, REFRESH_TOKEN_PREFIX, refreshExpiry } from '../../resources/sessions/open-session.ts'
+import { admitAlone, issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
 import { rolesAndGrantOf } from '../../resources/sessions/roles-and-grant.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
@@ -93,5 +93,5 @@ async function readmit(deps: Deps<Pool>, input: RefreshInput, presented: Present
  * a stolen token gives nothing without the database, nor a stolen database, with every key of the server, without the token.
  */
 function successorOf(token: string, salt: string): string {
-  return REFRESH_TOKEN_PREFIX + hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url')
+  return TOKEN_PREFIXES.refresh + hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url')
 }

@@ -1,13 +1,12 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { createAccount } from '../entry/create-account.ts'
+import { createAccount, type Equipped } from '../entry/create-account.ts'
 import { enterAsNew } from '../entry/enter.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
@@ -53,15 +52,15 @@ async function associateOrganization(
   app: App,
   user: PooledUser,
   actor: Actor,
-): Promise<Membership | null> {
+): Promise<Equipped> {
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const invitation = invitationOf(input)
-  let organization: Membership | null = null
-  if (invitation) organization = (await acceptInvitation(deps, invitation, user, actor)).membership
-  else if (input.organization_name)
+  const accepted = invitation ? await acceptInvitation(deps, invitation, user, actor) : undefined
+  let organization = accepted?.membership ?? null
+  if (!accepted && input.organization_name)
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
   if (app.auto_grant_on_signup) {
     await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }
-  return organization
+  return { user: accepted?.user ?? user, organization }
 }

@@ -84,8 +84,9 @@ async function meetExisting(
       let organization: Membership | null = null
       const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
         await lockUserRow(deps, verified.id)
-        organization = (await acceptInvitation(deps, token, verified, actor)).membership
-        return organization
+        const accepted = await acceptInvitation(deps, token, verified, actor)
+        organization = accepted.membership
+        return accepted
       }
       const asLogin = { ...input, app_code: app.code, organization_id: undefined }
       const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)

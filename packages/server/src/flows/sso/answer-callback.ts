@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { normalizeDomain, normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
@@ -79,7 +79,7 @@ function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, c
 }
 
 async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile: SsoProfile): Promise<string> {
-  const code = newOpaqueToken('gsc_')
+  const code = newOpaqueToken(TOKEN_PREFIXES.ssoCode)
   await SsoLogin.giveCode(deps.db, state_hash, {
     code_hash: hashOpaqueToken(code),
     subject: profile.subject,

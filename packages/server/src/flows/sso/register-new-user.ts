@@ -7,6 +7,7 @@ import type { TokenAnswer } from '../../lib/records.ts'
 import { checkPolicy } from '../../resources/apps/check-policy.ts'
 import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import { createAccount } from '../entry/create-account.ts'
 import { enter } from '../entry/enter.ts'
 import { recordingLoginFailure } from '../entry/record-login-failure.ts'
@@ -51,11 +52,12 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
 
   const emailVerified = isTrustedAddress(provider, profile)
   const account = { email, firstName, lastName, emailVerified, passwordHash: null, madeBy: 'provider' as const }
-  const equip = async (deps: Deps<Tx>, { id: userId }: { id: string }) => {
+  const equip = async (deps: Deps<Tx>, user: PooledUser) => {
+    const userId = user.id
     const subject = { providerId: provider.id, subject: profile.subject }
     await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
     if (app.auto_grant_on_signup) await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
-    return null
+    return { user, organization: null }
   }
   const newcomer = { ...account, authMethod: provider.code }
   const { user, proof } = await createAccount(deps, { app, pools, newcomer, equip, received: {} }, actor)

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { addressKey } from '../../lib/client-address.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
@@ -36,7 +36,7 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
   // Each call leaves a row for ten minutes.
   await takeAttempt(deps, `sso-start:${addressKey(origin.ip)}`, deps.config.ipLimit)
 
-  const state = newOpaqueToken('gss_')
+  const state = newOpaqueToken(TOKEN_PREFIXES.ssoState)
   const challenge = { nonce: randomWord(), codeVerifier: randomWord() }
   const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes }
   const openIdClients = await deps.openIdClients()

@@ -19,6 +19,8 @@ const fallbackRole = 'org_member'
 
 export interface Acceptance {
   membership: Membership
+  /** The user as it is now: accepting may have verified the address. */
+  user: PooledUser
   /** False for a user who was a member already: then nothing was written, and the invitation is there for somebody else. */
   joined: boolean
 }
@@ -44,9 +46,10 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
       appId: invitation.app_id,
       details: { id: invitation.id, organization_id: organizationId, role_codes: roleCodes },
     })
-    if (invitation.grants_app) await giveWhatAdminsGive(deps, invitation, user, actor)
   }
-  return { membership: only(await listMemberships(deps, user.id, organizationId)), joined }
+  const givesMore = joined && invitation.grants_app
+  const accepted = givesMore ? await giveWhatAdminsGive(deps, invitation, user, actor) : user
+  return { membership: only(await listMemberships(deps, user.id, organizationId)), user: accepted, joined }
 }
 
 /** The invitation while this user may accept it. */
@@ -65,9 +68,9 @@ async function rolesLeft(deps: Deps, codes: readonly string[]): Promise<string[]
 
 /**
  * Access to the app, and a proven mailbox when the invitation was for this address. Only of a system_admin's invitation: an org_admin
- * has the token in hand as well, and could register with it under an address of somebody else.
+ * has the token in hand as well, and could register with it under an address of somebody else. Returns the user as it is then.
  */
-async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<void> {
+async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<PooledUser> {
   if (invitation.app_id !== null) await insertGrant(deps, user.id, invitation.app_id, 'invitation', actor)
-  if (invitation.email !== null) Object.assign(user, await verifyAddress(deps, user))
+  return invitation.email === null ? user : verifyAddress(deps, user)
 }

@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
@@ -15,7 +15,6 @@ import { validateMemberRoles } from '../organizations/validate-member-roles.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
 
-const TOKEN_PREFIX = 'gin_'
 const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
@@ -27,7 +26,7 @@ export async function createInvitation(
   { organizationId, by, ...input }: Governed & CreateInvitationInput,
   actor: Actor,
 ): Promise<z.output<typeof createdInvitation>> {
-  const token = newOpaqueToken(TOKEN_PREFIX)
+  const token = newOpaqueToken(TOKEN_PREFIXES.invitation)
   return transaction(deps, async (deps) => {
     await lockGovernedOrganization(deps, { organizationId, by }, actor)
     const roleCodes = await validateMemberRoles(deps, input.role_codes)

@@ -1,13 +1,11 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { type TokenPurpose, tokenLifeMs } from './token-purpose.ts'
-
-const TOKEN_PREFIX = 'gmt_'
 
 export interface TokenOrder {
   userId: string
@@ -24,7 +22,7 @@ export interface TokenOrder {
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
   const { userId, purpose, email, appId, redirectUrl } = order
-  const token = newOpaqueToken(TOKEN_PREFIX)
+  const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), purpose, email)) return undefined

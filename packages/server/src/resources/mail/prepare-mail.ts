@@ -42,7 +42,8 @@ async function prepareTokenMail(
   purpose: TokenPurpose,
   { redirect_url: redirectUrl }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
-  const app = await App.query(deps.db).findOne({ id: entry.app_id, status: 'active' })
+  if (entry.app_id === null) return undefined
+  const app = await App.find(deps.db, { id: entry.app_id, status: 'active' })
   const user = app && (await findRecipient(deps, entry, app))
   if (!app || !user || !mayHaveToken(user, purpose, entry.destination)) return undefined
   const order = { userId: user.id, purpose, email: entry.destination, appId: app.id, redirectUrl }

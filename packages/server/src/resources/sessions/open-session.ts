@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken, newOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -22,8 +22,6 @@ import type { PooledUser } from '../users/present.ts'
 import { presentTokens } from './present.ts'
 import { resolveRights } from './resolve-rights.ts'
 import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
-
-export const REFRESH_TOKEN_PREFIX = 'grt_'
 
 /** A user who has proven who they are and asks for tokens. */
 export interface SessionRequest {
@@ -129,7 +127,7 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
   const admission = await admit(deps, { ...request, rolesAndGrant }, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
-  const refreshToken = newOpaqueToken(REFRESH_TOKEN_PREFIX)
+  const refreshToken = newOpaqueToken(TOKEN_PREFIXES.refresh)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
   await Session.open(deps.db, {
     sessionId: session.id,

@@ -12,8 +12,8 @@ export interface Unopenable {
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)
-  const apps = await App.query(db).select('webhooks')
-  const providers = await SsoProvider.query(db).select('client_secret_box')
+  const apps = await App.listWebhooks(db)
+  const providers = await SsoProvider.listSecretBoxes(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [
     { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + count, 0) },
