@@ -12,7 +12,7 @@ import { dealt } from '../support/lane.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { ADMIN_EMAIL, buildService, buildUser, claimsOf, type Json, type Reply, testDatabase } from '../support/service.ts'
 
-// What decisions 1 promises of every route, asked of each one that app.ts lists: a new route is covered by being listed.
+// The promises that hold for every route, asked of each one that app.ts lists: a new route is covered by being listed.
 
 const usualLimitBytes = 64 * 1024
 const routes = listRoutes().map((route) => ({ name: `${route.method} ${route.path}`, route }))

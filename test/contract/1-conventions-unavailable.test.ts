@@ -20,7 +20,7 @@ import {
   testDatabase,
 } from '../support/service.ts'
 
-// decisions 1: without its database the service says 503 within 5 seconds, and never that a good token is a bad one.
+// Without its database the service says 503 within 5 seconds, and never that a good token is a bad one.
 
 const offline = listRoutes().filter((route) => !impliedErrors(route).includes('unavailable'))
 const online = listRoutes().filter((route) => impliedErrors(route).includes('unavailable'))

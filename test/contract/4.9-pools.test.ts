@@ -1,4 +1,4 @@
-// Pool administration: contract 4.9, decisions 3.
+// Pool administration.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'

@@ -1,4 +1,4 @@
-// decisions 5: changing the own password.
+// Changing the own password.
 import { expect, test } from 'vitest'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// contract 5.4, decisions 5: a user's own sessions, ended one by one or all at once.
+// A user's own sessions, ended one by one or all at once.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'

@@ -6,7 +6,7 @@ import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type TestService } from '../support/service.ts'
 
-// decisions 3: rights are read from the database at each admin call; every consumer holds the secret that signs tokens.
+// Rights are read from the database at each admin call; every consumer holds the secret that signs tokens.
 
 const service = serviceFixture()
 const app = appFixture(service)

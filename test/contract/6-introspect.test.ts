@@ -1,4 +1,4 @@
-// Introspection (decisions 6, RFC 7662) for backends without the SDK.
+// Introspection (RFC 7662) for backends without the SDK.
 import { randomUUID } from 'node:crypto'
 import * as oidc from 'openid-client'
 import { describe, expect, test } from 'vitest'

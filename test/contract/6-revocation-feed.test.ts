@@ -1,4 +1,4 @@
-// How revocations reach backends that validate tokens by themselves (decisions 6): the assertion, the poll, the stream.
+// How revocations reach backends that validate tokens by themselves: the assertion, the poll, the stream.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'

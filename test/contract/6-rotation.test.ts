@@ -1,4 +1,4 @@
-// Two secrets at once (decisions 6): tokens and assertions of either, and what an operator sees of it.
+// Two secrets at once: tokens and assertions of either, and what an operator sees of it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'

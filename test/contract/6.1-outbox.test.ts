@@ -1,4 +1,4 @@
-// decisions 7: what the outbox promises whatever it sends: claims, leases, fair turns, an orderly end.
+// What the outbox promises whatever it sends: leases, fair turns, an orderly end.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import type { OutboxRow } from '../../packages/server/src/models/outbox-entry.ts'

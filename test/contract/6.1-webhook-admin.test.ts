@@ -1,4 +1,4 @@
-// decisions 3: deliveries are listed, sent again and tried out by admins.
+// Deliveries are listed, sent again and tried out by admins.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { whsec } from '../support/app-fixtures.ts'

@@ -1,4 +1,4 @@
-// contract 6.1, decisions 7: how webhooks are delivered to receivers that answer badly, late or never.
+// How webhooks are delivered to receivers that answer badly, late or never.
 import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'

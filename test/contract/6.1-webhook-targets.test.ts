@@ -1,4 +1,4 @@
-// decisions 7: with AUTH_WEBHOOK_ALLOW_PRIVATE=false, nothing that is not public is dialled, by whatever name or form.
+// With AUTH_WEBHOOK_ALLOW_PRIVATE=false, nothing that is not public is dialled, by whatever name or form.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'

@@ -1,4 +1,4 @@
-// decisions 7: two servers share the outbox of one Postgres.
+// Two servers share the outbox of one Postgres.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'

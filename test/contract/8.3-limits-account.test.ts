@@ -1,4 +1,4 @@
-// contract 8.3 and 4.5 step 1: the per-account limit, keyed by a hash of the e-mail.
+// The per-account limit, keyed by a hash of the e-mail.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

@@ -1,4 +1,4 @@
-// contract 8.3 and decisions 2: the limit by address, AUTH_RATE_LIMIT_IP and AUTH_TRUST_PROXY.
+// The limit by address, AUTH_RATE_LIMIT_IP and AUTH_TRUST_PROXY.
 import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

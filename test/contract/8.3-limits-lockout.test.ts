@@ -1,4 +1,4 @@
-// contract 8.3 and decisions 5: the lockout of an account after repeated failures.
+// The lockout of an account after repeated failures.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

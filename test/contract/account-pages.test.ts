@@ -1,4 +1,4 @@
-// decisions 5: the service's own plain pages behind the links of mails, over HTTP. test/e2e/account-pages.test.ts opens them in a browser.
+// The service's own plain pages behind the links of mails, over HTTP. test/e2e/account-pages.test.ts opens them in a browser.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'

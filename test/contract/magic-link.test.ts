@@ -1,4 +1,4 @@
-// decisions 5: logging in by a link in a mail, through the gate of all doors.
+// Logging in by a link in a mail, through the gate of all doors.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

@@ -1,4 +1,4 @@
-// decisions 7, "Mail goes out the same way": what a mail server may do to us, against real SMTP.
+// What a mail server may do to us, against real SMTP.
 import { execSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// decisions 3 and 4: an invitation for an address is mailed there; what it proves depends on who else holds the token.
+// An invitation for an address is mailed there; what it proves depends on who else holds the token.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'

@@ -1,4 +1,4 @@
-// Contract 4.4 step 6 and decisions 5: the mail that verifies an address, and the ways to ask for one.
+// The mail that verifies an address, and the ways to ask for one.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

@@ -1,4 +1,4 @@
-// decisions 1 and 2: what an operator asks of a running server, as Prometheus reads it.
+// What an operator asks of a running server, as Prometheus reads it.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'

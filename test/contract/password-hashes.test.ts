@@ -1,4 +1,4 @@
-// decisions 4 and 2: how passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
+// How passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
 import { createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// decisions 5: a forgotten password is set anew by mail.
+// A forgotten password is set anew by mail.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

@@ -1,4 +1,4 @@
-// The SDK beside the real service: how soon and how surely a backend learns what was revoked (decisions 6).
+// The SDK beside the real service: how soon and how surely a backend learns what was revoked.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth } from '@gatehouse/sdk'

@@ -1,4 +1,4 @@
-// The SDK beside the real service: permissions registered at boot (contract 4.6), and what a backend asks with `auth.api`.
+// The SDK beside the real service: permissions registered at boot, and what a backend asks with `auth.api`.
 import { randomUUID } from 'node:crypto'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
 import { describe, expect, onTestFinished, test } from 'vitest'

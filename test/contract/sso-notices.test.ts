@@ -1,4 +1,4 @@
-// decisions 5 and 8: what links an account with a provider, or unlinks it, is told to the account's address.
+// What links an account with a provider, or unlinks it, is told to the account's address.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'

@@ -1,4 +1,4 @@
-// `DELETE /admin/users/{id}?erase=true` blanks e-mail and names everywhere (decisions 3).
+// `DELETE /admin/users/{id}?erase=true` blanks e-mail and names everywhere.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'

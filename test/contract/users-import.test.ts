@@ -1,4 +1,4 @@
-// `POST /admin/users/import` (decisions 3).
+// `POST /admin/users/import`.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'

@@ -1,4 +1,4 @@
-// The last active system_admin can't be removed, suspended or deleted (decisions 3).
+// The last active system_admin can't be removed, suspended or deleted.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'

@@ -1,4 +1,4 @@
-// decisions 1: a database that cannot be written is 503; what is read is still read, and with room all goes on as if nothing had been.
+// A database that cannot be written is 503; what is read is still read, and with room all goes on as if nothing had been.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

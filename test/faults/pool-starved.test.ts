@@ -1,4 +1,4 @@
-// decisions 1 and 2: without a free connection the service says 503 in time, and it asks Postgres for no more than its share.
+// Without a free connection the service says 503 in time, and it asks Postgres for no more than its share.
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'

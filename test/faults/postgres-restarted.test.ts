@@ -1,4 +1,4 @@
-// decisions 1: while its database is away the service says 503, never that a good token is bad, and it is back by itself.
+// While its database is away the service says 503, never that a good token is bad, and it is back by itself.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'

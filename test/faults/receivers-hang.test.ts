@@ -1,4 +1,4 @@
-// decisions 7: nothing that the service sends is waited for. Receivers and mail servers that take a connection and never answer cost nobody
+// Nothing that the service sends is waited for. Receivers and mail servers that take a connection and never answer cost nobody
 // else anything.
 import { randomUUID } from 'node:crypto'
 import { type AddressInfo, createServer, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// decisions 6: a client whose refresh was cut off by the death of the server comes back with the same token and goes on.
+// A client whose refresh was cut off by the death of the server comes back with the same token and goes on.
 import { afterEach, describe, expect, test } from 'vitest'
 import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'

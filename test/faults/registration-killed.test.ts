@@ -1,4 +1,4 @@
-// decisions 4 and 7: a registration is one transaction. Whenever the server dies, its user is there whole or not at all.
+// A registration is one transaction. Whenever the server dies, its user is there whole or not at all.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chance } from '../support/chance.ts'

@@ -1,4 +1,4 @@
-// decisions 2: an older server refuses a newer schema.
+// An older server refuses a newer schema.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'

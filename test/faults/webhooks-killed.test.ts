@@ -1,4 +1,4 @@
-// decisions 7: at least once. What was committed is delivered under its id, whenever the server dies or stops.
+// At least once. What was committed is delivered under its id, whenever the server dies or stops.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'

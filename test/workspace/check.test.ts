@@ -253,6 +253,14 @@ test('a file without its name, a name that is exported twice and one cast too ma
   expect(assertions.output).toContain('1 times `as never`')
 })
 
+test('a citation of what is not in the repository is refused', async () => {
+  const { code, output } = await planted({ [`${server}/lib/planted-words.ts`]: `// ${'decisions'} 5 says why\n` }, () =>
+    check('words'),
+  )
+  expect(code).toBe(1)
+  expect(output).toContain('lib/planted-words.ts:1 cites')
+})
+
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)

@@ -14,7 +14,7 @@ const permissionCode = /^[a-z0-9_-]+:[a-z0-9_-]+$/
 
 /**
  * Declares the permissions of `service`, each `resource:action` with a line that says what it allows.
- * Throws `CONFIG_INVALID` for a code of another shape (contract 2.6).
+ * Throws `CONFIG_INVALID` for a code of another shape.
  */
 export function definePermissions<Name extends `${string}:${string}`>(
   service: string,

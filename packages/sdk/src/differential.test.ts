@@ -157,7 +157,7 @@ const rules: readonly Rule[] = [
   },
   {
     code: 'APP_MISMATCH',
-    why: 'the app is bound twice (contract 5.2)',
+    why: 'the app is bound twice',
     holds: ({ claims: { app_code, app_id } }) => app_code !== 'billing' || typeof app_id !== 'string' || app_id === '',
     example: signToken({ app_id: undefined }),
   },

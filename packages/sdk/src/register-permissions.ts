@@ -5,7 +5,7 @@ import { type AuthError, configInvalid } from './errors.ts'
 /** The platform's own `AbortSignal`, in whatever types the app has of it. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } } ? Known : { readonly aborted: boolean }
 
-/** How the permissions of the manifest are registered at the service; contract 4.6 and docs/permissions.md say what it does. */
+/** How the permissions of the manifest are registered at the service; docs/permissions.md#with-the-sdk says what it does. */
 export interface RegistrationOptions {
   /**
    * `background` (default): goes on trying while the service is away, 1 to 60 s apart, and neither throws nor keeps the process alive.

@@ -16,7 +16,7 @@ export type Introspection =
       readonly scope: string
     })
 
-/** Members besides these are passed to the webhooks as they are (contract 4.4). */
+/** Members besides these are passed to the webhooks as they are. */
 export interface NewUser {
   readonly email: string
   readonly password: string

@@ -6,7 +6,7 @@ interface ErrorDefinition {
 }
 
 /**
- * Every error code of the HTTP API (decisions 1) with its status. A code is a stable word that clients switch on; the table is
+ * Every error code of the HTTP API with its status. A code is a stable word that clients switch on; the table is
  * closed: what is not in it does not compile.
  */
 export const errorCodes = {

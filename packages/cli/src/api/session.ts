@@ -4,7 +4,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { type Connection, normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Api, type Bearer, bodyOf, createApi, type Session, type Wire } from './api-client.ts'
 
-/** The app that the service keeps for us (decisions 3). */
+/** The app that the service keeps for us. */
 export const ownAppCode = 'authctl'
 
 const renewalMarginMs = 30_000

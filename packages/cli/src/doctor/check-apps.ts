@@ -70,7 +70,7 @@ async function checkServices({ code, service_codes }: App, { api }: Surroundings
 
 const organizationAdmin = 'org_admin'
 
-/** What whoever signs up may take: overrides are read when an auto-granting app is entered for the first time (contract 4.3). */
+/** What whoever signs up may take: overrides are read when an auto-granting app is entered for the first time. */
 function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
   const { code, auto_grant_on_signup, default_organization_id, default_role_code, override_role_codes } = app
   if (!auto_grant_on_signup) return []

@@ -39,7 +39,7 @@ interface Begun {
 
 type OpenSession = (path: string, body: object) => Promise<LoginResult>
 
-/** Third-party login: authorization code with PKCE, S256 (decisions 8). */
+/** Third-party login: authorization code with PKCE, S256. */
 export class Sso implements BrowserSso {
   readonly #platform: Platform
   readonly #baseUrl: string

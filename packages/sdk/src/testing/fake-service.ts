@@ -143,7 +143,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** Contract 4.6: what is new comes, what is left out goes. */
+/** As at the service: what is new comes, what is left out goes. */
 function registerPermissions(
   declared: Map<string, Map<string, string>>,
   service: string,

@@ -5,7 +5,7 @@ const openToBrowsers = /^\/api\/v1\/(auth|organizations)(\/|$)/
 const maxAgeSeconds = 600
 
 /**
- * CORS for the calls that browsers make (decisions 1): `*` unless AUTH_CORS_ORIGINS narrows it. No cookie is ever used, so no
+ * CORS for the calls that browsers make: `*` unless AUTH_CORS_ORIGINS narrows it. No cookie is ever used, so no
  * credentials are allowed. It stands around the error handler, so errors are readable too. `methodsOf` tells a path's methods.
  */
 export function cors(deps: Deps, methodsOf: (path: string) => string[]): Middleware {

@@ -48,7 +48,7 @@ function bearerChallenge(code: ErrorCode): Record<string, string> {
 /** Shows an error to the caller. */
 export type WriteError = (ctx: Context, error: ApiError, requestId: string) => void
 
-/** The one place where errors become HTTP (decisions 1), as JSON unless told. Internal reasons go to the log only. */
+/** The one place where errors become HTTP, as JSON unless told. Internal reasons go to the log only. */
 export function errorHandler(deps: Deps, write: WriteError = writeError): Middleware {
   return async (ctx: Context, next: Next) => {
     try {

@@ -139,7 +139,7 @@ export function noContent(): Reply {
   return { status: 204 }
 }
 
-/** Whether AUTH_RATE_LIMIT_IP counts the calls of a route: POSTs under `/auth/` that need no bearer (decisions 2). */
+/** Whether AUTH_RATE_LIMIT_IP counts the calls of a route: POSTs under `/auth/` that need no bearer. */
 export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'>): boolean {
   return route.method === 'POST' && route.auth === 'public' && route.path.startsWith('/auth/')
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ApiError, type FieldError, type FieldErrorCode, fieldErrorCodes } from '../errors.ts'
 
-/** An issue as zod reports it, in the words of the API (decisions 1). `input` is what was judged. */
+/** An issue as zod reports it, in the words of the API. `input` is what was judged. */
 function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly PropertyKey[] = []): FieldError[] {
   const path = [...prefix, ...issue.path]
   if (issue.code === 'unrecognized_keys') {

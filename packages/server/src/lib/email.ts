@@ -10,7 +10,7 @@ const foreignToDomains = /[^a-z0-9.\u0080-\u{10ffff}-]/u
 const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The one form in which an e-mail address is stored, compared and limited (decisions 4): trimmed, NFKC, lower case, the domain in
+ * The one form in which an e-mail address is stored, compared and limited: trimmed, NFKC, lower case, the domain in
  * punycode. No plus- or dot-folding: whether those reach one mailbox is the mail server's affair. Undefined when it is no address.
  */
 export function normalizeEmail(raw: string): string | undefined {

@@ -15,7 +15,10 @@ export const optionalTwoFactorCode = text
   .transform((code) => code?.trim() || undefined)
   .meta({ description: '6 digits of the authenticator app, or a recovery code' })
 
-/** The per-request overrides of contract 4.3. What they name is judged when provisioning runs. */
+/**
+ * The overrides of a request: what it asks for in place of the settings of its app. What they name is judged when provisioning
+ * runs.
+ */
 export const overrideFields = {
   role_code: text.nullish().transform((code) => code || undefined),
   linked_app_codes: z

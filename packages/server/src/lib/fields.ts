@@ -4,7 +4,7 @@ import { decodeCursor, isNameKey, nameOfKey } from './keyset.ts'
 import { redirectRuleFault } from './redirect-url.ts'
 import { isUuid } from './uuid.ts'
 
-// The fields that more than one schema has, with the bounds of decisions 1: names 200 characters, other strings 2,000, lists 200 and
+// The fields that more than one schema has, with these bounds: names 200 characters, other strings 2,000, lists 200 and
 // those of permissions 5,000.
 
 export const MAX_NAME = 200

@@ -7,7 +7,7 @@ const longPasswordKey = 'gatehouse-long-password'
 const maxVerifiableCost = 15
 
 /**
- * What bcrypt is given for a password (decisions 4): the password itself, or for one that bcrypt would cut, a digest of all of it.
+ * What bcrypt is given for a password: the password itself, or for one that bcrypt would cut, a digest of all of it.
  * Both servers and imports of plain bcrypt hashes agree on short passwords.
  */
 export function bcryptInput(password: string): string {

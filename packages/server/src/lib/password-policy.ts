@@ -9,7 +9,7 @@ export interface PasswordFault {
 }
 
 /**
- * Why a new password is refused (decisions 4), or undefined. `blocklist` holds common passwords in lower case; the message never
+ * Why a new password is refused, or undefined. `blocklist` holds common passwords in lower case; the message never
  * holds the password.
  */
 export function passwordFault(password: string, email: string, blocklist: ReadonlySet<string>): PasswordFault | undefined {

@@ -1,9 +1,9 @@
 import { type AccountRecord, isUnproven } from './account-record.ts'
 
-/** The pool of users whose app names none (contract 2.4). */
+/** The pool of users whose app names none. */
 export const DEFAULT_POOL = 'default'
 
-/** The pools an app sees, in order of precedence: its registration pool, then those it reads (contract 4.4 step 3). */
+/** The pools an app sees, in order of precedence: its registration pool, then those it reads (docs/users.md#pools). */
 export function poolSet(
   app: { registration_namespace: string; read_namespaces: readonly string[] } | null,
 ): [string, ...string[]] {

@@ -3,7 +3,7 @@ import { id, timestamp } from './fields.ts'
 
 // The records that answers of more than one feature hold, with the names they have in the OpenAPI document.
 
-/** `user` everywhere (decisions 4). */
+/** A user, as every answer shows one. */
 export const userRecord = z
   .object({
     id,
@@ -35,7 +35,7 @@ export const tokenMembers = {
   refresh_expires_in: z.int().meta({ description: 'Seconds until the refresh token expires when it is not used' }),
 }
 
-/** The answer of every door to a token (decisions 5). */
+/** The answer of every door to a token. */
 export const tokenAnswer = z
   .object({ ...tokenMembers, user: userRecord, app: appRefRecord.nullable(), organization: organizationRecord.nullable() })
   .meta({ id: 'Tokens' })

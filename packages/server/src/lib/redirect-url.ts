@@ -14,7 +14,7 @@ function isWellFormed(url: string): boolean {
   return !dotSegment.test(path)
 }
 
-/** Why an entry of `allowed_redirect_urls` is refused, or undefined when it is fine (decisions 3, "Redirect URLs"). */
+/** Why an entry of `allowed_redirect_urls` is refused, or undefined when it is fine. */
 export function redirectRuleFault(rule: string): string | undefined {
   const stars = rule.split('*').length - 1
   const url = stars > 0 ? rule.slice(0, -1) : rule
@@ -32,7 +32,7 @@ export function redirectRuleFault(rule: string): string | undefined {
 }
 
 /**
- * Whether a client's redirect URL is allowed (contract 8.2): raw strings are compared, so a trailing slash makes a difference; a
+ * Whether a client's redirect URL is allowed: raw strings are compared, so a trailing slash makes a difference; a
  * rule that ends in `*` allows its prefix. A URL that two parsers could read in two ways never matches.
  */
 export function matchesRedirectUrl(candidate: string, rules: readonly string[]): boolean {

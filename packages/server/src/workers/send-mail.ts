@@ -12,7 +12,7 @@ import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
-/** Account mail (contract 4.4 step 6, decisions 5 and 7). The payload of what is finished is blanked: nobody looks at a mail again. */
+/** Account mail (docs/account-mail.md). The payload of what is finished is blanked: nobody looks at a mail again. */
 export const mailChannel: Channel = {
   atOnce: 5,
   // One after the other: the newest link is the one that works, so it should come last.

@@ -11,7 +11,7 @@ import { loginCodeView, magicLinkView, passwordSetView, resetView, verifiedView,
 import { refusalOf } from './refusal.ts'
 import { invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
-/** The pages that the links of mails lead to when an app has no frontend of its own (decisions 5). */
+/** The pages that the links of mails lead to when an app has no frontend of its own (docs/account-mail.md#pages-of-the-service). */
 export const accountPages: WebPage[] = [verifyEmailPage(), resetPasswordPage(), magicLinkPage(), acceptInvitationPage()]
 
 function verifyEmailPage(): WebPage {

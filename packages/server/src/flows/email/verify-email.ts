@@ -14,7 +14,7 @@ export interface Verified {
   redirectUrl: string | null
 }
 
-/** Verifies the address that the token was mailed to (decisions 5). Throws `invalid_token`. */
+/** Verifies the address that the token was mailed to. Throws `invalid_token`. */
 export async function verifyEmail(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'verify_email')
   return transaction(deps, async (deps) => {

@@ -57,7 +57,7 @@ function describeGrant(loginCase: LoginCase, findings: Findings): string {
   return `Active grant (${grant.granted_via}) since ${iso(grant.granted_at)}${until}`
 }
 
-/** What a first login at an auto-granting app would give (contract 4.3). */
+/** What a first login at an auto-granting app would give. */
 function describeProvisioning(app: NonNullable<LoginCase['app']>, { before, after }: Findings): string {
   const held = new Set(before.grants.map(({ app_code }) => app_code))
   const given = after.grants.map(({ app_code }) => app_code).filter((code) => !held.has(code) && code !== app.code)

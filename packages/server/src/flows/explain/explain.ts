@@ -12,7 +12,7 @@ import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } fro
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
-/** Steps 1 to 9 of contract 4.5. */
+/** The steps of a login, in their order. */
 const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
 
 /** Which step answers with a code. `invalid_credentials` is told by two of them. */
@@ -41,7 +41,7 @@ interface LoginOutcome {
 }
 
 /**
- * What a login would answer, step by step (decisions 3). It runs the login itself, on the database as it is, in a transaction that
+ * What a login would answer, step by step. It runs the login itself, on the database as it is, in a transaction that
  * is taken back: an explanation cannot differ from what it explains, nor leave anything behind.
  * Throws `not_found` for an unknown `user_id`.
  */

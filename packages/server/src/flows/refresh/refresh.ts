@@ -17,7 +17,7 @@ import type { RefreshInput } from './schema.ts'
 type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 
 /**
- * Exchanges a refresh token for new tokens and rotates it (contract 5.5, decisions 6). Account, app, grant, membership and roles are
+ * Exchanges a refresh token for new tokens and rotates it. Account, app, grant, membership and roles are
  * read anew. A client that lost the answer may come back with the same token within the leeway and gets the same successor; any
  * other second use ends the session. A failed try consumes nothing.
  * Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.

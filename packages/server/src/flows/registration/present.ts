@@ -3,7 +3,7 @@ import { presentAppRef } from '../../resources/apps/present.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import type { RegistrationAnswer } from './schema.ts'
 
-/** The answer of a registration, for a new user and an existing one (decisions 4). */
+/** The answer of a registration, for a new user and an existing one. */
 export function presentRegistration(input: {
   created: boolean
   user: PooledUser

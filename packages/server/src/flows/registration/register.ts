@@ -23,8 +23,8 @@ import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Registration: contract 4.4, step by step. Who may use `register_or_return` was checked by the route. `received` is the body as it was
- * parsed, for the webhooks.
+ * Registration, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `received` is
+ * the body as it was parsed, for the webhooks.
  * Of any number of callers who register one e-mail over overlapping pool sets, on any number of servers, one creates the user.
  * Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes, `validation_failed`, `user_exists`,
  * `invalid_invitation`, and for `register_or_login` what a login throws.
@@ -63,7 +63,7 @@ async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
   return getActiveApp(deps, code)
 }
 
-/** contract 4.4 step 4, by mode. */
+/** Step 4, when there is a user already: each mode has its own answer. */
 async function meetExisting(
   deps: Deps<Pool>,
   input: RegisterInput,

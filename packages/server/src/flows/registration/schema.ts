@@ -11,7 +11,7 @@ const optionalName = z
   .transform((value) => value || undefined)
 const optionalText = text.nullish().transform((value) => value || undefined)
 
-/** Unknown members are let through: they ride along to the webhooks (contract 4.4). */
+/** Unknown members are let through: they ride along to the webhooks. */
 export const registerBody = z
   .looseObject({
     email,
@@ -29,7 +29,7 @@ export const registerBody = z
   .meta({ id: 'Register' })
 export type RegisterInput = z.output<typeof registerBody>
 
-/** The answer of a registration (decisions 4); the token members only with `access: "granted"`, and never for `register_or_return`. */
+/** The answer of a registration; the token members only with `access: "granted"`, and never for `register_or_return`. */
 export const registrationAnswer = z
   .object({
     created: z.boolean(),

@@ -22,10 +22,10 @@ const retryAfterSeconds = 10
 const answerMembers = ['code', 'state', 'error', 'error_description']
 
 /**
- * Begins a third-party login (decisions 8); answers where the browser goes. All faults are told here: nobody is sent to a URL that was
- * not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`, `app_inactive`,
- * `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL, `rate_limited`, and
- * `unavailable` while the provider cannot be reached.
+ * Begins a third-party login (docs/flows/third-party-login.md); answers where the browser goes. All faults are told here: nobody
+ * is sent to a URL that was not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`,
+ * `app_inactive`, `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL,
+ * `rate_limited`, and `unavailable` while the provider cannot be reached.
  */
 export async function startSso(deps: Deps<Pool>, code: string, input: StartInput, { origin }: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
@@ -65,7 +65,7 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
   return url
 }
 
-/** Throws `validation_failed` for a URL that the app does not allow (contract 8.2), or that says already what an answer says. */
+/** Throws `validation_failed` for a URL that the app does not allow, or that says already what an answer says. */
 export function assertRedirectUrl(app: Pick<App, 'allowed_redirect_urls'>, url: string): void {
   if (!matchesRedirectUrl(url, app.allowed_redirect_urls))
     throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')

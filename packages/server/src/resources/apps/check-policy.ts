@@ -5,7 +5,7 @@ import type { App } from '../../models/app.ts'
 type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_methods'>
 
 /**
- * The app's registration policy (contract 4.4 step 2, decisions 3 and 4): judged before the collision check and before anything is
+ * The app's registration policy: judged before the collision check and before anything is
  * written. Throws `sign_up_closed`, `email_domain_not_allowed`, `auth_method_not_allowed`.
  */
 export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean }): void {

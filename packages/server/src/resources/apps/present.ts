@@ -5,7 +5,7 @@ import type { appRecord } from './schema.ts'
 
 const defaultMembershipRole = 'org_member'
 
-/** The role that auto-provisioning gives in the default organization; null without one (decisions 3). */
+/** The role that auto-provisioning gives in the default organization; null without one. */
 export function membershipRoleOf(app: Pick<App, 'default_organization_id' | 'default_role_code'>): string | null {
   return app.default_organization_id === null ? null : (app.default_role_code ?? defaultMembershipRole)
 }

@@ -6,9 +6,9 @@ import { Permission } from '../../models/permission.ts'
 export const CORE_SERVICE = 'core'
 
 /**
- * The permissions of an access token (contract 2.8): the whole `core` slice; those of every service the app lists; those that the
- * roles grant. An app of scope `roles` takes of its services only what the roles grant. Sorted, without duplicates; pruned
- * permissions are in none.
+ * The permissions of an access token (docs/tokens.md#the-shape-of-a-token): the whole `core` slice; those of every service the
+ * app lists; those that the roles hold. An app of scope `roles` takes of its services only what the roles hold. Sorted, without
+ * duplicates; pruned permissions are in none.
  */
 export async function listTokenPermissions(
   deps: Deps,

@@ -6,7 +6,7 @@ import { listTokenPermissions } from './list-token-permissions.ts'
 /** Settings of apps and permissions of roles, from memory where they were read before. What it gives is frozen. */
 export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
-  /** The permissions of an access token for an app, or for none, and these roles (contract 2.8). */
+  /** The permissions of an access token for an app, or for none, and these roles. */
   listTokenPermissions(appId: string | null, roles: readonly string[]): Promise<readonly string[]>
 }
 

@@ -6,7 +6,7 @@ import { assertAppActive } from '../apps/get-app.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 
 /**
- * The consumer that an assertion speaks for (decisions 6), and a note of the secrets it accepts.
+ * The consumer that an assertion speaks for (docs/revocation.md#in-another-language), and a note of the secrets it accepts.
  * Throws `token_invalid`, also for an app that does not exist, `token_expired`, `app_inactive`.
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<ConsumerCaller> {

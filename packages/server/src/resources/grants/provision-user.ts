@@ -11,7 +11,7 @@ import { addMember } from '../organizations/add-member.ts'
 
 const fallbackRole = 'org_member'
 
-/** What a login or register body may ask for in place of the app's own settings (contract 4.3). */
+/** What a login or register body may ask for in place of the app's own settings. */
 export interface Overrides {
   roleCode?: string | undefined
   linkedAppCodes?: readonly string[] | undefined
@@ -21,13 +21,13 @@ export interface ProvisionInput {
   userId: string
   app: App
   overrides: Overrides
-  /** Whether the default organization is joined; not when an invitation or a new organization went before (decisions 4). */
+  /** Whether the default organization is joined; not when an invitation or a new organization went before. */
   joinOrganization: boolean
 }
 
 /**
- * Gives a user the entitlement set of an auto-granting app at the first touch (contract 4.3): access to the app and its linked
- * apps, and membership of its default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
+ * Gives a user what an auto-granting app gives at the first login: grants for the app and its linked apps, and membership of its
+ * default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
  * It is part of the login or registration: a failed one leaves nothing of it.
  */
 export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
@@ -73,7 +73,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
   }
 }
 
-/** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates (contract 4.3). */
+/** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates. */
 async function resolveMemberRole(
   deps: Deps,
   app: App,

@@ -13,8 +13,8 @@ import { presentGrant } from './present.ts'
 import type { GrantInput, grantRecord } from './schema.ts'
 
 /**
- * Lets a user enter an app (contract 4.7). On an active grant it only changes what was given; a revoked or expired one starts
- * anew, and its old tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
+ * Lets a user enter an app. An active grant changes only in what was given; a revoked or expired one starts afresh, and its old
+ * tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
  */
 export async function putGrant(
   deps: Deps<Pool>,

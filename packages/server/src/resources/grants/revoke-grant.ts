@@ -13,7 +13,7 @@ import { presentGrant } from './present.ts'
 import type { grantRecord } from './schema.ts'
 
 /**
- * Takes a user's access to an app away (contract 3 and 4.8): the row stays as `revoked`, the token version rises, and every token
+ * Revokes a user's grant for an app: the row stays as `revoked`, the token version rises, and every token
  * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
  */
 export async function revokeGrant(

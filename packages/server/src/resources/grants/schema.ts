@@ -16,7 +16,7 @@ export const grantBody = z
   .meta({ id: 'GrantAccess' })
 export type GrantInput = z.output<typeof grantBody>
 
-/** A row of `user_apps` (contract 2.5, decisions 3). */
+/** A row of `user_apps`. */
 export const grantRecord = z
   .object({
     user_id: id,

@@ -6,7 +6,7 @@ import { type Lock, Lockout } from '../../models/lockout.ts'
 
 /**
  * What failures are counted by: the user, or for an address that no user of the app has, a digest of address and app, so that both
- * are counted and answered alike (decisions 5).
+ * are counted and answered alike.
  */
 export function lockoutKey(deps: Deps, input: { userId: string | undefined; email: string; appId: string | undefined }): string {
   if (input.userId !== undefined) return `user:${input.userId}`

@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { linkPaths } from './token-purpose.ts'
 
 /**
- * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL (contract 2.1). Never built from
- * what a request says of itself.
+ * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL
+ * (docs/account-mail.md#links). Never built from what a request says of itself.
  */
 export function buildLink(
   deps: Deps,

@@ -11,10 +11,10 @@ import { takeMailSlot } from './take-mail-slot.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
 /**
- * Asks for a mail to an address, whoever asks (decisions 5). Here nobody looks whether a user has it: a known and an unknown address
- * take the same statements and give the same answer, also when three were asked for already. The worker looks.
- * Throws `app_code_required`, `app_not_found`, `app_inactive`, `auth_method_not_allowed`, and `validation_failed` for a redirect URL
- * that the app does not allow.
+ * Asks for a mail to an address, whoever asks. Here nobody looks whether a user has it: a known and an unknown address take the
+ * same statements and give the same answer, also when three were asked for already. The worker looks.
+ * Throws `app_code_required`, `app_not_found`, `app_inactive`, `auth_method_not_allowed`, and `validation_failed` for a redirect
+ * URL that the app does not allow.
  */
 export async function requestMail(deps: Deps<Pool>, purpose: TokenPurpose, request: MailRequest): Promise<void> {
   const { email, app_code: code, redirect_url: redirectUrl } = request

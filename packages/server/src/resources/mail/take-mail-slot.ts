@@ -8,8 +8,8 @@ const slots = 3
 const slotLimit = { count: 1, seconds: 15 * 60 }
 
 /**
- * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also across the
- * end of a fixed window, however many ask at once on however many servers (decisions 5). Undefined when all are taken.
+ * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also
+ * across the end of a fixed window, however many ask at once on however many servers. Undefined when all are taken.
  */
 export async function takeMailSlot(
   deps: Deps<Pool>,

@@ -7,7 +7,7 @@ import { RateLimit } from '../../models/rate-limit.ts'
 export type { Attempt }
 
 /**
- * Counts an attempt in a fixed window that begins with its first hit (contract 8.3, decisions 2). One statement, so callers at once
+ * Counts an attempt in a fixed window that begins with its first hit. One statement, so callers at once
  * and on several servers are all counted. It is committed by itself, whatever becomes of the request. One that is refused is not
  * counted: the room that a given back attempt makes is room.
  * Throws `rate_limited` with the seconds left.

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { Revocation, type RevocationRow } from '../../models/revocation.ts'
 
-/** Local validators look back this long (decisions 6): longer than any access token lives, so what is older concerns no living token. */
+/** Local validators look back this long: longer than any access token lives, so what is older concerns no living token. */
 export const revocationKeepMs = 3_660_000
 
 export interface FeedPage {

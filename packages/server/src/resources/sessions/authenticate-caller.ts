@@ -8,9 +8,9 @@ import { type LiveSession, Session } from '../../models/session.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 /**
- * Who a bearer token stands for, looked up at each call (decisions 3 and 6): signature and times, then the session, the account
- * and both floors of the token version as they are now. Roles are read here and never from the token: every consumer holds the
- * secret that signs it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
+ * Who a bearer token stands for, looked up at each call: signature and times, then the session, the account and both floors of
+ * the token version as they are now. Roles are read here and never from the token: every consumer holds the secret that signs
+ * it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)

@@ -6,7 +6,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { lockUser } from '../users/get-user.ts'
 
-/** Ends every session of a user and kills every access token, in all apps (contract 5.4). Throws `not_found`. */
+/** Ends every session of a user and kills every access token, in all apps. Throws `not_found`. */
 export async function logOutEverywhere(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)

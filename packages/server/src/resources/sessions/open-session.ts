@@ -32,7 +32,7 @@ export interface SessionRequest {
   overrides: Overrides
   /** Read here unless the door read it. */
   rolesAndGrant?: RolesAndGrant | undefined
-  /** By an invitation accepted on the way in; the default organization is then not joined besides (decisions 4). */
+  /** By an invitation accepted on the way in; the default organization is then not joined as well. */
   invitedTo?: Membership | undefined
 }
 
@@ -48,9 +48,9 @@ export interface Admission {
 }
 
 /**
- * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login.
- * State of the account and the app, then contract 4.5 steps 7 and 8. The password or its like was checked by the door; provisioning
- * that is due happens here, in the door's transaction.
+ * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login. It looks at
+ * the account, the app, the organization, the roles and the grant (docs/flows/login.md). The door has checked the password or
+ * its like. Provisioning that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
@@ -73,12 +73,10 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: A
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
 
-  // contract 4.5 step 7
   const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
-  // contract 4.5 step 8
   if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
   return { user, app, membership, roles, permissions, grantExpiresAt: grant?.expiresAt ?? null }
 }
@@ -89,7 +87,7 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  // decisions 3: whoever administers the service enters any app without a grant.
+  // A system_admin enters any app without a grant.
   if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
   if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
@@ -119,7 +117,7 @@ export interface NewSessionRequest extends SessionRequest {
   secondFactor: SecondFactorProof
 }
 
-/** Opens a session for a request that the gate admits, and gives its first tokens (contract 4.5 step 9). */
+/** Opens a session for a request that the gate admits, and gives its first tokens. */
 export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
   if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of somebody else was proven')
   const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
@@ -188,7 +186,10 @@ export function issueTokens(
   })
 }
 
-/** The claims of contract 2.8. The lists come last, where a verifier finds them without parsing the rest. */
+/**
+ * The claims of a token (docs/tokens.md#the-shape-of-a-token). The lists come last, where a verifier finds them without parsing
+ * the rest.
+ */
 function claimsOf(deps: Deps, admission: Admission, sessionId: string, issuedAt: number, expiresAt: number): AccessTokenClaims {
   const { user, app, membership } = admission
   return {

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError } from '../../errors.ts'
 import { Role } from '../../models/role.ts'
 
-/** The role that every user holds (contract 4.4). */
+/** The role that every user holds. */
 export const BASE_ROLE = 'base_user'
 
 /**

@@ -16,7 +16,7 @@ export interface UserAnnouncement {
 }
 
 /**
- * Tells the app's webhooks of a user who was created through it (contract 6.1): written in the transaction that creates the user, sent
+ * Tells the app's webhooks of a user who was created through it: written in the transaction that creates the user, sent
  * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
  */
 export async function announceUser(

@@ -16,7 +16,7 @@ export interface UserRegistered {
   registration: Record<string, unknown>
 }
 
-/** Writes one `user.registered` per webhook into the outbox; its id is that of the row, the body and the header `webhook-id` (decisions 7). */
+/** Writes one `user.registered` per webhook into the outbox; its id is that of the row, the body and the header `webhook-id`. */
 export async function queueEvent(
   deps: Deps<Tx>,
   { app, webhooks }: { app: App; webhooks: readonly StoredWebhook[] },

@@ -2,7 +2,7 @@ const redacted = '[REDACTED]'
 const secretKeys = new Set(['password', 'two_factor_code'])
 
 /**
- * The body of a registration as webhooks carry it (decisions 7): verbatim, but for the values under `password` and `two_factor_code`,
+ * The body of a registration as webhooks carry it: verbatim, but for the values under `password` and `two_factor_code`,
  * in any case and at any depth, and every string that equals the password.
  */
 export function redactRegistration(received: Record<string, unknown>): Record<string, unknown> {
