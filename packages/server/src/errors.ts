@@ -144,6 +144,12 @@ export class ApiError extends Error {
   }
 }
 
+/** A `validation_failed` that names each of these faults. */
+export function validationFailed(errors: FieldError[]): ApiError {
+  const detail = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  return new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
+}
+
 /** A `validation_failed` about one field, for rules that need more than the body to judge. */
 export function fieldError(path: string, code: FieldErrorCode, message: string): ApiError {
   return new ApiError('validation_failed', { detail: `${path}: ${message}`, errors: [{ path, code, message }] })

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ApiError, type FieldError, type FieldErrorCode, fieldErrorCodes } from '../errors.ts'
+import { type FieldError, type FieldErrorCode, fieldErrorCodes, validationFailed } from '../errors.ts'
 
 /** An issue as zod reports it, in the words of the API. `input` is what was judged. */
 function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly PropertyKey[] = []): FieldError[] {
@@ -65,11 +65,5 @@ export function validate<T extends z.ZodType>(schema: T, input: unknown): z.outp
   const result = schema.safeParse(input)
   if (result.success) return result.data
   const errors = result.error.issues.flatMap((issue) => fieldErrorsOf(issue, input))
-  throw new ApiError('validation_failed', {
-    detail: errors
-      .map((error) => `${error.path}: ${error.message}`)
-      .join('; ')
-      .slice(0, 500),
-    errors,
-  })
+  throw validationFailed(errors)
 }

@@ -1,4 +1,3 @@
-import type { QueryBuilder } from 'objection'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
@@ -63,18 +62,13 @@ export class Invitation extends BaseModel {
   }
 
   /** One that somebody may still accept, with its app and organization. */
-  static async findOpen(db: Db, tokenHash: string, now: number): Promise<FullInvitation | undefined> {
-    return Invitation.#full(Invitation.#open(db, now).findOne({ token_hash: tokenHash }))
-  }
-
-  /** The same by its id, while it is for this address. */
-  static async findOpenFor(
+  static async findOpen(
     db: Db,
-    key: Pick<Invitation, 'id'> & { email: string },
+    by: { token_hash: string } | { id: string; email: string },
     now: number,
   ): Promise<FullInvitation | undefined> {
-    const { id, email } = key
-    return Invitation.#full(Invitation.query(db).findOne({ id, email }).whereNull('accepted_at').where('expires_at', '>', now))
+    const invitation = await Invitation.#open(db, now).findOne(by).withGraphFetched('[app, organization]')
+    return invitation && isFull(invitation) ? invitation : undefined
   }
 
   /** One that the holder of the address may still accept. */
@@ -109,11 +103,6 @@ export class Invitation extends BaseModel {
 
   static async deleteSent(db: Tx, userId: string): Promise<void> {
     await Invitation.#sent(db, userId).delete()
-  }
-
-  static async #full(query: QueryBuilder<Invitation, Invitation | undefined>): Promise<FullInvitation | undefined> {
-    const invitation = await query.withGraphFetched('[app, organization]')
-    return invitation && isFull(invitation) ? invitation : undefined
   }
 
   static #sent(db: Db, userId: string) {

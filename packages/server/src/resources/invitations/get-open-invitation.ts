@@ -5,7 +5,7 @@ import { type FullInvitation, Invitation } from '../../models/invitation.ts'
 
 /** The invitation of a token with its app and organization. Throws `invalid_invitation` when it is unknown, expired or spent. */
 export async function getOpenInvitation(deps: Deps, token: string): Promise<FullInvitation> {
-  const invitation = await Invitation.findOpen(deps.db, hashOpaqueToken(token), deps.clock())
+  const invitation = await Invitation.findOpen(deps.db, { token_hash: hashOpaqueToken(token) }, deps.clock())
   if (!invitation) throw invalidInvitation()
   return invitation
 }

@@ -60,7 +60,7 @@ export async function findRecipient(deps: Deps, entry: OutboxRow, app: App): Pro
 
 async function prepareInvitation(deps: Deps, entry: OutboxRow, payload: InvitationPayload): Promise<WriteMail | undefined> {
   const key = { id: payload.invitation_id, email: entry.destination }
-  const invitation = await Invitation.findOpenFor(deps.db, key, deps.clock())
+  const invitation = await Invitation.findOpen(deps.db, key, deps.clock())
   if (!invitation) return undefined
   const { organization, app = null, expires_at: expiresAt } = invitation
   const token = deps.secretBox.open(payload.token_box, entryContext(entry.id))

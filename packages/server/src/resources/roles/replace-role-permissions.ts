@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type FieldError } from '../../errors.ts'
+import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Permission } from '../../models/permission.ts'
 import { RolePermission } from '../../models/role-permission.ts'
@@ -88,10 +88,7 @@ async function resolvePermissionIds(deps: Deps, codes: readonly string[]): Promi
   const errors = codes.flatMap((code, index): FieldError[] =>
     idOf.has(code) ? [] : [{ path: `permissions.${index}`, code: 'invalid_value', message: 'names no permission' }],
   )
-  if (errors.length > 0) {
-    const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
-    throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
-  }
+  if (errors.length > 0) throw validationFailed(errors)
   return [...idOf.values()]
 }
 

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type FieldError, fieldError } from '../../errors.ts'
+import { type FieldError, fieldError, validationFailed } from '../../errors.ts'
 import { appScopes } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -65,9 +65,6 @@ async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<stri
   const errors = codes.flatMap((code, index): FieldError[] =>
     known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],
   )
-  if (errors.length > 0) {
-    const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
-    throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
-  }
+  if (errors.length > 0) throw validationFailed(errors)
   return apps.map(({ id }) => id)
 }

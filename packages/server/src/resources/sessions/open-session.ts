@@ -95,13 +95,9 @@ async function resolveGrant(
     await lockUserRow(deps, request.user.id)
     const current = await findGrantState(deps, request.user.id, request.app.id)
     if (current.exists) return current
-    const joinOrganization = request.invitedTo === undefined
-    await provisionUser(
-      deps,
-      { userId: request.user.id, app: request.app, overrides: request.overrides, joinOrganization },
-      actor,
-    )
-    return findGrantState(deps, request.user.id, request.app.id)
+    const { user, app, overrides, invitedTo } = request
+    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: invitedTo === undefined }, actor)
+    return findGrantState(deps, user.id, app.id)
   })
 }
 

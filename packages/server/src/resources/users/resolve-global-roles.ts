@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type FieldError } from '../../errors.ts'
 import { Role } from '../../models/role.ts'
+import { assertRoleScopes } from './assert-role-scopes.ts'
 
 /** The role that every user holds. */
 export const BASE_ROLE = 'base_user'
@@ -11,16 +11,6 @@ export const BASE_ROLE = 'base_user'
  * Throws `validation_failed` naming every entry that is no role or an org-scoped one.
  */
 export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
-  const roles = await Role.listKept(deps.db, codes)
-  const scopes = new Map(roles.map((role) => [role.code, role.scope]))
-  const errors = codes.flatMap((code, index): FieldError[] => {
-    const scope = scopes.get(code)
-    if (scope === 'global') return []
-    return [{ path: `roles.${index}`, code: 'invalid_value', message: scope ? 'must be a global role' : 'names no role' }]
-  })
-  if (errors.length > 0) {
-    const detail = errors.map((error) => `${error.path}: ${error.message}`).join('; ')
-    throw new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
-  }
+  assertRoleScopes('roles', codes, await Role.listKept(deps.db, codes), 'global')
   return [...new Set([BASE_ROLE, ...codes])]
 }
