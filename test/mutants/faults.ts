@@ -106,7 +106,7 @@ const login: PlantedFault[] = [
   {
     title: 'a failed login is not audited',
     file: server('flows/entry/with-attempt.ts'),
-    search: 'if (error instanceof ApiError) await recordFailure(error, tried)\n    throw error\n  }\n}\n\n/** The limit',
+    search: 'if (error instanceof ApiError) await recordFailure(error, target)\n    throw error\n  }\n}\n\n/** The limit',
     replace: 'throw error\n  }\n}\n\n/** The limit',
     tests: contract('6.2-audit', '4.5-login'),
   },

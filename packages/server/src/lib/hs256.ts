@@ -5,7 +5,7 @@ import jwt, { type Jwt, type JwtPayload } from 'jsonwebtoken'
 const algorithm = 'HS256'
 
 /** What a JWT says of itself. Nothing of it is to be believed. */
-export interface Claimed {
+export interface DecodedJwt {
   header: Jwt['header']
   payload: JwtPayload
 }
@@ -23,13 +23,13 @@ export function signJwt(claims: object, key: KeyObject, keyId: string): string {
  * A JWT that one of its keys signed; undefined for anything else. `keysFor` chooses them by what the JWT claims to be. Its times are
  * left to the caller.
  */
-export function openJwt(text: string, keysFor: (claimed: Claimed) => readonly KeyObject[]): Claimed | undefined {
-  const claimed = decode(text)
-  if (!claimed || 'crit' in claimed.header || 'b64' in claimed.header) return undefined
-  return keysFor(claimed).some((key) => isSignedBy(key, text)) ? claimed : undefined
+export function openJwt(text: string, keysFor: (decoded: DecodedJwt) => readonly KeyObject[]): DecodedJwt | undefined {
+  const decoded = decode(text)
+  if (!decoded || 'crit' in decoded.header || 'b64' in decoded.header) return undefined
+  return keysFor(decoded).some((key) => isSignedBy(key, text)) ? decoded : undefined
 }
 
-function decode(text: string): Claimed | undefined {
+function decode(text: string): DecodedJwt | undefined {
   try {
     const decoded = jwt.decode(text, { complete: true })
     // A payload may be any JSON.

@@ -6,12 +6,12 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures } from '../../resources/lockouts/count-failure.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { type NewSessionRequest, openSession } from '../../resources/sessions/open-session.ts'
-import type { Counted } from './with-attempt.ts'
+import type { CountedAttempt } from './with-attempt.ts'
 
 /** Who somebody is, and the way in by which they have proven it. */
 export interface Proof extends NewSessionRequest {
   /** The attempt that led here; undefined for a user who is made on the way in. */
-  counted: Counted | undefined
+  counted: CountedAttempt | undefined
 }
 
 /**

@@ -11,7 +11,7 @@ import { passSecondFactor } from '../../resources/second-factors/pass-second-fac
 import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
-import type { Tried } from './record-login-failure.ts'
+import type { AttemptTarget } from './record-login-failure.ts'
 import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
 import { withAttempt } from './with-attempt.ts'
@@ -45,7 +45,7 @@ export async function login(
     deps,
     {
       email: input.email,
-      tried: () => findTried(deps, input),
+      target: () => findTarget(deps, input),
       async prove({ app, user }, counted) {
         const verified = await verifyPassword(deps, input.password, user, actor)
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
@@ -66,12 +66,12 @@ export async function login(
   )
 }
 
-interface TriedPassword extends Tried {
+interface PasswordTarget extends AttemptTarget {
   user: FoundUser | undefined
   app: App | null
 }
 
-async function findTried(deps: Deps, { email, app_code }: PasswordLogin): Promise<TriedPassword> {
+async function findTarget(deps: Deps, { email, app_code }: PasswordLogin): Promise<PasswordTarget> {
   const { users, catalogGeneration } = await listUsersOfEmail(deps, email)
   const app = await resolveApp(deps, app_code, catalogGeneration)
   return { email, app, user: firstInPools(users, poolSet(app)) }

@@ -26,7 +26,7 @@ export async function proveAgain(
     deps,
     {
       email: user.email,
-      tried: { email: user.email, user, app },
+      target: { email: user.email, user, app },
       async prove(_, { attempt, lockKey }) {
         await verifyPassword(deps, password, user, actor)
         if (secondFactor) await passSecondFactor(deps, user, secondFactor.code, actor)

@@ -4,7 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 
 /** Whose credentials are tried, and for which app. */
-export interface Tried {
+export interface AttemptTarget {
   email: string
   /** Undefined when nobody of the app has the address. */
   user: { id: string } | undefined
@@ -13,15 +13,20 @@ export interface Tried {
 }
 
 /** Tells the audit, and nobody else, why somebody did not come in. */
-export async function recordLoginFailure(deps: Deps, error: ApiError, { email, user, app }: Tried, actor: Actor): Promise<void> {
+export async function recordLoginFailure(
+  deps: Deps,
+  error: ApiError,
+  { email, user, app }: AttemptTarget,
+  actor: Actor,
+): Promise<void> {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
   const about = { userId: user?.id ?? null, appId: app?.id ?? null }
   await recordEvent(deps, { event: 'login.failed', actor, reason, ...about, details: { email } })
 }
 
 /** Runs a step of a login outside of an attempt; what it refuses is audited. */
-export function recordingLoginFailure<T>(deps: Deps, tried: Tried, actor: Actor, step: () => Promise<T>): Promise<T> {
-  return recording((error) => recordLoginFailure(deps, error, tried, actor), step)
+export function recordingLoginFailure<T>(deps: Deps, target: AttemptTarget, actor: Actor, step: () => Promise<T>): Promise<T> {
+  return recording((error) => recordLoginFailure(deps, error, target, actor), step)
 }
 
 /** Runs a step; what it refuses is recorded, and thrown again. */

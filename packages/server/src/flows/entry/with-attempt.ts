@@ -6,22 +6,22 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure, lockoutKey } from '../../resources/lockouts/count-failure.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { recording, recordLoginFailure, type Tried } from './record-login-failure.ts'
+import { type AttemptTarget, recording, recordLoginFailure } from './record-login-failure.ts'
 
 /** What the limits keep of an attempt. `enter` gives it back when the login succeeds. */
-export interface Counted {
+export interface CountedAttempt {
   attempt: Attempt | undefined
   lockKey: string
 }
 
-interface Steps<T extends Tried, R> {
+interface Steps<T extends AttemptTarget, R> {
   email: string
   /** Whose credentials they are, or a function that finds out. What the function throws is no failed attempt. */
-  tried: T | (() => Promise<T>)
+  target: T | (() => Promise<T>)
   /** Looks at the credentials, and does what they are for. It gives the attempt back, or has `enter` do so. */
-  prove(tried: T, counted: Counted): Promise<R>
+  prove(target: T, counted: CountedAttempt): Promise<R>
   /** Audits why the attempt failed. */
-  recordFailure?(error: ApiError, tried: T): Promise<void>
+  recordFailure?(error: ApiError, target: T): Promise<void>
 }
 
 /** What was brought does not fit. */
@@ -30,19 +30,19 @@ const failureCodes: ReadonlySet<string> = new Set(['invalid_credentials', 'inval
 /**
  * One attempt to prove who somebody is, under the limit of the account and its lockout. Credentials that do not fit are counted by both;
  * whatever else goes wrong gives the attempt back. Whatever an attempt finds out is told only while the account is not locked.
- * Throws `rate_limited`, `account_locked`, and what `tried` and `prove` throw.
+ * Throws `rate_limited`, `account_locked`, and what `target` and `prove` throw.
  */
-export async function withAttempt<T extends Tried, R>(deps: Deps<Pool>, steps: Steps<T, R>, actor: Actor): Promise<R> {
-  const { email, prove, recordFailure = (error, tried) => recordLoginFailure(deps, error, tried, actor) } = steps
-  const { attempt, tried } = await begin(deps, { email, recordFailure, tried: steps.tried })
-  const lockKey = lockoutKey(deps, { userId: tried.user?.id, email, appId: tried.app?.id })
+export async function withAttempt<T extends AttemptTarget, R>(deps: Deps<Pool>, steps: Steps<T, R>, actor: Actor): Promise<R> {
+  const { email, prove, recordFailure = (error, target) => recordLoginFailure(deps, error, target, actor) } = steps
+  const { attempt, target } = await begin(deps, { email, recordFailure, target: steps.target })
+  const lockKey = lockoutKey(deps, { userId: target.user?.id, email, appId: target.app?.id })
   try {
     await assertNotLocked(deps, lockKey)
-    return await prove(tried, { attempt, lockKey })
+    return await prove(target, { attempt, lockKey })
   } catch (thrown) {
-    const error = thrown instanceof ApiError ? await lockoutOutcome(deps, tried, lockKey, thrown, actor) : thrown
+    const error = thrown instanceof ApiError ? await lockoutOutcome(deps, target, lockKey, thrown, actor) : thrown
     if (!isFailure(error)) await giveBackAttempt(deps, attempt)
-    if (error instanceof ApiError) await recordFailure(error, tried)
+    if (error instanceof ApiError) await recordFailure(error, target)
     throw error
   }
 }
@@ -52,14 +52,14 @@ function accountKey(deps: Deps, email: string): string {
   return `account:${keyedDigest(deps.config.encryptionKeys[0], 'account-limit', email)}`
 }
 
-type Beginning<T extends Tried> = Required<Pick<Steps<T, never>, 'email' | 'tried' | 'recordFailure'>>
+type Beginning<T extends AttemptTarget> = Required<Pick<Steps<T, never>, 'email' | 'target' | 'recordFailure'>>
 
-async function begin<T extends Tried>(deps: Deps<Pool>, { email, tried, recordFailure }: Beginning<T>) {
+async function begin<T extends AttemptTarget>(deps: Deps<Pool>, { email, target, recordFailure }: Beginning<T>) {
   const take = () => takeAttempt(deps, accountKey(deps, email), deps.config.accountLimit)
-  if (typeof tried !== 'function') return { attempt: await recording((error) => recordFailure(error, tried), take), tried }
+  if (typeof target !== 'function') return { attempt: await recording((error) => recordFailure(error, target), take), target }
   const attempt = await take()
   try {
-    return { attempt, tried: await tried() }
+    return { attempt, target: await target() }
   } catch (error) {
     await giveBackAttempt(deps, attempt)
     throw error
@@ -70,8 +70,14 @@ async function begin<T extends Tried>(deps: Deps<Pool>, { email, tried, recordFa
  * Counts a failure, and returns the error to answer with. Guesses made at once have all passed the first look at the lock: those that
  * come in after the lock are told of the lock alone.
  */
-async function lockoutOutcome(deps: Deps<Pool>, tried: Tried, lockKey: string, error: ApiError, actor: Actor): Promise<ApiError> {
-  const { email, user, app } = tried
+async function lockoutOutcome(
+  deps: Deps<Pool>,
+  target: AttemptTarget,
+  lockKey: string,
+  error: ApiError,
+  actor: Actor,
+): Promise<ApiError> {
+  const { email, user, app } = target
   try {
     if (!failureCodes.has(error.code)) await assertNotLocked(deps, lockKey)
     else if ((await countFailure(deps, lockKey)).locks) {

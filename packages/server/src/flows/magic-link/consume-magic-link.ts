@@ -15,7 +15,7 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter } from '../entry/enter.ts'
-import { type Counted, withAttempt } from '../entry/with-attempt.ts'
+import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
 import type { ConsumeMagicLinkInput } from './schema.ts'
 
 export interface MagicLogin {
@@ -40,7 +40,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
     deps,
     {
       email,
-      tried: { email, user: { id: user_id }, app },
+      target: { email, user: { id: user_id }, app },
       prove: (_, counted) => logIn(deps, { found, app, code: input.two_factor_code, counted }, actor),
     },
     actor,
@@ -52,7 +52,7 @@ interface LinkLogin {
   found: SpendableToken
   app: App
   code: string | undefined
-  counted: Counted
+  counted: CountedAttempt
 }
 
 async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<TokenAnswer> {

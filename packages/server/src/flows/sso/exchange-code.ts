@@ -31,8 +31,8 @@ export async function exchangeCode(deps: Deps<Pool>, input: ExchangeInput, actor
 /** Either way ends undefined when, under its locks, it finds the other one called for. */
 async function exchangeAnswer(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
   const { app, profile } = exchange
-  const tried = { email: profile.email ?? '', user: undefined, app }
-  const matched = await recordingLoginFailure(deps, tried, actor, async () => {
+  const target = { email: profile.email ?? '', user: undefined, app }
+  const matched = await recordingLoginFailure(deps, target, actor, async () => {
     assertAppActive(app)
     return findMatchedUser(deps, exchange, await getProviderOf(deps, exchange))
   })

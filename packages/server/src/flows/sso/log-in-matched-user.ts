@@ -13,7 +13,7 @@ import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter, type Proof } from '../entry/enter.ts'
-import { type Counted, withAttempt } from '../entry/with-attempt.ts'
+import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
 import type { Exchange } from './exchange.ts'
 import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
@@ -32,7 +32,7 @@ export async function logInMatchedUser(
   const { app, twoFactorCode } = exchange
   const { user } = matched
   const { email } = user
-  const prove = async (_: unknown, counted: Counted) => {
+  const prove = async (_: unknown, counted: CountedAttempt) => {
     // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
     const isClaim = (await accountToClaim(deps, matched)) !== undefined
     const factor = isClaim ? undefined : await passSecondFactor(deps, user, twoFactorCode, actor)
@@ -40,14 +40,14 @@ export async function logInMatchedUser(
     if (!tokens) await giveBackAttempt(deps, counted.attempt)
     return tokens
   }
-  return withAttempt(deps, { email, tried: { email, user, app }, prove }, actor)
+  return withAttempt(deps, { email, target: { email, user, app }, prove }, actor)
 }
 
 /** `factor` is undefined for an account that is claimed. */
 async function logIn(
   deps: Deps<Tx>,
   exchange: Exchange,
-  matched: MatchedUser & { factor: SecondFactorProof | undefined; counted: Counted },
+  matched: MatchedUser & { factor: SecondFactorProof | undefined; counted: CountedAttempt },
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, login, profile } = exchange

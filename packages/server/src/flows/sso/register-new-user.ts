@@ -24,12 +24,12 @@ import { spendCode } from './spend-code.ts'
  */
 export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const { app, profile } = exchange
-  const tried = { email: profile.email ?? '', app }
-  const registered = await recordingLoginFailure(deps, { ...tried, user: undefined }, actor, () =>
+  const target = { email: profile.email ?? '', app }
+  const registered = await recordingLoginFailure(deps, { ...target, user: undefined }, actor, () =>
     transaction(deps, (deps) => register(deps, exchange, actor)),
   )
   if (!registered || registered.tokens) return registered?.tokens
-  return recordingLoginFailure(deps, { ...tried, user: registered.user }, actor, async () => {
+  return recordingLoginFailure(deps, { ...target, user: registered.user }, actor, async () => {
     throw new ApiError('app_access_denied', { detail: 'The user is registered and has no active grant for this app' })
   })
 }
