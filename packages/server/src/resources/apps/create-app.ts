@@ -19,10 +19,8 @@ export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppI
   try {
     return await transaction(deps, async (deps) => {
       // A new app sets its redirect URLs, also by leaving them out.
-      const changes = await resolveAppChanges(deps, blank, {
-        ...input,
-        allowed_redirect_urls: input.allowed_redirect_urls ?? null,
-      })
+      const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
+      const changes = await resolveAppChanges(deps, blank, settings)
       await renewCatalog(deps)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })

@@ -19,11 +19,8 @@ export interface UserAnnouncement {
  * Tells the app's webhooks of a user who was created through it: written in the transaction that creates the user, sent
  * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
  */
-export async function announceUser(
-  deps: Deps<Tx>,
-  { app, user, organization, received }: UserAnnouncement,
-  actor: Actor,
-): Promise<void> {
+export async function announceUser(deps: Deps<Tx>, announced: UserAnnouncement, actor: Actor): Promise<void> {
+  const { app, user, organization, received } = announced
   const webhooks = app.webhooks.filter((webhook) => webhook.enabled && webhook.events.includes('user.registered'))
   const registration = redactRegistration(received)
   await queueEvent(deps, { app, webhooks }, { user, organization, registration }, actor)
