@@ -579,6 +579,20 @@ describe('identities', () => {
     expect((await logIn(app, subject)).body.user.id).toBe(user.id)
   })
 
+  test('are unlinked by a login of the last ten minutes, or by the password', async () => {
+    const app = await ssoApp()
+    const { user, access_token: token } = await buildUser(service, app)
+    await markVerified(user.id)
+    await logIn(app, verified(user.email))
+    const [{ id }] = await identitiesOf(token)
+    const unlink = (body?: Json) => service.call('DELETE', `/auth/identities/${id}`, { token, body })
+    service.advance(600)
+    expectError(await unlink(), 'fresh_login_required')
+    expectError(await unlink({ password: 'not the password' }), 'invalid_credentials')
+    expect(await identitiesOf(token)).toHaveLength(1)
+    expect((await unlink({ password: PASSWORD })).status).toBe(204)
+  })
+
   test('are nobody else’s to unlink', async () => {
     const app = await ssoApp()
     const own = (await logIn(app, verified(someEmail()))).body

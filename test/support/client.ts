@@ -24,6 +24,7 @@ export const testEnvironment = {
   AUTH_BCRYPT_COST: '4',
   AUTH_HASH_THREADS: '1',
   AUTH_RATE_LIMIT_IP: 'off',
+  AUTH_RATE_LIMIT_USER: 'off',
   LOG_LEVEL: 'silent',
 }
 

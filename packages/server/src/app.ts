@@ -4,6 +4,7 @@ import type { Deps } from './deps.ts'
 import { accountPages } from './flows/account-pages/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
 import { explainRoutes } from './flows/explain/routes.ts'
+import { ownIdentityRoutes } from './flows/identities/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
 import { magicLinkRoutes } from './flows/magic-link/routes.ts'
@@ -71,6 +72,7 @@ export function listRoutes(): Route[] {
     ...twoFactorRoutes,
     ...sessionRoutes,
     ...identityRoutes,
+    ...ownIdentityRoutes,
     ...appRoutes,
     ...grantRoutes,
     ...webhookRoutes,

@@ -147,6 +147,11 @@ export const settings = z.object({
     '1000/60',
     '100/60',
   ),
+  AUTH_RATE_LIMIT_USER: withDefault(
+    limit,
+    'Per user: calls under `/auth/` and `/organizations/` with their token that hash a password or send mail; COUNT/SECONDS or `off`',
+    '20/60',
+  ),
   AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', '0'),
   AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call, by commas; `*` is all', '*'),
   AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
@@ -211,6 +216,7 @@ export interface Config {
   lockoutSeconds: number
   accountLimit: AttemptLimit | null
   ipLimit: AttemptLimit | null
+  userLimit: AttemptLimit | null
   trustedProxies: number
   corsOrigins: string[]
   metricsToken: string | undefined
@@ -293,6 +299,7 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
     lockoutSeconds: env.AUTH_LOCKOUT_SECONDS,
     accountLimit: env.AUTH_RATE_LIMIT_ACCOUNT,
     ipLimit: env.AUTH_RATE_LIMIT_IP,
+    userLimit: env.AUTH_RATE_LIMIT_USER,
     trustedProxies: env.AUTH_TRUST_PROXY,
     corsOrigins: env.AUTH_CORS_ORIGINS,
     metricsToken: env.AUTH_METRICS_TOKEN,

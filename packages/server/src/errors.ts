@@ -38,6 +38,10 @@ export const errorCodes = {
   scope_required: { status: 403, title: 'The service account lacks the scope for this' },
   service_mismatch: { status: 403, title: 'The service account belongs to another service' },
   service_reserved: { status: 403, title: 'The permissions of this service are built in' },
+  fresh_login_required: {
+    status: 403,
+    title: 'Log in again, or send the password and, where a second factor is active, a code of it',
+  },
   app_inactive: { status: 403, title: 'The app is inactive' },
   app_access_denied: { status: 403, title: 'The user has no access to this app' },
   account_suspended: { status: 403, title: 'The account is suspended' },

@@ -8,7 +8,13 @@ export type ServiceScope = (typeof serviceScopes)[number]
 
 /** Why a caller may not do something: the error code, and one sentence where the title of the code says too little. */
 export interface Refusal {
-  code: 'system_admin_required' | 'admin_app_not_allowed' | 'service_caller_required' | 'scope_required' | 'service_mismatch'
+  code:
+    | 'fresh_login_required'
+    | 'system_admin_required'
+    | 'admin_app_not_allowed'
+    | 'service_caller_required'
+    | 'scope_required'
+    | 'service_mismatch'
   detail?: string
 }
 
@@ -22,6 +28,12 @@ export interface Authority {
   mayOverride(sourceAppCode: string, targetAppCode: string): boolean
   /** Whether it may give an organization role that the app does not declare. */
   mayGiveAnyRole: boolean
+}
+
+/** A user may be allowed something about the own account that others never are. */
+export interface UserAuthority extends Authority {
+  /** To add or remove a way to sign in, at `now`. `factorSince` is when the second factor was activated; null without one. */
+  refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
 
 /** A service account may be allowed two things that users never are. */
@@ -38,14 +50,19 @@ export interface UserSession {
   isSystemAdmin: boolean
   /** The app of the session; null for a login without one. */
   app: { code: string; isActive: boolean } | null
+  /** When the user of the session last proved who they are, with the second factor where one was active. */
+  provenAt: number | null
 }
+
+/** A session may outlive the moment when its user sat there by months: what a thief could lock the owner out with asks for a proof again. */
+const proofLifeMs = 10 * 60_000
 
 interface AdminSettings {
   adminAppCodes: readonly string[]
   allowBaseUserLogin: boolean
 }
 
-export function authorityOfUser(session: UserSession, settings: AdminSettings): Authority {
+export function authorityOfUser(session: UserSession, settings: AdminSettings): UserAuthority {
   const refusal = refuseAdministration(session, settings)
   const isAdmin = refusal === undefined
   const asService: Refusal | undefined = refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
@@ -55,7 +72,12 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
     refusePermissionsOf: () => asService,
     mayOverride: () => isAdmin,
     mayGiveAnyRole: isAdmin,
+    refuseCredentialChange: (at) => (isFresh(session, at) ? undefined : { code: 'fresh_login_required' }),
   }
+}
+
+function isFresh({ provenAt }: UserSession, { now, factorSince }: { now: number; factorSince: number | null }): boolean {
+  return provenAt !== null && provenAt > now - proofLifeMs && (factorSince === null || provenAt >= factorSince)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { AccessTokenClaims } from './access-token.ts'
-import type { Authority, ServiceAuthority } from './authority.ts'
+import type { ServiceAuthority, UserAuthority } from './authority.ts'
 
 /** Where a request came from, for logs and the audit. */
 export interface RequestOrigin {
@@ -18,7 +18,7 @@ export interface UserCaller {
   /** Of the session's row; a claim could have been minted by anyone who holds the shared secret. */
   appId: string | null
   appCode: string | null
-  authority: Authority
+  authority: UserAuthority
   /** Of apps and permissions, as read together with the session. */
   catalogGeneration: string
   claims: AccessTokenClaims

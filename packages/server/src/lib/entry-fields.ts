@@ -36,3 +36,9 @@ export const password = z
     params: { code: 'too_long' },
   })
   .meta({ format: 'password' })
+
+/** By which somebody who is logged in proves who they are once more. */
+export const proofFields = {
+  password: password.optional().meta({ description: 'Needed unless the last login was in the last 10 minutes' }),
+  two_factor_code: optionalTwoFactorCode.meta({ description: 'The same, where a second factor is active: a code of it' }),
+}

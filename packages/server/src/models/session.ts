@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
@@ -18,6 +18,7 @@ export interface LiveSession {
   session_version: number
   ended_at: number | null
   expires_at: number
+  proven_at: number | null
   status: string
   user_floor: number
   app_floor: number | null
@@ -43,7 +44,7 @@ export type SessionRow = Pick<
 
 /** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
 const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
-  s.expires_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
+  s.expires_at, s.proven_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
   case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
 const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
@@ -67,8 +68,9 @@ const selfBySession = new Statement<SelfRow>(`
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, expires_at)
-  values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :sessionExpiresAt)`
+    created_at, last_used_at, proven_at, expires_at)
+  values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
+    :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 /** A login that goes on until it ends or expires; its refresh tokens follow one another. */
@@ -86,6 +88,8 @@ export class Session extends BaseModel {
   declare user_agent: string | null
   declare created_at: number
   declare last_used_at: number
+  /** When its user last proved who they are, with the second factor where one was active. */
+  declare proven_at: number | null
   declare expires_at: number
   declare ended_at: number | null
   declare ended_reason: string | null
@@ -103,6 +107,7 @@ export class Session extends BaseModel {
       ip: string | null
       userAgent: string | null
       now: number
+      provenAt: number
       sessionExpiresAt: number
       hash: string
       expiresAt: number
@@ -173,6 +178,15 @@ export class Session extends BaseModel {
       .where('token_version', '<', version)
       .whereNull('ended_at')
       .update({ ended_at: now, ended_reason: reason })
+  }
+
+  /** Notes a proof of identity in one that has not ended; a newer one stays. */
+  static async noteProof(db: Pool, id: string, provenAt: number): Promise<void> {
+    await rowsOf(Session, db)
+      .where({ id })
+      .whereNull('ended_at')
+      .where((any) => any.whereNull('proven_at').orWhere('proven_at', '<', provenAt))
+      .update({ proven_at: provenAt })
   }
 
   /** Lifts one over a floor that ended it. */

@@ -17,7 +17,8 @@ export const setUpTwoFactor = command({
   summary: 'Turn your second factor on',
   description:
     'Shows a QR code for an authenticator app, asks for the code that the app then shows, and prints ten recovery codes. ' +
-    'It needs a terminal. From then on every login asks for a code.',
+    'It needs a terminal. ' +
+    'Unless you logged in during the last 10 minutes it asks for the password. From then on every login asks for a code.',
   examples: ['two-factor setup', 'two-factor setup --svg qr.svg', 'two-factor setup --json > recovery-codes.json'],
   options,
   run: runSetUpTwoFactor,
@@ -27,13 +28,28 @@ export async function runSetUpTwoFactor(tools: Tools, { svg }: Input<typeof opti
   const { api, io, settings } = tools
   if (!io.canAsk && !settings.dryRun)
     throw usageFailure('a terminal is required: the code of the authenticator app is asked for', 'nothing was done')
-  const { secret, otpauth_url } = await bodyOf(api.POST('/api/v1/auth/2fa/setup'))
+  const { secret, otpauth_url } = await begin(tools)
   await showSeed(tools, otpauth_url, secret, svg)
   const { recovery_codes } = await activate(tools, api)
   io.note('two-factor is on. Keep these codes where you keep passwords: each is good for one login without the app')
   io.note('they are not shown again')
   if (svg !== undefined) io.note(`delete ${svg}: whoever scans it has your second factor`)
   return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
+}
+
+/** The service asks for the password where the last login is some minutes old. */
+async function begin({ api, prompt }: Tools): Promise<components['schemas']['TwoFactorSetUp']> {
+  try {
+    return await bodyOf(api.POST('/api/v1/auth/2fa/setup', { body: {} }))
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'fresh_login_required') throw error
+  }
+  const password = await prompt.hidden('Password:')
+  try {
+    return await bodyOf(api.POST('/api/v1/auth/2fa/setup', { body: { password } }))
+  } catch (error) {
+    throw refused(error) ?? error
+  }
 }
 
 async function showSeed({ io }: Tools, url: string, secret: string, svg: string | undefined): Promise<void> {

@@ -195,6 +195,8 @@ async function createSessions(db: SchemaDb): Promise<void> {
     t.text('user_agent')
     t.bigInteger('created_at').notNullable()
     t.bigInteger('last_used_at').notNullable()
+    // When its user last proved who they are, with the second factor where one was active; a refresh proves nothing.
+    t.bigInteger('proven_at')
     // However often it is refreshed, a session ends here.
     t.bigInteger('expires_at').notNullable()
     t.bigInteger('ended_at')

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
+import { limitUser } from '../../resources/rate-limits/limit-user.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
@@ -12,14 +13,15 @@ import { withAttempt } from './with-attempt.ts'
 /**
  * Asks somebody who is logged in for the credentials once more: a stolen access token alone does not pass, and guesses with one are
  * limited, counted and answered as those at a login. Passing clears no failures: only a complete login does.
- * `secondFactor` asks for that too, where one is active.
- * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `two_factor_required`, `invalid_two_factor_code`.
+ * Only what is given is looked at; a code, where a second factor is active.
+ * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
  */
 export async function proveAgain(
   deps: Deps<Pool>,
-  { caller, password, secondFactor }: { caller: UserCaller; password: string; secondFactor?: { code: string | undefined } },
+  { caller, password, code }: { caller: UserCaller; password?: string | undefined; code?: string | undefined },
   actor: Actor,
 ): Promise<void> {
+  await limitUser(deps, caller)
   const user = await getUser(deps, caller.userId)
   const app = caller.appId === null ? null : { id: caller.appId }
   await withAttempt(
@@ -28,8 +30,8 @@ export async function proveAgain(
       email: user.email,
       target: { email: user.email, user, app },
       async prove(_, { attempt, lockKey }) {
-        await verifyPassword(deps, password, user, actor)
-        if (secondFactor) await passSecondFactor(deps, user, secondFactor.code, actor)
+        if (password !== undefined) await verifyPassword(deps, password, user, actor)
+        if (code !== undefined) await passSecondFactor(deps, user, code, actor)
         await assertNotLocked(deps, lockKey)
         await giveBackAttempt(deps, attempt)
       },

@@ -12,6 +12,7 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
+import { proveIdentity } from '../entry/prove-identity.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
 /** Wrong codes per user. Two steps beside the present one fit too, so this leaves a guesser one chance in 33,000. */
@@ -19,7 +20,8 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 
 /**
  * Turns the second factor on, once a code shows that the authenticator app has the seed; that code is spent. Of callers at once one
- * gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`, `rate_limited`.
+ * gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`, `rate_limited`, and what
+ * `proveIdentity` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,
@@ -27,6 +29,8 @@ export async function activateTwoFactor(
   caller: UserCaller,
   actor: Actor,
 ): Promise<RecoveryCodesAnswer> {
+  await getPendingFactor(deps, caller.userId)
+  await proveIdentity(deps, { caller, factor: undefined, password: input.password, code: input.two_factor_code }, actor)
   const attempt = await takeAttempt(deps, `two-factor:${caller.userId}`, wrongCodesLimit)
   try {
     const factor = await getPendingFactor(deps, caller.userId)

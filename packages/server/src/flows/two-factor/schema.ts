@@ -1,16 +1,17 @@
 import { z } from 'zod'
-import { password } from '../../lib/entry-fields.ts'
+import { proofFields } from '../../lib/entry-fields.ts'
 import { text } from '../../lib/fields.ts'
 
-const code = text
-  .trim()
-  .min(1)
-  .meta({ description: '6 digits of the authenticator app; to turn it off, a recovery code will do as well' })
+const code = text.trim().min(1).meta({ description: '6 digits of the authenticator app' })
 
-export const activateBody = z.object({ code }).meta({ id: 'ActivateTwoFactor' })
+export const setUpBody = z.object(proofFields).meta({ id: 'SetUpTwoFactor' })
+export type SetUpInput = z.output<typeof setUpBody>
+
+export const activateBody = z.object({ ...proofFields, code }).meta({ id: 'ActivateTwoFactor' })
 export type ActivateInput = z.output<typeof activateBody>
 
-export const disableBody = z.object({ password, code }).meta({ id: 'DisableTwoFactor' })
+const disablingCode = code.optional().meta({ description: 'The same as `two_factor_code`' })
+export const disableBody = z.object({ ...proofFields, code: disablingCode }).meta({ id: 'DisableTwoFactor' })
 export type DisableInput = z.output<typeof disableBody>
 
 export const setUpAnswer = z

@@ -8,13 +8,21 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import type { SetUpAnswer } from './schema.ts'
+import { proveIdentity } from '../entry/prove-identity.ts'
+import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**
  * Gives the caller a seed for an authenticator app. It asks nothing of a login until it is activated; until then another set-up
- * replaces it. Throws `two_factor_active`.
+ * replaces it. Throws `two_factor_active`, and what `proveIdentity` throws.
  */
-export async function setUpTwoFactor(deps: Deps<Pool>, caller: UserCaller, actor: Actor): Promise<SetUpAnswer> {
+export async function setUpTwoFactor(
+  deps: Deps<Pool>,
+  input: SetUpInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<SetUpAnswer> {
+  if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
+  await proveIdentity(deps, { caller, factor: undefined, password: input.password, code: input.two_factor_code }, actor)
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {

@@ -1,8 +1,8 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { listIdentities } from './list-identities.ts'
 import { presentIdentity } from './present.ts'
-import { removeIdentity, removeOwnIdentity } from './remove-identity.ts'
-import { identityPage, identityParams, listIdentitiesQuery, userIdentityParams, userParams } from './schema.ts'
+import { removeIdentity } from './remove-identity.ts'
+import { identityPage, listIdentitiesQuery, userIdentityParams, userParams } from './schema.ts'
 
 export const identityRoutes: Route[] = [
   route({
@@ -17,21 +17,6 @@ export const identityRoutes: Route[] = [
     handle: async (deps, { caller, query }) => {
       const { items, nextCursor } = await listIdentities(deps, caller.userId, query)
       return ok({ items: items.map(presentIdentity), next_cursor: nextCursor })
-    },
-  }),
-  route({
-    method: 'DELETE',
-    path: '/auth/identities/{identityId}',
-    tag: 'Account',
-    summary: 'Unlink the own account from a provider',
-    description: 'Not when no password and no other provider would be left to log in with. Sessions go on.',
-    auth: 'user',
-    params: identityParams,
-    responses: { 204: null },
-    errors: ['last_login_method'],
-    handle: async (deps, { caller, params, origin }) => {
-      await removeOwnIdentity(deps, caller, params.identityId, { caller, origin })
-      return noContent()
     },
   }),
   route({

@@ -3,7 +3,6 @@ import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
-export const identityParams = z.object({ identityId: id })
 export const userIdentityParams = z.object({ userId: id, identityId: id })
 export const listIdentitiesQuery = z.strictObject(pageQuery)
 

@@ -18,6 +18,8 @@ export interface SecondFactorProof {
   readonly userId: string
   /** False when there was none. `openSession` looks again, for one that was activated since. */
   readonly isPassed: boolean
+  /** Milliseconds. A factor that is newer was not asked for. */
+  readonly provenAt: number
   readonly [proven]: true
 }
 
@@ -32,14 +34,15 @@ export async function passSecondFactor(
   code: string | undefined,
   actor: Actor,
 ): Promise<SecondFactorProof> {
+  const provenAt = deps.clock()
   const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
   if (factor) await spendCode(deps, factor, code, actor)
-  return proofFor(user, { isPassed: factor != null })
+  return proofFor(user, { isPassed: factor != null, provenAt })
 }
 
 /** For a user who is created in this very transaction and can have no second factor yet. */
 export function proofForNewUser(user: NewAccount): SecondFactorProof {
-  return proofFor(user, { isPassed: false })
+  return proofFor(user, { isPassed: false, provenAt: user.created_at })
 }
 
 /**
@@ -51,11 +54,11 @@ export async function proofByRemoval(
   account: ClaimableAccount,
 ): Promise<{ proof: SecondFactorProof; removed: boolean }> {
   const removed = await clearSecondFactor(deps, account.id)
-  return { proof: proofFor(account, { isPassed: false }), removed }
+  return { proof: proofFor(account, { isPassed: false, provenAt: deps.clock() }), removed }
 }
 
-function proofFor(user: { id: string }, { isPassed }: { isPassed: boolean }): SecondFactorProof {
-  return { userId: user.id, isPassed } as SecondFactorProof
+function proofFor(user: { id: string }, proof: { isPassed: boolean; provenAt: number }): SecondFactorProof {
+  return { userId: user.id, ...proof } as SecondFactorProof
 }
 
 async function spendCode(deps: Deps<Pool>, factor: FactorRow, code: string | undefined, actor: Actor): Promise<void> {

@@ -55,7 +55,7 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
   }
 }
 
-function userSessionOf({ is_system_admin, app_code, app_status }: LiveSession): UserSession {
+function userSessionOf({ is_system_admin, app_code, app_status, proven_at }: LiveSession): UserSession {
   const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
-  return { isSystemAdmin: Boolean(is_system_admin), app }
+  return { isSystemAdmin: Boolean(is_system_admin), app, provenAt: proven_at }
 }

@@ -134,6 +134,7 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
     ip: actor.origin.ip || null,
     userAgent: actor.origin.userAgent,
     now,
+    provenAt: request.secondFactor.provenAt,
     sessionExpiresAt: session.expiresAt,
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,

@@ -1,0 +1,23 @@
+import { noContent, type Route, route } from '../../http/route.ts'
+import { proofErrors, proofNote } from '../entry/prove-identity.ts'
+import { identityParams, unlinkBody } from './schema.ts'
+import { unlinkIdentity } from './unlink-identity.ts'
+
+export const ownIdentityRoutes: Route[] = [
+  route({
+    method: 'DELETE',
+    path: '/auth/identities/{identityId}',
+    tag: 'Account',
+    summary: 'Unlink the own account from a provider',
+    description: `Not when no password and no other provider would be left to log in with. Sessions go on. ${proofNote}`,
+    auth: 'user',
+    params: identityParams,
+    body: unlinkBody,
+    responses: { 204: null },
+    errors: [...proofErrors, 'last_login_method'],
+    handle: async (deps, { caller, params, body, origin }) => {
+      await unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin })
+      return noContent()
+    },
+  }),
+]

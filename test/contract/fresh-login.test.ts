@@ -1,0 +1,126 @@
+// What adds or removes a way to sign in asks for a proof of identity in the last ten minutes: whoever holds a token alone locks nobody out.
+import { describe, expect, test } from 'vitest'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { auditEvents } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
+import { enableTwoFactor, loginWithCode, totpAt } from '../support/totp.ts'
+
+const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off' }, { frozen: true })
+const app = appFixture(service)
+const aged = 10 * 60
+
+const setUp = (token: string, body?: Json) => service.call('POST', '/auth/2fa/setup', { token, body })
+const activate = (token: string, body: Json) => service.call('POST', '/auth/2fa/activate', { token, body })
+const disable = (token: string, body?: Json) => service.call('POST', '/auth/2fa/disable', { token, body })
+const codeOf = (secret: string) => totpAt(secret, service.deps.clock())
+
+/** Somebody whose login is ten minutes old. */
+async function buildAged(): Promise<{ user: Json; token: string; refreshToken: string }> {
+  const { user, access_token: token, refresh_token: refreshToken } = await buildUser(service, app)
+  service.advance(aged)
+  return { user, token, refreshToken }
+}
+
+describe('a second factor', () => {
+  test('is set up by a login of the last ten minutes, and by no older one', async () => {
+    const { access_token: fresh } = await buildUser(service, app)
+    service.advance(aged - 1)
+    expect((await setUp(fresh)).status).toBe(200)
+    service.advance(1)
+    expectError(await setUp(fresh), 'fresh_login_required')
+  })
+
+  test('a refresh is no proof', async () => {
+    const { refreshToken } = await buildAged()
+    const { body } = await service.call('POST', '/auth/refresh', { body: { refresh_token: refreshToken } })
+    expectError(await setUp(body.access_token), 'fresh_login_required')
+  })
+
+  test('the password stands for a login, in that session alone, for ten minutes more', async () => {
+    const { user, token } = await buildAged()
+    const other = (await service.login(user.email, app.code)).body.access_token
+    service.advance(aged)
+    expectError(await setUp(token, { password: 'not the password' }), 'invalid_credentials')
+    expectError(await setUp(token), 'fresh_login_required')
+    const { body } = await setUp(token, { password: PASSWORD })
+    expectError(await activate(other, { code: codeOf(body.secret) }), 'fresh_login_required')
+    service.advance(aged - 1)
+    expect((await activate(token, { code: codeOf(body.secret) })).status).toBe(200)
+  })
+
+  test('is not activated by an old login either, unless the password comes with the code', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    const { secret } = (await setUp(token)).body
+    service.advance(aged)
+    expectError(await activate(token, { code: codeOf(secret) }), 'fresh_login_required')
+    expect((await activate(token, { code: codeOf(secret), password: PASSWORD })).status).toBe(200)
+  })
+
+  test('is not removed by a login from before it: by password and code together, or a login with both', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const other = (await service.login(user.email, app.code)).body.access_token
+    const phone = await enableTwoFactor(service, token)
+    for (const held of [token, other]) {
+      expectError(await disable(held), 'fresh_login_required')
+      expectError(await disable(held, { password: PASSWORD }), 'fresh_login_required')
+      expectError(await disable(held, { code: phone.code() }), 'fresh_login_required')
+    }
+    const complete = (await loginWithCode(service, user, app, phone.code())).body.access_token
+    expectError(await disable(complete, { password: 'not the password', code: phone.code(1) }), 'invalid_credentials')
+    expectError(await disable(complete, { code: phone.wrongCode() }), 'invalid_two_factor_code')
+    expect((await disable(complete)).status).toBe(204)
+  })
+
+  test.for(['code', 'two_factor_code'])('is removed by the password and a %s, however old the login is', async (name) => {
+    const { access_token: token } = await buildUser(service, app)
+    const phone = await enableTwoFactor(service, token)
+    service.advance(aged)
+    expect((await disable(token, { password: PASSWORD, [name]: phone.code() })).status).toBe(204)
+  })
+
+  test('the refusal costs no hash and counts no failure', async () => {
+    const { user, token } = await buildAged()
+    const asked: number[] = []
+    const { verify } = service.deps.passwords
+    service.deps.passwords.verify = (...given) => {
+      asked.push(1)
+      return verify.apply(service.deps.passwords, given)
+    }
+    try {
+      for (let i = 0; i < 20; i += 1) expectError(await setUp(token), 'fresh_login_required')
+    } finally {
+      service.deps.passwords.verify = verify
+    }
+    expect(asked).toHaveLength(0)
+    expect(await auditEvents(service, { user_id: user.id, event: 'reauthentication.failed' })).toEqual([])
+  })
+
+  test('a proof of another type is named', async () => {
+    const { token } = await buildAged()
+    expect(faultsOf(await setUp(token, { password: 12345678 }))).toEqual(['password: invalid_type'])
+  })
+})
+
+describe('AUTH_RATE_LIMIT_USER', () => {
+  const change = (on: TestService, token: string): Promise<Reply> =>
+    on.call('POST', '/auth/password/change', { token, body: { current_password: 'wrong', new_password: 'another password' } })
+
+  test('of calls at once that hash, COUNT pass in SECONDS, over all routes and per user', async () => {
+    const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_USER: '3/60', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
+    const through = await buildApp(on, { auto_grant_on_signup: true })
+    const { access_token: token } = await buildUser(on, through)
+    const { access_token: other } = await buildUser(on, through)
+    const replies = await Promise.all([
+      ...Array.from({ length: 5 }, () => change(on, token)),
+      ...Array.from({ length: 5 }, () => on.call('POST', '/auth/2fa/setup', { token, body: { password: 'wrong' } })),
+    ])
+    const passed = replies.filter(({ body }) => body.code === 'invalid_credentials')
+    expect(passed).toHaveLength(3)
+    for (const reply of replies) if (!passed.includes(reply)) expectError(reply, 'rate_limited')
+    expectError(await change(on, other), 'invalid_credentials')
+    on.advance(60)
+    expectError(await change(on, token), 'invalid_credentials')
+  })
+})
