@@ -96,27 +96,33 @@ describe('a service account', () => {
     }
   })
 
-  test.each(Object.keys(doors))('with users:override gives org_admin only where it is declared: %s', async (door) => {
-    const organization = await buildOrganization(service)
-    const other = await buildRole(service, 'org')
-    const settings = { auto_grant_on_signup: true, default_organization_id: organization.id }
-    const silent = await buildApp(service, settings)
-    const listing = await buildApp(service, { ...settings, override_role_codes: ['org_admin'] })
-    const naming = await buildApp(service, { ...settings, default_role_code: 'org_admin' })
-    const token = await buildToken(bound, [silent, listing, naming])
-    for (const [app, role_code, expected] of [
-      [silent, 'org_admin', 'org_member'],
-      [silent, other, 'org_member'],
-      [silent, 'system_admin', 'org_member'],
-      [listing, 'org_admin', 'org_admin'],
-      [listing, other, 'org_member'],
-      [naming, 'org_admin', 'org_admin'],
-      [naming, 'org_member', 'org_member'],
-    ] as const) {
-      const reply = await doors[door]!(app, { role_code }, token)
-      expect((await holdings(reply.body.user.id)).roles, role_code).toEqual([expected])
-    }
-  })
+  test.each(Object.keys(doors))(
+    'with users:override gives roles that org_admins give, and org_admin itself only where it is declared: %s',
+    async (door) => {
+      const organization = await buildOrganization(service)
+      const other = await buildRole(service, 'org')
+      const given = await buildRole(service, 'org')
+      await service.admin('PATCH', `/admin/roles/${given}`, { body: { assignable_by: 'org_admin' } })
+      const settings = { auto_grant_on_signup: true, default_organization_id: organization.id }
+      const silent = await buildApp(service, settings)
+      const listing = await buildApp(service, { ...settings, override_role_codes: ['org_admin'] })
+      const naming = await buildApp(service, { ...settings, default_role_code: 'org_admin' })
+      const token = await buildToken(bound, [silent, listing, naming])
+      for (const [app, role_code, expected] of [
+        [silent, 'org_admin', 'org_member'],
+        [silent, other, 'org_member'],
+        [silent, given, given],
+        [silent, 'system_admin', 'org_member'],
+        [listing, 'org_admin', 'org_admin'],
+        [listing, other, 'org_member'],
+        [naming, 'org_admin', 'org_admin'],
+        [naming, 'org_member', 'org_member'],
+      ] as const) {
+        const reply = await doors[door]!(app, { role_code }, token)
+        expect((await holdings(reply.body.user.id)).roles, role_code).toEqual([expected])
+      }
+    },
+  )
 
   test('with users:register_or_return overrides nothing besides, and with users:override what that allows', async () => {
     const { app, target, overrides } = await buildWorld()

@@ -292,6 +292,24 @@ describe('accepting', () => {
     expect(await listed(organization, good.id)).toMatchObject({ status: 'pending' })
   })
 
+  test('gives no role of an org_admin’s invitation that an org_admin may no longer give', async () => {
+    const organization = await buildOrganization(service)
+    const admin = await buildMember(organization, 'org_admin')
+    const role = await buildRole(service, 'org')
+    const setAssignable = (assignable_by: string) => service.admin('PATCH', `/admin/roles/${role}`, { body: { assignable_by } })
+    await setAssignable('org_admin')
+    const path = `/organizations/${organization.id}/invitations`
+    const body = { role_codes: [role, 'org_admin'] }
+    const invitations = []
+    for (let i = 0; i < 2; i += 1) invitations.push((await service.call('POST', path, { token: admin.token, body })).body.token)
+    const byAdmin = (await invite(organization, body)).body.token
+    const rolesOn = async (token: string) => (await accept(token, (await buildMember()).token)).body.organization.role_codes
+    expect(await rolesOn(invitations[0])).toEqual(['org_admin', role].sort())
+    await setAssignable('system_admin')
+    expect(await rolesOn(invitations[1])).toEqual(['org_admin'])
+    expect(await rolesOn(byAdmin)).toEqual(['org_admin', role].sort())
+  })
+
   test('gives the roles that are left of those it was made with, and at least org_member', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')

@@ -373,6 +373,48 @@ describe('an org_admin', () => {
     expect((await audited(organization.id)).at(-1)).toMatchObject({ event: 'membership.deleted', actor_id: admin.user.id })
   })
 
+  test('gives and takes only roles that say so, of others and of the own', async () => {
+    const organization = await buildOrganization(service)
+    const admin = await buildOrgAdmin(organization)
+    const { user } = await buildUser(service, app)
+    const kept = await buildRole(service, 'org')
+    const free = await buildRole(service, 'org')
+    const setAssignable = (code: string, assignable_by: string) =>
+      service.admin('PATCH', `/admin/roles/${code}`, { body: { assignable_by } })
+    expect((await setAssignable(free, 'org_admin')).body).toMatchObject({ code: free, assignable_by: 'org_admin' })
+    await setRoles(organization, user, kept, 'org_member')
+    const put = (whom: Json, ...role_codes: string[]) =>
+      service.call('PUT', memberOf(organization, whom, ''), { token: admin.token, body: { role_codes } })
+
+    for (const [whom, ...codes] of [
+      [admin.user, 'org_admin', kept],
+      [admin.user, kept],
+    ] as [Json, ...string[]][])
+      expect(faultsOf(await put(whom, ...codes))).toEqual([`role_codes.${codes.indexOf(kept)}: invalid_value`])
+    expect(faultsOf(await put(user, 'org_member'))).toEqual(['role_codes: invalid_value'])
+    expectError(await service.call('DELETE', memberOf(organization, user, ''), { token: admin.token }), 'system_admin_required')
+    expect(await rolesOf(admin.user, organization)).toEqual(['org_admin'])
+    expect(await rolesOf(user, organization)).toEqual(['org_member', kept].sort())
+
+    expect((await put(user, kept, free)).body.role_codes).toEqual([free, kept].sort())
+    expect((await put(user, kept)).body.role_codes).toEqual([kept])
+    await setAssignable(kept, 'org_admin')
+    expect((await put(user, 'org_member')).body.role_codes).toEqual(['org_member'])
+  })
+
+  test('who founded the organization by a registration gives the own account no other role either', async () => {
+    const role = await buildRole(service, 'org')
+    const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: uniqueName() })
+    const body = { role_codes: ['org_admin', role] }
+    expect(faultsOf(await service.call('PUT', memberOf(organization, user, ''), { token, body }))).toEqual([
+      'role_codes.1: invalid_value',
+    ])
+    expect(faultsOf(await service.call('POST', `/organizations/${organization.id}/invitations`, { token, body }))).toEqual([
+      'role_codes.1: invalid_value',
+    ])
+    expect(await rolesOf(user, organization)).toEqual(['org_admin'])
+  })
+
   test('learns nothing of users who are no members, and makes nobody one', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)

@@ -60,6 +60,7 @@ describe('a role', () => {
       scope: 'org',
       description: null,
       built_in: false,
+      assignable_by: 'system_admin',
       created_at: expect.any(String),
       updated_at: expect.any(String),
     })
@@ -126,7 +127,10 @@ describe('a role', () => {
   test('that is built in can be renamed, and not deleted', async () => {
     for (const code of builtIn) {
       const before = (await service.admin('GET', byCode(code))).body
-      expect(before).toMatchObject({ code, built_in: true, scope: code.startsWith('org_') ? 'org' : 'global' })
+      const standing = code.startsWith('org_')
+        ? { scope: 'org', assignable_by: 'org_admin' }
+        : { scope: 'global', assignable_by: 'system_admin' }
+      expect(before).toMatchObject({ code, built_in: true, ...standing })
       expectError(await service.admin('DELETE', byCode(code)), 'built_in')
       expect((await change(code, { name: 'Another' })).body).toMatchObject({ code, name: 'Another', built_in: true })
       await change(code, { name: before.name })
@@ -349,6 +353,7 @@ describe('the roles of a user', () => {
       scope: 'global',
       description: null,
       built_in: false,
+      assignable_by: 'system_admin',
       assigned_at: expect.any(String),
     })
     service.advance(5)

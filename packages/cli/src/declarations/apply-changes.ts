@@ -115,11 +115,13 @@ async function writeRole({ change, code, before, after, fields }: PlannedRole, {
   }
   const { permissions, ...role } = after
   const changed = fields.map(({ field }) => field)
-  const { name, description } = role
+  const { name, description, assignable_by } = role
   const writes: (() => Promise<unknown>)[] = []
   if (change === 'create') writes.push(() => api.POST('/api/v1/admin/roles', { body: role }))
   else if (changed.some((field) => field !== 'permissions'))
-    writes.push(() => api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description } }))
+    writes.push(() =>
+      api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description, assignable_by } }),
+    )
   if (changed.includes('permissions')) writes.push(() => writePermissions(api, code, before, permissions))
   await inTurn(writes)
   return []

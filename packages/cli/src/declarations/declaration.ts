@@ -2,6 +2,8 @@
 export const builtInService = 'core'
 /** Belongs to this program: closed and unlinked, whatever a file says. */
 export const builtInApp = 'authctl'
+/** Each org_admin gives these, unless the service was told otherwise. */
+export const builtInOrganizationRoles = ['org_member', 'org_admin']
 /** Holds every permission, so that its list cannot be changed. */
 export const holderOfAll = 'super_admin'
 

@@ -27,8 +27,8 @@ export async function readInstallation(api: Api): Promise<Installation> {
     services: declareServices(permissions.filter(({ service }) => service !== builtInService)),
     roles: await inSequence(
       byName(roles, ({ code }) => code),
-      async ({ code, name, scope, description }) => {
-        return { code, name, scope, description, permissions: await readRolePermissions(api, code) }
+      async ({ code, name, scope, assignable_by, description }) => {
+        return { code, name, scope, assignable_by, description, permissions: await readRolePermissions(api, code) }
       },
     ),
     apps: await declareApps(api, apps),

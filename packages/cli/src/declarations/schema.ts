@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 import { z } from 'zod'
-import { builtInApp, builtInService, byName, holderOfAll, type Kind } from './declaration.ts'
+import { builtInApp, builtInOrganizationRoles, builtInService, byName, holderOfAll, type Kind } from './declaration.ts'
 import {
   appCode,
   entry,
@@ -51,18 +51,30 @@ const role = entry({
   code: plainCode,
   name,
   scope: oneOf('global', 'org').default('global'),
+  assignable_by: oneOf('system_admin', 'org_admin').optional(),
   description: text.nullable().default(null),
   /** None for `super_admin`, which holds all without being given any. */
   permissions: setOf(permissionCode, mostPermissions)
     .transform((codes) => byName(codes, (code) => code))
     .default(() => []),
 }).superRefine(
-  rule(({ code, permissions }, fault) => {
+  rule(({ code, scope, assignable_by, permissions }, fault) => {
+    if (scope === 'global' && assignable_by === 'org_admin') fault(['assignable_by'], 'must be system_admin for a global role')
     if (code === holderOfAll && permissions?.length > 0)
       fault(['permissions'], `cannot be given: ${holderOfAll} holds every permission`)
   }),
   always,
 )
+
+/** What a field of a role is by its code. */
+function roleStandards({ code }: { code: string }) {
+  return { assignable_by: builtInOrganizationRoles.includes(code) ? ('org_admin' as const) : ('system_admin' as const) }
+}
+
+const wholeRole = role.transform((given) => ({
+  ...given,
+  assignable_by: given.assignable_by ?? roleStandards(given).assignable_by,
+}))
 
 const webhook = entry({
   name,
@@ -164,7 +176,7 @@ const services = sectionOf(service, (one) => one.service).superRefine(
 
 const sections = {
   services: services.optional(),
-  roles: sectionOf(role, ({ code }) => code).optional(),
+  roles: sectionOf(wholeRole, ({ code }) => code).optional(),
   apps: sectionOf(wholeApp, ({ code }) => code).optional(),
 }
 
@@ -185,7 +197,10 @@ export function standardsOf(
   kind: Kind | 'webhook',
   { code = '', default_organization_slug = null }: { code?: string; default_organization_slug?: string | null },
 ): Map<string, { value: unknown } | undefined> {
-  const dependent: Record<string, unknown> = kind === 'app' ? appStandards({ code, default_organization_slug }) : {}
+  const dependent: Record<string, unknown> = {
+    ...(kind === 'app' && appStandards({ code, default_organization_slug })),
+    ...(kind === 'role' && roleStandards({ code })),
+  }
   return new Map(
     Object.entries<z.ZodType>(shapes[kind]).map(([field, schema]) => {
       const { success, data } = schema.safeParse(undefined)

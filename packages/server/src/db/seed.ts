@@ -24,7 +24,12 @@ const corePermissions = [
 export async function seed(db: Tx, now: number): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   await db('roles')
-    .insert(roles.map((role) => ({ ...role, built_in: 1, ...stamps })))
+    .insert(
+      roles.map((role) => {
+        const assignable_by = role.scope === 'org' ? 'org_admin' : 'system_admin'
+        return { ...role, assignable_by, built_in: 1, ...stamps }
+      }),
+    )
     .onConflict('code')
     .ignore()
   await db('generations')

@@ -18,6 +18,12 @@ export interface Refusal {
   detail?: string
 }
 
+/** A role, undefined where there is none of the code. */
+interface GivenRole {
+  code: string
+  assignable_by: 'system_admin' | 'org_admin'
+}
+
 /** A `refuse…` member answers undefined where the caller may. */
 export interface Authority {
   refuseAdministration(): Refusal | undefined
@@ -26,8 +32,8 @@ export interface Authority {
   refusePermissionsOf(service: string): Refusal | undefined
   /** Whether a login or registration through the one app may link the other although neither declares it. */
   mayOverride(sourceAppCode: string, targetAppCode: string): boolean
-  /** Whether it may give an organization role that the app does not declare. */
-  mayGiveAnyRole: boolean
+  /** Whether a login or registration through the app may give an organization role that the app does not declare. */
+  mayGiveRole(appCode: string, role: GivenRole | undefined): boolean
 }
 
 /** A user may be allowed something about the own account that others never are. */
@@ -71,7 +77,7 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
     refuseRegisterOrReturn: () => asService,
     refusePermissionsOf: () => asService,
     mayOverride: () => isAdmin,
-    mayGiveAnyRole: isAdmin,
+    mayGiveRole: () => isAdmin,
     refuseCredentialChange: (at) => (isFresh(session, at) ? undefined : { code: 'fresh_login_required' }),
   }
 }
@@ -116,8 +122,9 @@ export function authorityOfServiceAccount(account: {
       )
     },
     mayOverride: (source, target) => holds('users:override', source) && holds('users:override', target),
-    // Of the roles that an org_admin may give, org_member needs no declaration, and org_admin needs one from everybody.
-    mayGiveAnyRole: false,
+    // Who governs an organization is declared, whoever asks.
+    mayGiveRole: (appCode, role) =>
+      holds('users:override', appCode) && role?.assignable_by === 'org_admin' && role.code !== 'org_admin',
     refuseIntrospection: () => refuseWithout('tokens:introspect'),
     mayIntrospect: (appCode) => holds('tokens:introspect', appCode),
     mayBeExemptFromLimits: account.scopes.includes('limits:exempt'),

@@ -4,6 +4,9 @@ import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPageByName } from './list-query.ts'
 
+export type GivableRole = Pick<Role, 'code' | 'scope' | 'assignable_by'>
+export type RoleChanges = Pick<Role, 'name' | 'description' | 'assignable_by' | 'updated_at'>
+
 /** A role is named by its `code`, which never changes. */
 export class Role extends BaseModel {
   static override tableName = 'roles'
@@ -15,6 +18,8 @@ export class Role extends BaseModel {
   declare scope: 'global' | 'org'
   declare description: string | null
   declare built_in: boolean
+  /** Who gives and takes an org-scoped role in an organization. */
+  declare assignable_by: 'system_admin' | 'org_admin'
   declare created_at: number
   declare updated_at: number
 
@@ -59,7 +64,7 @@ export class Role extends BaseModel {
     return Role.query(db).insertAndFetch(row)
   }
 
-  static async update(db: Tx, code: string, changes: Pick<Role, 'name' | 'description' | 'updated_at'>): Promise<Role> {
+  static async update(db: Tx, code: string, changes: RoleChanges): Promise<Role> {
     return Role.query(db).patchAndFetchById(code, changes)
   }
 
@@ -76,14 +81,9 @@ export class Role extends BaseModel {
     return Role.query(db).whereIn('code', [...codes])
   }
 
-  /** The scope of each of these roles that there is. */
-  static async listScopes(db: Db, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
-    return rowsOf(Role, db).whereIn('code', codes).select('code', 'scope')
-  }
-
-  /** The codes of those that are org-scoped, by name. */
-  static async listOrgCodes(db: Db, codes: readonly string[]): Promise<string[]> {
-    return rowsOf(Role, db).whereIn('code', codes).where({ scope: 'org' }).orderBy('code').pluck('code')
+  /** Where each of these roles that there is may be held, and who gives it. */
+  static async listGivable(db: Db, codes: readonly string[]): Promise<GivableRole[]> {
+    return rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope', 'assignable_by')
   }
 
   /** The same, kept from being deleted until the transaction ends; in any order. */

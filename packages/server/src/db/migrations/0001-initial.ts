@@ -49,6 +49,8 @@ async function createOrganizationsAndRoles(db: SchemaDb): Promise<void> {
     t.text('scope').notNullable().checkIn(['global', 'org'])
     t.text('description')
     t.integer('built_in').notNullable().defaultTo(0)
+    // Who gives and takes an org-scoped role in an organization.
+    t.text('assignable_by').notNullable().defaultTo('system_admin').checkIn(['system_admin', 'org_admin'])
     stamps(t)
   })
   // One row per service that ever registered: the row that its registrations lock, and the newest revision they named.

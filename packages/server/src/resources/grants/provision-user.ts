@@ -85,12 +85,13 @@ async function resolveMemberRole(
   const configured = (await Role.isOrganizationRole(deps.db, defaultRole)) ? defaultRole : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
-  const mayGiveAny = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveAnyRole
-  if (!declared && !mayGiveAny) {
+  const role = await Role.find(deps.db, override)
+  const mayGive = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveRole(app.code, role)
+  if (!declared && !mayGive) {
     await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
     return configured
   }
-  const isRole = await Role.isOrganizationRole(deps.db, override)
+  const isRole = role?.scope === 'org'
   const event = isRole ? 'override.applied' : 'override.refused'
   await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: override } })
   return isRole ? override : fallbackRole

@@ -5,11 +5,11 @@ import { only } from '../../lib/only.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
 import { Invitation } from '../../models/invitation.ts'
-import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { insertGrant } from '../grants/provision-user.ts'
 import { addMember } from '../organizations/add-member.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
+import { listGivableCodes } from '../organizations/validate-member-roles.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { verifyAddress } from '../users/verify-address.ts'
@@ -35,7 +35,7 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   await lockOrganization(deps, organizationId)
   // As it is now that nobody else can spend it or take it back.
   const invitation = await getAcceptable(deps, token, user)
-  const roleCodes = await rolesLeft(deps, invitation.role_codes)
+  const roleCodes = await rolesLeft(deps, invitation)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
   if (joined) {
     if (!(await Invitation.spend(deps.db, invitation.id, user, deps.clock()))) throw invalidInvitation()
@@ -60,9 +60,9 @@ async function getAcceptable(deps: Deps, token: string, user: PooledUser): Promi
   return invitation
 }
 
-/** Roles may have been deleted since; whoever would come with none is a plain member. */
-async function rolesLeft(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const left = await Role.listOrgCodes(deps.db, codes)
+/** Roles may have been deleted since, or withdrawn from org_admins; whoever would come with none is a plain member. */
+async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Promise<string[]> {
+  const left = await listGivableCodes(deps, role_codes, grants_app ? 'system_admin' : 'org_admin')
   return left.length > 0 ? left : [fallbackRole]
 }
 

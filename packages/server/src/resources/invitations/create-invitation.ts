@@ -29,7 +29,7 @@ export async function createInvitation(
   const token = newOpaqueToken(TOKEN_PREFIXES.invitation)
   return transaction(deps, async (deps) => {
     await lockGovernedOrganization(deps, { organizationId, by }, actor)
-    const roleCodes = await validateMemberRoles(deps, input.role_codes)
+    const roleCodes = await validateMemberRoles(deps, input.role_codes, { by, held: [] })
     const app = input.app_code == null ? null : await getInvitingApp(deps, input.app_code)
     const now = deps.clock()
     const invitation = {

@@ -9,7 +9,7 @@ import { ADMIN_ROLE } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { addMember } from './add-member.ts'
-import { getMembership, type StoredMembership } from './find-membership.ts'
+import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
 import {
   assertMember,
   assertOtherAdmin,
@@ -46,7 +46,8 @@ export async function putMember(
       if (isForMembers) await assertMember(deps, { organizationId, userId })
       const user = await getUser(deps, userId)
       if (user.status === 'deleted') throw new ApiError('not_found', { detail: 'No user has this id' })
-      const roleCodes = await validateMemberRoles(deps, input.role_codes)
+      const held = (await findMembership(deps, { organizationId, userId }))?.roleCodes ?? []
+      const roleCodes = await validateMemberRoles(deps, input.role_codes, { by: input.by, held })
       const created = await addMember(deps, { organizationId, userId, roleCodes }, actor)
       const membership = await getMembership(deps, { organizationId, userId })
       if (!created) {

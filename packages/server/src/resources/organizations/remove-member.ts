@@ -16,10 +16,11 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import { lockOrganization } from './get-organization.ts'
+import { assertRolesTakeable } from './validate-member-roles.ts'
 
 /**
  * Ends a membership. Access tokens with this organization go on until they expire; a refresh with it is refused from now on. Any
- * member may leave.
+ * member may leave. An org_admin removes nobody else who holds a role that only a system_admin takes away: `system_admin_required`.
  * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and but through the admin API `last_organization_admin`
  * and `rate_limited`.
  */
@@ -53,7 +54,9 @@ async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string
   await lockUserRow(deps, input.userId)
   await lockGovernedOrganization(deps, input, actor)
   if (input.by === 'org_admin') await assertMember(deps, input)
-  return getMembership(deps, input)
+  const membership = await getMembership(deps, input)
+  await assertRolesTakeable(deps, { by: input.by, held: membership.roleCodes })
+  return membership
 }
 
 /** Whoever is no member is told what strangers are told of any organization. */

@@ -129,7 +129,7 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       summary: forAdmins ? "Make a user a member, or replace a member's roles" : `Replace the roles of a member${whose}`,
       description: forAdmins
         ? '201 when the user became a member, 200 when one already. Only org-scoped roles are taken.'
-        : 'Only org-scoped roles are taken. A user who is not a member is 404, as is an unknown id: users join by an invitation.',
+        : 'Only org-scoped roles are taken; those added and taken away must be `assignable_by` an org_admin. A user who is not a member is 404, as is an unknown id: users join by an invitation.',
       auth,
       params: memberParams,
       body: putMemberBody,
@@ -147,11 +147,14 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       summary: `Remove a member from an organization${whose}${forAdmins ? '' : ', or leave it'}`,
       description:
         'Tokens with this organization go on until they expire; they cannot be refreshed with it.' +
-        (forAdmins ? '' : ' Any member may leave. The last active org_admin may only while no other member is left.'),
+        (forAdmins
+          ? ''
+          : ' Any member may leave. The last active org_admin may only while no other member is left. Somebody else who holds a role ' +
+            'that only a system_admin takes away cannot be removed.'),
       auth,
       params: memberParams,
       responses: { 204: null },
-      errors: changeRefusals,
+      errors: forAdmins ? [] : [...changeRefusals, 'system_admin_required'],
       handle: async (deps, { params, ...actor }) => {
         await removeMember(deps, { ...params, by }, actor)
         return noContent()

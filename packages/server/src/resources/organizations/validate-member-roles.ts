@@ -1,12 +1,59 @@
 import type { Deps } from '../../deps.ts'
-import { Role } from '../../models/role.ts'
-import { assertRoleScopes } from '../users/assert-role-scopes.ts'
+import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
+import { type GivableRole, Role } from '../../models/role.ts'
+import type { Governed } from './get-governed-organization.ts'
+
+interface Giving extends Pick<Governed, 'by'> {
+  /** The roles that the member has. */
+  held: readonly string[]
+}
 
 /**
  * The roles that a request names for a member, sorted and each once. Throws `validation_failed` naming every entry that is no role or
- * a global one: nobody escalates by way of an organization.
+ * a global one: nobody escalates by way of an organization. An org_admin adds and takes away only roles that say so, their own included.
  */
-export async function validateMemberRoles(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  assertRoleScopes('role_codes', codes, await Role.listScopes(deps.db, codes), 'org')
+export async function validateMemberRoles(deps: Deps, codes: readonly string[], { by, held }: Giving): Promise<string[]> {
+  const roles = await Role.listGivable(deps.db, [...codes, ...held])
+  const byCode = new Map(roles.map((role) => [role.code, role]))
+  const errors = codes.flatMap((code, index): FieldError[] => {
+    const message = faultOf(byCode.get(code), held.includes(code) ? 'system_admin' : by)
+    return message === undefined ? [] : [{ path: `role_codes.${index}`, code: 'invalid_value', message }]
+  })
+  for (const { code } of keptRoles(roles, { by, held })) {
+    if (!codes.includes(code))
+      errors.push({
+        path: 'role_codes',
+        code: 'invalid_value',
+        message: `leaves out ${code}, which only a system_admin takes away`,
+      })
+  }
+  if (errors.length > 0) throw validationFailed(errors)
   return [...new Set(codes)].sort()
+}
+
+/** Throws `system_admin_required` where a member holds a role that whoever removes them may not take away. */
+export async function assertRolesTakeable(deps: Deps, giving: Giving): Promise<void> {
+  const [kept] = keptRoles(await Role.listGivable(deps.db, giving.held), giving)
+  if (kept)
+    throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin takes away` })
+}
+
+/** Of these codes, the org-scoped roles that are still there and that the same giver may still give, by name. */
+export async function listGivableCodes(deps: Deps, codes: readonly string[], by: Governed['by']): Promise<string[]> {
+  const roles = await Role.listGivable(deps.db, codes)
+  return roles.filter((role) => faultOf(role, by) === undefined).map(({ code }) => code)
+}
+
+function faultOf(role: GivableRole | undefined, by: Governed['by']): string | undefined {
+  if (!role) return 'names no role'
+  if (role.scope !== 'org') return 'must be an org-scoped role'
+  return isGivenBy(role, by) ? undefined : 'is given by a system_admin alone'
+}
+
+function keptRoles(roles: readonly GivableRole[], { by, held }: Giving): GivableRole[] {
+  return roles.filter((role) => held.includes(role.code) && !isGivenBy(role, by))
+}
+
+function isGivenBy(role: GivableRole, by: Governed['by']): boolean {
+  return by === 'system_admin' || role.assignable_by === 'org_admin'
 }

@@ -6,13 +6,17 @@ import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertAssignable } from './assert-assignable.ts'
 import { presentRole } from './present.ts'
 import type { CreateRoleInput } from './schema.ts'
 
-/** Creates a role that holds no permission yet. Throws `role_code_taken`. */
+/** Creates a role that holds no permission yet. Throws `role_code_taken`, `validation_failed`. */
 export async function createRole(deps: Deps<Pool>, { description, ...input }: CreateRoleInput, actor: Actor): Promise<Role> {
   const now = deps.clock()
-  const row = { ...input, description: description ?? null, built_in: false, created_at: now, updated_at: now }
+  const { scope, assignable_by = 'system_admin' } = input
+  assertAssignable(scope, assignable_by)
+  const stamps = { created_at: now, updated_at: now }
+  const row = { ...input, assignable_by, description: description ?? null, built_in: false, ...stamps }
   try {
     return await transaction(deps, async (deps) => {
       const role = await Role.insert(deps.db, row)

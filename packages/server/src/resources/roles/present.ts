@@ -13,6 +13,6 @@ export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: 
   return { ...presentMembers(role), assigned_at: iso(assignedAt) }
 }
 
-function presentMembers({ code, name, scope, description, built_in }: Role) {
-  return { code, name, scope, description, built_in }
+function presentMembers({ code, name, scope, description, built_in, assignable_by }: Role) {
+  return { code, name, scope, description, built_in, assignable_by }
 }

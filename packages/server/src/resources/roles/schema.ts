@@ -17,8 +17,22 @@ const scope = z.enum(['global', 'org']).meta({
   description: '`global`: held by users as such; `org`: held by members of an organization, in it',
 })
 
+const assignableBy = z.enum(['system_admin', 'org_admin']).meta({
+  description:
+    'Who gives and takes an org-scoped role: `org_admin`s in their organization, or only a `system_admin`, who always may',
+})
+
+/** The one role in tokens of service accounts. */
+const reservedCode = 'service'
+
 export const createRoleBody = z
-  .strictObject({ code: roleCode, name, scope, description: clearable(text) })
+  .strictObject({
+    code: roleCode.refine((code) => code !== reservedCode, 'is reserved'),
+    name,
+    scope,
+    description: clearable(text),
+    assignable_by: assignableBy.optional(),
+  })
   .meta({ id: 'CreateRole' })
 export type CreateRoleInput = z.output<typeof createRoleBody>
 
@@ -26,6 +40,7 @@ export const updateRoleBody = z
   .strictObject({
     name: name.optional(),
     description: clearable(text),
+    assignable_by: assignableBy.optional(),
     scope: scope.optional().meta({ description: 'Only what it is already: a scope never changes' }),
     code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
   })
@@ -40,6 +55,7 @@ const roleMembers = {
   scope,
   description: z.string().nullable(),
   built_in: z.boolean(),
+  assignable_by: assignableBy,
 }
 
 export const roleRecord = z.object({ ...roleMembers, created_at: timestamp, updated_at: timestamp }).meta({ id: 'Role' })

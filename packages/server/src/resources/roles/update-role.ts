@@ -5,12 +5,13 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertAssignable } from './assert-assignable.ts'
 import { getRoleForChange } from './get-role.ts'
 import { presentRole } from './present.ts'
 import type { UpdateRoleInput } from './schema.ts'
 
 /**
- * Changes the name or description of a role, a built-in one too. What is held as a global role is never held in an organization, so
+ * Changes the name or description of a role, a built-in one too, or who gives it. What is held as a global role is never held in an organization, so
  * a scope does not change. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
  */
 export async function updateRole(deps: Deps<Pool>, code: string, input: UpdateRoleInput, actor: Actor): Promise<Role> {
@@ -21,8 +22,11 @@ export async function updateRole(deps: Deps<Pool>, code: string, input: UpdateRo
     const changes = {
       name: input.name ?? current.name,
       description: input.description === undefined ? current.description : input.description,
+      assignable_by: input.assignable_by ?? current.assignable_by,
     }
-    if (changes.name === current.name && changes.description === current.description) return current
+    assertAssignable(current.scope, changes.assignable_by)
+    const isSame = (['name', 'description', 'assignable_by'] as const).every((field) => changes[field] === current[field])
+    if (isSame) return current
     const updated = await Role.update(deps.db, code, { ...changes, updated_at: deps.clock() })
     const details = { before: presentRole(current), after: presentRole(updated) }
     await recordEvent(deps, { event: 'role.updated', actor, details })
