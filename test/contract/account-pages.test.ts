@@ -5,7 +5,7 @@ import { expectError } from '../support/expect-reply.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, type Mail } from '../support/mailbox.ts'
 import { rawCall } from '../support/raw-http.ts'
-import { countRows } from '../support/rows.ts'
+import { countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
@@ -445,6 +445,7 @@ describe('/accept-invitation', () => {
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${admin.user.id}`, {
       body: { role_codes: ['org_admin'] },
     })
+    await markVerified(service, admin.user.id)
     const { body } = await service.call('POST', `/organizations/${organization.id}/invitations`, {
       token: admin.access_token,
       body: { role_codes: ['org_member'], app_code: manual.code },

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { buildOrganization, buildRole } from '../support/factories.ts'
+import { addMember, buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows, countWrites } from '../support/rows.ts'
-import { buildApp, buildUser, type Json, type Reply, someEmail } from '../support/service.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { auditEvents, countRows, countWrites, markVerified } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, someEmail, type TestService } from '../support/service.ts'
 
 const daySeconds = 24 * 60 * 60
 
@@ -18,11 +19,12 @@ const invite = (organization: Json, body: Json = {}) =>
 const accept = (token: string, bearer: string) =>
   service.call('POST', '/auth/invitations/accept', { body: { token }, token: bearer })
 
-/** A user who was let in through the app. */
+/** A user who was let in through the app; an org_admin may invite. */
 async function buildMember(organization?: Json, ...role_codes: string[]): Promise<{ user: Json; token: string }> {
   const { user, access_token } = await buildUser(service, app)
   if (organization)
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, { body: { role_codes } })
+  if (role_codes.includes('org_admin')) await markVerified(service, user.id)
   return { user, token: access_token }
 }
 
@@ -419,5 +421,71 @@ describe('an org_admin', () => {
       }),
       'organization_admin_required',
     )
+  })
+
+  test('invites once the own address is verified, whoever founded the organization', async () => {
+    const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: 'Win a prize' })
+    const send = () =>
+      service.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'] } })
+    const before = [await countRows(service, 'invitations'), await countRows(service, 'outbox')]
+    expectError(await send(), 'email_unverified')
+    expect([await countRows(service, 'invitations'), await countRows(service, 'outbox')]).toEqual(before)
+    await markVerified(service, user.id)
+    expect((await send()).status).toBe(201)
+  })
+})
+
+describe('AUTH_INVITATION_LIMIT', () => {
+  /** So many of them; their tokens. */
+  async function buildAdmins(on: TestService, through: Json, organization: Json, count: number): Promise<string[]> {
+    const tokens = []
+    for (let i = 0; i < count; i += 1) {
+      const { user, access_token: token } = await buildUser(on, through)
+      await addMember(on, organization.id, user.id, ['org_admin'])
+      await markVerified(on, user.id)
+      tokens.push(token)
+    }
+    return tokens
+  }
+  const send = (on: TestService, organization: Json, token: string, body: Json = {}) =>
+    on.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'], ...body } })
+
+  test('holds for each org_admin, and four times it for each organization, however many ask at once', async () => {
+    const on = freezeClock(await buildService({ AUTH_INVITATION_LIMIT: '3/60' }))
+    const through = await buildApp(on, { auto_grant_on_signup: true })
+    const [first, second] = [await buildOrganization(on), await buildOrganization(on)]
+    const [one, ...others] = (await buildAdmins(on, through, first, 6)) as [string, ...string[]]
+    const replies = await Promise.all(Array.from({ length: 10 }, () => send(on, first, one)))
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(3)
+    for (const reply of replies) if (reply.status !== 201) expectError(reply, 'rate_limited')
+    await Promise.all(others.flatMap((token) => Array.from({ length: 3 }, () => send(on, first, token))))
+    expect(await countRows(on, 'invitations', { organization_id: first.id })).toBe(12)
+
+    const admin = await on.admin('POST', `/admin/organizations/${first.id}/invitations`, { body: { role_codes: ['org_member'] } })
+    expect(admin.status).toBe(201)
+    const [elsewhere] = (await buildAdmins(on, through, second, 1)) as [string]
+    expect((await send(on, second, elsewhere)).status).toBe(201)
+    on.advance(60)
+    expect((await send(on, first, one)).status).toBe(201)
+  })
+
+  test('counts what was made alone', async () => {
+    const on = freezeClock(await buildService({ AUTH_INVITATION_LIMIT: '1/60' }))
+    const organization = await buildOrganization(on)
+    const through = await buildApp(on, { auto_grant_on_signup: true })
+    const [token] = (await buildAdmins(on, through, organization, 1)) as [string]
+    for (let i = 0; i < 5; i += 1) expectError(await send(on, organization, token, { role_codes: ['nope'] }), 'validation_failed')
+    expect((await send(on, organization, token)).status).toBe(201)
+    expectError(await send(on, organization, token), 'rate_limited')
+  })
+
+  test('a call that mails counts for AUTH_RATE_LIMIT_USER too', async () => {
+    const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_USER: '2/60' }))
+    const organization = await buildOrganization(on)
+    const through = await buildApp(on, { auto_grant_on_signup: true })
+    const [token] = (await buildAdmins(on, through, organization, 1)) as [string]
+    for (let i = 0; i < 2; i += 1) expect((await send(on, organization, token, { email: someEmail() })).status).toBe(201)
+    expectError(await send(on, organization, token, { email: someEmail() }), 'rate_limited')
+    expect((await send(on, organization, token)).status).toBe(201)
   })
 })

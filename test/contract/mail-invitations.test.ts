@@ -1,11 +1,12 @@
 // An invitation for an address is mailed there; what it proves depends on who else holds the token.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { leaseEntries } from '../../packages/server/src/resources/outbox/lease-entries.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
-import { allSent, sendNow, startSending, until } from '../support/mailbox.ts'
-import { countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { allSent, startSending, until } from '../support/mailbox.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService } from '../support/service.ts'
 
 const { service, mailbox } = mailingFixture()
 const app = appFixture(service, { frontend_url: 'https://shop.example.com' })
@@ -26,7 +27,8 @@ test('the mail holds the very token of the answer, and leads to the app’s fron
   const email = anAddress()
   const { token } = await invite({ email, app_code: app.code })
   const mail = await mailbox.take(email)
-  expect(mail).toMatchObject({ subject: "You are invited to Zoe's Company", links: [expect.any(String)] })
+  expect(mail).toMatchObject({ subject: 'You are invited to an organization', links: [expect.any(String)] })
+  expect(mail.text).toContain("Zoe's Company")
   expect(mail.links[0]).toBe(`https://shop.example.com/accept-invitation?token=${token}`)
   expect(mail.html).toContain('Zo&#235;&#8217;s Company')
 
@@ -52,6 +54,7 @@ test('registering with it verifies the address, and then no other mail is sent; 
   await service.admin('PUT', `/admin/organizations/${organization.id}/members/${orgAdmin.user.id}`, {
     body: { role_codes: ['org_admin'] },
   })
+  await markVerified(service, orgAdmin.user.id)
   const other = anAddress()
   const created = await service.call('POST', `/organizations/${organization.id}/invitations`, {
     token: orgAdmin.access_token,
@@ -110,30 +113,54 @@ describe('while it waits', () => {
   })
 })
 
-test('of more than three to one address in 15 minutes the others come later, and none is lost', async () => {
+test('three reach one address in 24 hours, of all organizations together; the others are answered alike and never sent', async () => {
   const email = anAddress()
-  const tokens: string[] = []
-  for (let count = 0; count < 5; count += 1) tokens.push((await invite({ email }, await found(`Company ${count}`))).token)
-  await until(() => mailbox.mailsTo(email).length === 3)
-  const held = () => service.deps.db('outbox').where({ destination: email, status: 'pending' })
-  await until(async () => (await held()).every(({ attempts }) => attempts > 0))
-  expect(mailbox.mailsTo(email)).toHaveLength(3)
-  for (const seconds of [3, 11, 61, 301, 901]) {
-    const before = await held()
-    service.advance(seconds)
-    sendNow(service)
-    await until(async () => {
-      const now = await held()
-      return now.length < before.length || now.every((entry, index) => entry.attempts > before[index].attempts)
-    })
-  }
+  const places: Json[] = []
+  for (let count = 0; count < 5; count += 1) places.push(await found(`Company ${count}`))
+  const invitations = await Promise.all(places.map((place) => invite({ email }, place)))
+  for (const { token } of invitations) expect(token).toMatch(/^gin_/)
   await allSent(service)
-  expect(
-    mailbox
-      .mailsTo(email)
-      .map(({ token }) => token)
-      .sort(),
-  ).toEqual(tokens.sort())
+  expect(mailbox.mailsTo(email)).toHaveLength(3)
+  expect((await auditEvents(service, { event: 'mail.failed' })).filter(({ details }) => details.email === email)).toHaveLength(2)
+
+  service.advance(23 * 60 * 60)
+  await invite({ email })
+  await allSent(service)
+  expect(mailbox.mailsTo(email)).toHaveLength(3)
+  service.advance(60 * 60)
+  await invite({ email })
+  await allSent(service)
+  expect(mailbox.mailsTo(email)).toHaveLength(4)
+})
+
+test('an organization’s name makes no link and no line of its own, and stands in no subject', async () => {
+  const email = anAddress()
+  await invite({ email }, await found('Win at https://evil.example.com now\nBcc: all@example.com'))
+  const mail = await mailbox.take(email)
+  expect(mail.subject).toBe('You are invited to an organization')
+  expect(mail.links).toHaveLength(1)
+  for (const text of [mail.text, mail.html]) {
+    expect(text).not.toMatch(/evil\.example|https:\/\/evil|all@example/)
+    expect(text).not.toMatch(/^Bcc/m)
+  }
+})
+
+test('mail that somebody waits for overtakes invitations and notices', async () => {
+  const quiet = await buildService({ SMTP_URL: mailbox.url })
+  const place = await found('Acme', quiet)
+  const through = await buildApp(quiet, { auto_grant_on_signup: true })
+  const person = await buildUser(quiet, through)
+  for (let count = 0; count < 30; count += 1) await invite({ email: anAddress() }, place, quiet)
+  const change = { current_password: PASSWORD, new_password: 'another good password' }
+  await quiet.call('POST', '/auth/password/change', { token: person.access_token, body: change })
+  quiet.advance(60)
+  const waiting = (await buildUser(quiet, through)).user
+  await quiet.call('POST', '/auth/password/forgot', { body: { email: waiting.email, app_code: through.code } })
+  quiet.advance(60)
+  const claimed = await leaseEntries(quiet.deps, { kind: 'mail', limit: 3, perDestination: 8, busyDestinations: [] })
+  expect(claimed.map(({ name }) => name).sort()).toEqual(['reset_password', 'verify_email', 'verify_email'])
+  const left = await leaseEntries(quiet.deps, { kind: 'mail', limit: 50, perDestination: 8, busyDestinations: [] })
+  expect(left.map(({ name }) => name).sort()).toEqual([...Array(30).fill('invitation'), 'password_changed'])
 })
 
 test('whoever accepts with it must have the address', async () => {

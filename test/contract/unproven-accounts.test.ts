@@ -8,7 +8,7 @@ import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import type { Mail } from '../support/mailbox.ts'
-import { auditEvents, countRows } from '../support/rows.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { ADMIN_EMAIL, anyLine, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
@@ -54,10 +54,13 @@ async function plant(): Promise<Planted> {
   const tokens = await buildUser(service, app, { organization_name: 'Trap', first_name: 'Eve', last_name: 'Stranger' })
   const { user, organization } = tokens
   const authenticator = await enableTwoFactor(service, tokens.access_token)
+  // Only a verified address invites today; earlier versions let others do so.
+  await markVerified(service, user.id)
   const invited = await service.call('POST', `/organizations/${organization.id}/invitations`, {
     token: tokens.access_token,
     body: { role_codes: ['org_admin'] },
   })
+  await service.deps.db('users').where({ id: user.id }).update({ email_verified_at: null, first_verified_at: null })
   const other = await buildOrganization(service)
   await service.admin('PUT', `/admin/organizations/${other.id}/members/${user.id}`, { body: { role_codes: ['org_member'] } })
   await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })

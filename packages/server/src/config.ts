@@ -152,6 +152,11 @@ export const settings = z.object({
     'Per user: calls under `/auth/` and `/organizations/` with their token that hash a password or send mail; COUNT/SECONDS or `off`',
     '20/60',
   ),
+  AUTH_INVITATION_LIMIT: withDefault(
+    limit,
+    'Invitations by one org_admin, and four times as many by all org_admins of one organization; COUNT/SECONDS or `off`',
+    '50/86400',
+  ),
   AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', '0'),
   AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call, by commas; `*` is all', '*'),
   AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
@@ -217,6 +222,7 @@ export interface Config {
   accountLimit: AttemptLimit | null
   ipLimit: AttemptLimit | null
   userLimit: AttemptLimit | null
+  invitationLimit: AttemptLimit | null
   trustedProxies: number
   corsOrigins: string[]
   metricsToken: string | undefined
@@ -300,6 +306,7 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
     accountLimit: env.AUTH_RATE_LIMIT_ACCOUNT,
     ipLimit: env.AUTH_RATE_LIMIT_IP,
     userLimit: env.AUTH_RATE_LIMIT_USER,
+    invitationLimit: env.AUTH_INVITATION_LIMIT,
     trustedProxies: env.AUTH_TRUST_PROXY,
     corsOrigins: env.AUTH_CORS_ORIGINS,
     metricsToken: env.AUTH_METRICS_TOKEN,

@@ -44,6 +44,7 @@ export const errorCodes = {
   },
   app_inactive: { status: 403, title: 'The app is inactive' },
   app_access_denied: { status: 403, title: 'The user has no access to this app' },
+  email_unverified: { status: 403, title: 'The e-mail address is not verified' },
   account_suspended: { status: 403, title: 'The account is suspended' },
   organization_admin_required: { status: 403, title: 'Only an org_admin of this organization may do this' },
   organization_membership_required: { status: 403, title: 'The user is not a member of this organization' },

@@ -64,7 +64,8 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
   return renderMail((show) => {
     const place = show(organization.name, organization.code)
     return {
-      subject: `You are invited to ${place}`,
+      // A stranger may have founded it: no word of theirs stands where every mail program shows it first.
+      subject: 'You are invited to an organization',
       parts: [
         'Hello,',
         `you are invited to become a member of ${place}. Open this link to accept:`,

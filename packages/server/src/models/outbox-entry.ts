@@ -42,7 +42,10 @@ const deliveryColumns = [
 export type DeliveryRow = Pick<OutboxEntry, (typeof deliveryColumns)[number]>
 
 /** An entry that is due, with its turn among those of its destination. */
-type Ranked = Pick<OutboxEntry, 'id' | 'destination' | 'next_attempt_at'> & { turn: number }
+type Ranked = Pick<OutboxEntry, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
+
+/** In the order in which they are sent. */
+const priorities = [0, 1] as const
 
 /** A webhook or mail that is to be sent, or was. */
 export class OutboxEntry extends BaseModel {
@@ -58,6 +61,8 @@ export class OutboxEntry extends BaseModel {
   /** A URL, or an e-mail address. */
   declare destination: string
   declare payload: string
+  /** Of what is due, 0 goes before 1. */
+  declare priority: (typeof priorities)[number]
   declare status: 'pending' | 'delivered' | 'failed'
   /** Those that have ended. */
   declare attempts: number
@@ -67,13 +72,13 @@ export class OutboxEntry extends BaseModel {
   declare created_at: number
   declare finished_at: number | null
 
-  static async insert(db: Tx, rows: readonly Partial<OutboxRow>[]): Promise<void> {
+  static async insert(db: Tx, rows: readonly Partial<OutboxRow & Pick<OutboxEntry, 'priority'>>[]): Promise<void> {
     await rowsOf(OutboxEntry, db).insert(rows)
   }
 
   /**
-   * Takes what is due until `leasedUntil`, in turn for each destination and the longest waiting first. One statement, so nothing is held
-   * while it is sent.
+   * Takes what is due until `leasedUntil`: the more urgent first, then in turn for each destination, and the longest waiting first. One
+   * statement, so nothing is held while it is sent.
    */
   static async lease(
     db: Db,
@@ -93,23 +98,36 @@ export class OutboxEntry extends BaseModel {
       leasedUntil: number
     },
   ): Promise<OutboxRow[]> {
-    const due = rowsOf(OutboxEntry, db)
-      .select('id', 'destination', 'next_attempt_at')
-      .where({ kind })
-      // As a literal: SQLite finds no partial index by a bound value.
-      .whereRaw("status = 'pending'")
-      .where('next_attempt_at', '<=', now)
-      .whereNotIn('destination', busyDestinations)
-      .orderBy('next_attempt_at')
-      .limit(lookAhead)
+    // Each priority by a range of the index of its own: retries that are not due yet are passed over.
+    const dueOf = (priority: number) => {
+      const due = rowsOf(OutboxEntry, db)
+        .select('id', 'destination', 'priority', 'next_attempt_at')
+        .where({ kind, priority })
+        // As a literal: SQLite finds no partial index by a bound value.
+        .whereRaw("status = 'pending'")
+        .where('next_attempt_at', '<=', now)
+        .whereNotIn('destination', busyDestinations)
+        .orderBy('next_attempt_at')
+        .limit(lookAhead)
+      return isPostgres(db) ? due.forUpdate().skipLocked() : due
+    }
+    const due = db<Ranked>('urgent').unionAll(db<Ranked>('patient'))
     const ranked = db<Ranked>('due').select(
       'id',
-      db.raw<Ranked[]>('row_number() over (partition by destination order by next_attempt_at, id) as turn'),
+      'priority',
+      'next_attempt_at',
+      db.raw<Ranked[]>('row_number() over (partition by destination order by priority, next_attempt_at, id) as turn'),
     )
-    const chosen = db<Ranked>('ranked').select('id').where('turn', '<=', perDestination).orderBy('turn').limit(limit)
+    const chosen = db<Ranked>('ranked')
+      .select('id')
+      .where('turn', '<=', perDestination)
+      .orderBy(['priority', 'turn', 'next_attempt_at'])
+      .limit(limit)
     // Materialized: another plan could run the look-up, and so its locks, more than once.
     return db<OutboxRow>('outbox')
-      .withMaterialized('due', isPostgres(db) ? due.forUpdate().skipLocked() : due)
+      .withMaterialized('urgent', dueOf(0))
+      .withMaterialized('patient', dueOf(1))
+      .with('due', due)
       .with('ranked', ranked)
       .whereIn('id', chosen)
       .update({ next_attempt_at: leasedUntil })
@@ -140,11 +158,14 @@ export class OutboxEntry extends BaseModel {
   /** How many are pending, counted to `most`, and when the first of them is due. */
   static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
     // As a literal: SQLite finds no partial index by a bound value.
-    const waiting = rowsOf(OutboxEntry, db).where({ kind }).whereRaw("status = 'pending'").orderBy('next_attempt_at')
-    const some = waiting.clone().select('next_attempt_at').limit(most).as('some')
-    const [counted] = await db.from(some).count({ pending: '*' })
-    const oldest: Pick<OutboxRow, 'next_attempt_at'> | undefined = await waiting.clone().first('next_attempt_at')
-    return { pending: Number(counted?.pending ?? 0), dueAt: oldest?.next_attempt_at }
+    const waiting = () => rowsOf(OutboxEntry, db).where({ kind }).whereRaw("status = 'pending'")
+    const [counted] = await db.from(waiting().select('next_attempt_at').limit(most).as('some')).count({ pending: '*' })
+    const dueAt: number[] = []
+    for (const priority of priorities) {
+      const oldest = await waiting().where({ priority }).orderBy('next_attempt_at').first('next_attempt_at')
+      if (oldest) dueAt.push(oldest.next_attempt_at)
+    }
+    return { pending: Number(counted?.pending ?? 0), dueAt: dueAt.length === 0 ? undefined : Math.min(...dueAt) }
   }
 
   /** The webhooks of an app, newest first, before `before` where it is given. */

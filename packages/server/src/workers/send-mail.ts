@@ -5,10 +5,10 @@ import { App } from '../models/app.ts'
 import type { OutboxRow } from '../models/outbox-entry.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
-import { takeMailSlot } from '../resources/mail/take-mail-slot.ts'
+import { takeInvitationSlot, takeMailSlot } from '../resources/mail/take-mail-slot.ts'
 import { isTokenPurpose, linkPaths } from '../resources/mail/token-purpose.ts'
 import type { AttemptOutcome, FailedAttempt } from '../resources/outbox/complete-attempt.ts'
-import { giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
+import { type Attempt, giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
@@ -29,10 +29,10 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutc
   const write = await prepareMail(deps, entry)
   if (!write) return nothingToSend
   const isLimited = entry.name in linkPaths
-  const slot = isLimited ? await takeMailSlot(deps, 'sent', entry.name, entry.destination) : undefined
+  const slot = isLimited ? await takeSlotFor(deps, entry) : undefined
   if (isLimited && !slot) {
     if (isTokenPurpose(entry.name)) return nothingToSend
-    return { result: 'failed', error: 'three invitations were sent to this address in 15 minutes' }
+    return { result: 'failed', isFinal: true, error: 'three invitations were sent to this address in 24 hours' }
   }
   try {
     const mail = await write()
@@ -45,6 +45,10 @@ async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutc
     const { message, status, isFinal } = error
     return { result: 'failed', error: message, isFinal, ...(status === undefined ? {} : { status }) }
   }
+}
+
+function takeSlotFor(deps: Deps<Pool>, { name, destination }: OutboxRow): Promise<Attempt | undefined> {
+  return isTokenPurpose(name) ? takeMailSlot(deps, 'sent', name, destination) : takeInvitationSlot(deps, destination)
 }
 
 /** An operator finds in the audit what a user waits for in vain. */

@@ -379,6 +379,8 @@ async function createOutbox(db: SchemaDb): Promise<void> {
     t.text('destination').notNullable()
     t.text('payload').notNullable()
     t.text('status').notNullable().defaultTo('pending').checkIn(['pending', 'delivered', 'failed'])
+    // Of what is due, 0 goes before 1: a mail that somebody waits for before one that can wait.
+    t.integer('priority').notNullable().defaultTo(0)
     t.integer('attempts').notNullable().defaultTo(0)
     // When it is due. A server that leases it sets this to the end of the lease, so what a dead server had leased falls due again.
     t.bigInteger('next_attempt_at').notNullable()
@@ -391,7 +393,7 @@ async function createOutbox(db: SchemaDb): Promise<void> {
     t.index(['user_id'])
     t.index(['destination'])
   })
-  await db.raw("create index outbox_due on outbox (kind, next_attempt_at) where status = 'pending'")
+  await db.raw("create index outbox_due on outbox (kind, priority, next_attempt_at) where status = 'pending'")
   await db.raw('create index outbox_finished on outbox (finished_at) where finished_at is not null')
 }
 

@@ -10,18 +10,37 @@ import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addInvitationMail } from '../mail/add-mail.ts'
-import { type Governed, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
+import { type Governed, getGovernedOrganization, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { validateMemberRoles } from '../organizations/validate-member-roles.ts'
+import { giveBackAttempt } from '../rate-limits/take-attempt.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
+import { takeInvitation } from './take-invitation.ts'
 
 const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
  * Invites to an organization. The token is in this answer, and in the mail to the address where there is one: stored is its hash.
- * Throws what `lockGovernedOrganization` throws, `validation_failed`.
+ * Throws what `lockGovernedOrganization` throws, `validation_failed`, and to an org_admin what `takeInvitation` throws.
  */
 export async function createInvitation(
+  deps: Deps<Pool>,
+  input: Governed & CreateInvitationInput,
+  actor: Actor,
+): Promise<z.output<typeof createdInvitation>> {
+  const { organizationId, by } = input
+  if (by === 'system_admin' || actor.caller?.kind !== 'user') return insertInvitation(deps, input, actor)
+  await getGovernedOrganization(deps, { organizationId, by }, actor)
+  const attempts = await takeInvitation(deps, { organizationId, caller: actor.caller, isMailed: input.email != null })
+  try {
+    return await insertInvitation(deps, input, actor)
+  } catch (error) {
+    for (const attempt of attempts) await giveBackAttempt(deps, attempt)
+    throw error
+  }
+}
+
+async function insertInvitation(
   deps: Deps<Pool>,
   { organizationId, by, ...input }: Governed & CreateInvitationInput,
   actor: Actor,

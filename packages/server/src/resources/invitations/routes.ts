@@ -51,13 +51,14 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       summary: `Invite to an organization${whose}`,
       description: forAdmins
         ? 'The token is shown this once. Accepting grants the app of `app_code`, and verifies the address of `email`.'
-        : 'The token is shown this once. `app_code` only says whose frontend the link leads to.',
+        : 'The token is shown this once. `app_code` only says whose frontend the link leads to. The own address must be verified, and ' +
+          'AUTH_INVITATION_LIMIT holds.',
       auth,
       noStore: true,
       params: inviterParams,
       body: createInvitationBody,
       responses: { 201: createdInvitation },
-      errors: refusals,
+      errors: forAdmins ? [] : [...refusals, 'email_unverified', 'rate_limited'],
       handle: async (deps, { params, body, ...actor }) =>
         created(await createInvitation(deps, { ...params, ...body, by }, actor)),
     }),

@@ -34,7 +34,8 @@ export async function addInvitationMail(
   const id = newId(deps.clock())
   const tokenBox = deps.secretBox.seal(invitation.token, entryContext(id))
   const payload: InvitationPayload = { invitation_id: invitation.id, token_box: tokenBox }
-  await addMail(deps, { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }, payload)
+  const entry = { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }
+  await addMail(deps, { ...entry, priority: 1 }, payload)
 }
 
 export async function addMail(deps: Deps<Tx>, entry: Omit<NewOutboxEntry, 'kind' | 'payload'>, payload: object): Promise<void> {

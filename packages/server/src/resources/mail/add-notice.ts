@@ -25,5 +25,5 @@ export async function addNotice(
     user_agent: isOwn ? origin.userAgent : null,
     provider,
   }
-  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email }, payload)
+  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email, priority: 1 }, payload)
 }

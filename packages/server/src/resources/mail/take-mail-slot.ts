@@ -5,21 +5,36 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { type Attempt, takeAttempt } from '../rate-limits/take-attempt.ts'
 
 const slots = 3
-const slotLimit = { count: 1, seconds: 15 * 60 }
+const accountMailSeconds = 15 * 60
+const invitationSeconds = 24 * 60 * 60
 
 /**
- * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also
- * across the end of a fixed window, however many ask at once on however many servers. Undefined when all are taken.
+ * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also across the
+ * end of a fixed window, however many ask at once on however many servers. Undefined when all are taken.
  */
 export async function takeMailSlot(
   deps: Deps<Pool>,
   kind: 'sent' | 'asked',
   ...what: readonly string[]
 ): Promise<Attempt | undefined> {
+  return takeSlot(deps, kind, accountMailSeconds, what)
+}
+
+/** The same for invitations to an address, whoever sends them: three in any 24 hours. */
+export async function takeInvitationSlot(deps: Deps<Pool>, email: string): Promise<Attempt | undefined> {
+  return takeSlot(deps, 'sent', invitationSeconds, ['invitation', email])
+}
+
+async function takeSlot(
+  deps: Deps<Pool>,
+  kind: 'sent' | 'asked',
+  seconds: number,
+  what: readonly string[],
+): Promise<Attempt | undefined> {
   const key = `mail-${kind}:${keyedDigest(deps.config.encryptionKeys[0], `mail-${kind}`, ...what)}`
   for (let slot = 0; slot < slots; slot += 1) {
     try {
-      return await takeAttempt(deps, `${key}:${slot}`, slotLimit)
+      return await takeAttempt(deps, `${key}:${slot}`, { count: 1, seconds })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
     }

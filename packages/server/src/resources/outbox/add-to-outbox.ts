@@ -4,7 +4,7 @@ import { newId } from '../../lib/uuid.ts'
 import { OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
 
 export type NewOutboxEntry = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
-  Partial<Pick<OutboxRow, 'id'>>
+  Partial<Pick<OutboxEntry, 'id' | 'priority'>>
 
 /**
  * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is

@@ -14,7 +14,7 @@ export interface LeaseRequest {
 }
 
 /**
- * Takes what is due, in turn for each destination and the longest waiting first: an entry goes to one server alone, until its
+ * Takes what is due, the more urgent first, in turn for each destination and the longest waiting first: an entry goes to one server alone, until its
  * attempt is complete or the lease ends. One statement, so nothing is held while it is sent.
  */
 export async function leaseEntries(deps: Deps, lease: LeaseRequest): Promise<OutboxRow[]> {

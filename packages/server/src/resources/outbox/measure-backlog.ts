@@ -12,7 +12,7 @@ export interface Backlog {
   oldestDueMs: number
 }
 
-/** What lies in the outbox, by two steps into its index for each kind. */
+/** What lies in the outbox, by a few steps into its index for each kind. */
 export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const now = deps.clock()
   const backlogs: Backlog[] = []

@@ -1,0 +1,38 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { UserCaller } from '../../lib/caller.ts'
+import { limitUser } from '../rate-limits/limit-user.ts'
+import { type Attempt, giveBackAttempt, takeAttempt } from '../rate-limits/take-attempt.ts'
+import { getUser } from '../users/get-user.ts'
+
+/** A small team of org_admins invites as one organization; an organization full of them sends no more than this many times. */
+const organizationFactor = 4
+
+interface InvitationByMember {
+  organizationId: string
+  caller: UserCaller
+  isMailed: boolean
+}
+
+/**
+ * Counts an invitation by an org_admin, against the caller and the organization. Anybody may found an organization, and mail strangers
+ * through it: so the address must be verified. A system_admin is not limited. Returns the attempts, to be given back where nothing is
+ * made. Throws `email_unverified`, `rate_limited`.
+ */
+export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<(Attempt | undefined)[]> {
+  const { organizationId, caller, isMailed } = invitation
+  if (caller.authority.refuseAdministration() === undefined) return []
+  const { email_verified_at: verifiedAt } = await getUser(deps, caller.userId)
+  if (verifiedAt === null) throw new ApiError('email_unverified', { detail: 'Verify your own address before you invite others' })
+  if (isMailed) await limitUser(deps, caller)
+  const limit = deps.config.invitationLimit
+  const own = await takeAttempt(deps, `invitations:user:${caller.userId}`, limit)
+  try {
+    const shared = limit && { ...limit, count: limit.count * organizationFactor }
+    return [own, await takeAttempt(deps, `invitations:organization:${organizationId}`, shared)]
+  } catch (error) {
+    await giveBackAttempt(deps, own)
+    throw error
+  }
+}
