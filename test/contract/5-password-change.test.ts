@@ -1,7 +1,9 @@
 // Changing the own password.
 import { expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
+import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, somePool } from '../support/service.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
 
@@ -47,6 +49,25 @@ test('a wrong current password changes nothing, and counts like a failed login',
   expect(codes).toEqual(['invalid_credentials', 'invalid_credentials', 'invalid_credentials', 'account_locked', 'rate_limited'])
   strict.advance(1_000)
   expect((await strict.login(user.email, place.code)).status).toBe(200)
+})
+
+test('through an app whose pools or for an organization that the user has left it is refused as a refresh is, and changes nothing', async () => {
+  const [home, elsewhere] = [somePool(), somePool()]
+  const place = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: home })
+  const other = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: elsewhere })
+  const { user } = await buildUser(service, other)
+  const tag = (body: Json) => service.admin('PATCH', `/admin/users/${user.id}/namespaces`, { body })
+  await tag({ add: [home] })
+  const here = (await service.login(user.email, place.code)).body
+  await tag({ remove: [home] })
+  expectError(await change(here.access_token), 'app_access_denied')
+
+  const organization = await buildOrganization(service)
+  await addMember(service, organization.id, user.id, ['org_member'])
+  const inside = (await service.login(user.email, other.code, { organization_id: organization.id })).body
+  await service.admin('DELETE', `/admin/organizations/${organization.id}/members/${user.id}`)
+  expectError(await change(inside.access_token), 'organization_membership_required')
+  expect((await service.login(user.email, other.code)).status).toBe(200)
 })
 
 test.each([

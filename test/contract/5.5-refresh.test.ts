@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, somePool, type TestService } from '../support/service.ts'
 
 const service = serviceFixture()
 
@@ -219,6 +219,35 @@ describe('everything is read anew', () => {
     expect((await me(first.access_token)).body.code).toBe('token_revoked')
   })
 
+  test('the pool: one that the user is tagged with no longer is 403 and consumes nothing', async () => {
+    const [home, elsewhere] = [somePool(), somePool()]
+    const app = await grantingApp({ registration_namespace: home })
+    const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
+    const tag = (change: Json) => service.admin('PATCH', `/admin/users/${user.id}/namespaces`, { body: change })
+    await tag({ add: [home] })
+    const first = (await service.login(user.email, app.code)).body
+    await tag({ remove: [home] })
+    for (let i = 0; i < 2; i += 1)
+      expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
+    service.advance(20)
+    await tag({ add: [home] })
+    expect((await refresh(first.refresh_token)).status).toBe(200)
+  })
+
+  test('the pool: one that the app reads no longer is 403 and consumes nothing, for a system_admin too', async () => {
+    const elsewhere = somePool()
+    const app = await grantingApp({ registration_namespace: somePool(), read_namespaces: [elsewhere] })
+    const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
+    await assignRole(service, user.id, 'system_admin')
+    const first = (await service.login(user.email, app.code)).body
+    const read = (pools: string[]) => service.admin('PATCH', `/admin/apps/${app.id}`, { body: { read_namespaces: pools } })
+    await read([])
+    expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
+    service.advance(20)
+    await read([elsewhere])
+    expect((await refresh(first.refresh_token)).status).toBe(200)
+  })
+
   test('the grant: expired is 403, revoked is dead', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -295,6 +324,18 @@ describe('the organization', () => {
     await service.deps.db('organization_memberships').where({ organization_id: left.id }).delete()
     expect((await refresh(login.refresh_token)).body.code).toBe('organization_membership_required')
     expect((await refresh(login.refresh_token, { organization_id: kept.id })).status).toBe(200)
+  })
+
+  test('that was deleted is 403 as one that the user has left: the session never falls to the global roles', async () => {
+    const { user } = await buildUser(service, await grantingApp())
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, ['org_member'])
+    const app = await grantingApp()
+    const { body } = await service.login(user.email, app.code, { organization_id: organization.id })
+    await service.admin('DELETE', `/admin/organizations/${organization.id}/members/${user.id}`)
+    expect((await service.admin('DELETE', `/admin/organizations/${organization.id}`)).status).toBe(204)
+    for (let i = 0; i < 2; i += 1)
+      expect((await refresh(body.refresh_token)).body).toMatchObject({ status: 403, code: 'organization_membership_required' })
   })
 })
 

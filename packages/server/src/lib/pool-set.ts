@@ -12,6 +12,11 @@ export function poolSet(
   return [home, ...new Set(read.filter((pool) => pool !== home))]
 }
 
+/** Whether an app that sees these pools sees the user. */
+export function isInPools({ namespace, tags }: Omit<Pooled, keyof AccountRecord>, pools: readonly string[]): boolean {
+  return pools.includes(namespace) || tags.some((tag) => pools.includes(tag))
+}
+
 interface Pooled extends AccountRecord {
   namespace: string
   tags: readonly string[]

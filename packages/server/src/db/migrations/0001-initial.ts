@@ -189,7 +189,8 @@ async function createSessions(db: SchemaDb): Promise<void> {
     t.uuid('id').primary()
     owner(t, 'user_id', 'users').notNullable()
     owner(t, 'app_id', 'apps')
-    t.uuid('organization_id').references('id').inTable('organizations').onDelete('SET NULL')
+    // Stays when the organization is deleted: a session of an organization never becomes one without.
+    t.uuid('organization_id')
     t.text('auth_method').notNullable()
     // The user's token_version when the session began. A floor raised above it ends the session, also one that began in a race.
     t.integer('token_version').notNullable()
@@ -207,7 +208,6 @@ async function createSessions(db: SchemaDb): Promise<void> {
     t.index(['app_id'])
     t.index(['expires_at'])
   })
-  await db.raw('create index sessions_organization on sessions (organization_id) where organization_id is not null')
   await db.raw('create index sessions_ended on sessions (ended_at) where ended_at is not null')
   // One row per refresh token ever given: a spent one is recognized when it comes back, and ends its session.
   await db.schema.createTable('refresh_tokens', (t) => {

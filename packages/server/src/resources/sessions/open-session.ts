@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { DEFAULT_POOL, isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
@@ -49,7 +49,7 @@ export interface Admission {
 
 /**
  * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login. It looks at
- * the account, the app, the organization, the roles and the grant (docs/flows/login.md). The door has checked the password or
+ * the account, the app, the pools, the organization, the roles and the grant (docs/flows/login.md). The door has checked the password or
  * its like. Provisioning that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
  */
@@ -69,6 +69,8 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: A
   const { user, app } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
   if (app) assertAppActive(app)
+  // Doors that look for a user among the pools have found this one there; a session may be older than the app's pools or the user's.
+  if (!isInPools(user, poolSet(app))) throw new ApiError('app_access_denied', { detail: 'The user is in no pool of this app' })
 
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
