@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { kidOf } from '../support/consumer.ts'
 import { addMember, assignRole, buildOrganization, buildRole, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
+import { forgeToken } from '../support/forge-token.ts'
 import { ACCESS_SECRET, buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 let user: Json
@@ -62,6 +63,8 @@ describe('a token is invalid with', () => {
     ['no tv', () => minted({ tv: undefined })],
     ['a tv that is a text', () => minted({ tv: '0' })],
     ['a tv that is a fraction', () => minted({ tv: 0.5 })],
+    ['a tv that no token of the user has yet', () => minted({ tv: claimsOf(token).tv + 1 })],
+    ['a life of more than an hour', () => minted({ exp: claimsOf(token).iat + 3_601 })],
     ['no exp', () => minted({ exp: undefined })],
     ['an exp that is a text', () => minted({ exp: String(claimsOf(token).exp) })],
     ['an exp that is a fraction', () => minted({ exp: claimsOf(token).exp + 0.5 })],
@@ -72,6 +75,14 @@ describe('a token is invalid with', () => {
     const { status, body, headers } = await me(make())
     expect([status, body.code]).toEqual([401, 'token_invalid'])
     expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
+  test('an end after that of its session', async () => {
+    const on = await buildService({ JWT_SESSION_MAX_SECONDS: '600' })
+    const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
+    const claims = claimsOf(access_token)
+    expect((await me(forgeToken(claims), on)).status).toBe(200)
+    expect((await me(forgeToken({ ...claims, exp: claims.exp + 2 }), on)).body.code).toBe('token_invalid')
   })
 
   test('a session that does not exist, as revoked', async () => {

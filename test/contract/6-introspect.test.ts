@@ -4,7 +4,7 @@ import * as oidc from 'openid-client'
 import { describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
-import { closeAccount } from '../support/factories.ts'
+import { addMember, assignRole, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import {
@@ -61,6 +61,48 @@ describe('a living token', () => {
       scope: claims.permissions.join(' '),
     })
     expect(claims.permissions.length).toBeGreaterThan(0)
+  })
+
+  test('is told by the database: what the token says of its user, roles, organization and end counts for nothing', async () => {
+    const { access_token, user } = await someTokens()
+    const claims = claimsOf(access_token)
+    const organization = await buildOrganization(service)
+    const liar = {
+      ...claims,
+      email: 'boss@example.com',
+      first_name: 'Boss',
+      namespace: 'staff',
+      org_id: organization.id,
+      org_slug: organization.slug,
+      roles: ['super_admin'],
+      permissions: ['payroll:delete'],
+      is_boss: true,
+    }
+    const told = (await introspect(forgeToken(liar))).body
+    expect(told).toEqual((await introspect(access_token)).body)
+
+    const role = await buildRole(service, 'global')
+    await assignRole(service, user.id, role)
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Ada' } })
+    expect((await introspect(access_token)).body).toMatchObject({ first_name: 'Ada', roles: ['base_user', role].sort() })
+  })
+
+  test('of a session in an organization tells the membership as it is, and is inactive once it is over', async () => {
+    const { user } = await someTokens()
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, ['org_member'])
+    const { access_token } = (await service.login(user.email, app.code, { organization_id: organization.id })).body
+    await addMember(service, organization.id, user.id, ['org_admin'])
+    expect((await introspect(access_token)).body).toMatchObject({ org_id: organization.id, roles: ['org_admin'] })
+    await service.admin('DELETE', `/admin/organizations/${organization.id}/members/${user.id}`)
+    expectInactive(await introspect(access_token))
+  })
+
+  test('ends with a grant that was shortened since', async () => {
+    const { access_token, user } = await someTokens()
+    const expires_at = new Date(Math.floor(service.deps.clock() / 1000) * 1000 + 120_000).toISOString()
+    await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`, { body: { expires_at } })
+    expect((await introspect(access_token)).body.exp).toBe(Date.parse(expires_at) / 1000)
   })
 
   test('may be sent as a form, with a hint, and with fields that mean nothing here', async () => {
@@ -131,6 +173,8 @@ describe('anything else is inactive, and no answer tells why', () => {
       'another audience': forgeToken({ ...claims, aud: other.code }),
       'a session of another app': forgeToken({ ...claims, aud: other.code, app_id: other.id, app_code: other.code }),
       'an old version': forgeToken({ ...claims, tv: -1 }),
+      'a version that is still to come': forgeToken({ ...claims, tv: claims.tv + 1 }),
+      'a life of more than an hour': forgeToken({ ...claims, exp: claims.iat + 3_601 }),
       'an end in the past': forgeToken({ ...claims, exp: claims.iat - 1 }),
       'no signature': `${header}.${payload}.`,
       'a changed signature': `${header}.${payload}.${signature?.slice(1)}A`,

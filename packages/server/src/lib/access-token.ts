@@ -28,6 +28,9 @@ export interface AccessTokenClaims {
   permissions: string[]
 }
 
+/** The longest life that a setting gives a token. */
+const maxLifeSeconds = 3_600
+
 export type TokenFault = 'expired' | 'invalid'
 
 interface SigningKey {
@@ -64,6 +67,7 @@ export class AccessTokens {
     const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
     if (!isAccessTokenClaims(claims)) return { fault: 'invalid' }
     const now = Math.floor(nowMs / 1000)
+    if (claims.exp > claims.iat + maxLifeSeconds) return { fault: 'invalid' }
     if (claims.exp <= now) return { fault: 'expired' }
     return claims.iss === this.issuer && hasBegun(claims, now + CLOCK_TOLERANCE_SECONDS) ? { claims } : { fault: 'invalid' }
   }

@@ -20,6 +20,8 @@ export interface LiveSession {
   expires_at: number
   proven_at: number | null
   status: string
+  /** The newest that any token of the user can have. */
+  user_version: number
   user_floor: number
   app_floor: number | null
   is_system_admin: number
@@ -30,6 +32,9 @@ export interface LiveSession {
 export interface SelfRow extends UserRow, Omit<LiveSession, 'status'> {
   global_roles: string | null
   has_factor: number | boolean
+  /** The organization that the session is for. */
+  session_organization_id: string | null
+  access_expires_at: number | null
   organization_id: string | null
   organization_slug: string
   organization_name: string
@@ -44,7 +49,8 @@ export type SessionRow = Pick<
 
 /** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
 const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
-  s.expires_at, s.proven_at, u.status, u.min_token_version as user_floor, g.min_token_version as app_floor,
+  s.expires_at, s.proven_at, u.status, u.token_version as user_version,
+  u.min_token_version as user_floor, g.min_token_version as app_floor,
   case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
 const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
@@ -57,7 +63,7 @@ const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} fro
 /** A row for each organization of the user, or one without. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${userColumns}, ${globalRolesColumn},
-    ${hasFactorColumn},
+    ${hasFactorColumn}, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
     (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
   from ${liveSessionTables}

@@ -1,21 +1,28 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { ConsumerCaller, ServiceCaller, UserCaller } from '../../lib/caller.ts'
+import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
-import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { wordsIn } from '../../lib/words.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { verifyToken } from '../../resources/sessions/authenticate-caller.ts'
+import { claimsOf } from '../../resources/sessions/open-session.ts'
+import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
+import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
 
 export type Introspection = { active: false } | { active: true; [claim: string]: unknown }
 
 /**
- * Whether an access token is alive right now, by the database, and what it says (RFC 7662). A token of an app that the caller has
- * nothing to do with is as inactive as garbage, and no answer tells why. Throws `scope_required` to a service account.
+ * Whether an access token is alive right now, and what a token of its session would say (RFC 7662): both by the database, since every
+ * consumer holds the secret and could have written the claims. A token of an app that the caller has nothing to do with is as
+ * inactive as garbage, and no answer tells why. Throws `scope_required` to a service account.
  */
 export async function introspect(deps: Deps, token: string, caller: ConsumerCaller | ServiceCaller): Promise<Introspection> {
   const refusal = caller.kind === 'consumer' ? undefined : caller.authority.refuseIntrospection()
   if (refusal) throw new ApiError(refusal.code, refusal)
   const holder = await findHolder(deps, token)
-  if (!holder || !mayKnow(caller, holder)) return { active: false }
-  const { claims } = holder
+  const claims = holder && mayKnow(caller, holder) ? await currentClaims(deps, holder) : undefined
+  if (!claims) return { active: false }
   return {
     ...claims,
     active: true,
@@ -27,19 +34,41 @@ export async function introspect(deps: Deps, token: string, caller: ConsumerCall
   }
 }
 
-async function findHolder(deps: Deps, token: string): Promise<UserCaller | undefined> {
+async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undefined> {
   // Asking about the token of a service account would count as its use.
   if (looksLikeServiceToken(token)) return undefined
   try {
-    const holder = await authenticateCaller(deps, token)
-    return holder.kind === 'user' ? holder : undefined
+    return await readSelf(deps, verifyToken(deps, token))
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return undefined
     throw error
   }
 }
 
-function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: UserCaller): boolean {
+function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: SelfCaller): boolean {
   if (caller.kind === 'consumer') return holder.appId === caller.appId
   return caller.authority.mayIntrospect(holder.appCode)
+}
+
+/**
+ * Only what tells one token from another is taken from it. Undefined where a refresh would not give these claims again: the app is
+ * gone, the user has left the organization of the session, or the grant has ended.
+ */
+async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessTokenClaims | undefined> {
+  const { claims: token, rows, appId } = holder
+  const [self] = rows
+  const catalog = await readCatalog(deps, holder.catalogGeneration)
+  const app = appId === null ? null : await catalog.findApp({ id: appId })
+  const organizationId = self.session_organization_id
+  const membership = organizationId === null ? null : membershipsIn(holder).find(({ id }) => id === organizationId)
+  if (app === undefined || membership === undefined) return undefined
+  const globalRoles = wordsIn(self.global_roles)
+  const rights = await resolveRights(deps, { app, membership, globalRoles, catalog })
+  // A system_admin enters without a grant.
+  const grantExpiresAt = globalRoles.includes('system_admin') ? null : self.access_expires_at
+  const expiresAt = Math.min(token.exp, Math.floor((grantExpiresAt ?? Number.POSITIVE_INFINITY) / 1000))
+  if (expiresAt * 1000 <= deps.clock()) return undefined
+  const admission = { user: userOfSelf(holder), app, membership, ...rights, grantExpiresAt }
+  const { tv, nbf, jti } = token
+  return { ...claimsOf(deps, admission, token.sid, token.iat, expiresAt), tv, nbf, jti }
 }

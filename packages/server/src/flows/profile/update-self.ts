@@ -2,9 +2,10 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import { readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import { applyChanges } from '../../resources/users/update-user.ts'
-import { describeSelf, readSelf, userOfSelf } from './describe-self.ts'
+import { describeSelf } from './describe-self.ts'
 import type { Profile, UpdateSelfInput } from './schema.ts'
 
 /**

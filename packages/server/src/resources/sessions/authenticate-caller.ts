@@ -33,7 +33,10 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
   const isOfSession =
     session.user_id === claims.uid &&
     session.app_id === (claims.app_id ?? null) &&
-    claims.aud === (session.app_code ?? deps.config.issuer)
+    claims.aud === (session.app_code ?? deps.config.issuer) &&
+    // A consumer holds the secret and can write any claim; none that we signed says these.
+    claims.tv <= session.user_version &&
+    claims.exp * 1000 <= session.expires_at
   if (!isOfSession) throw new ApiError('token_invalid')
   const floor = Math.max(session.user_floor, session.app_floor ?? 0)
   const isAlive =

@@ -189,7 +189,13 @@ export function issueTokens(
  * The claims of a token (docs/tokens.md#the-shape-of-a-token). The lists come last, where a verifier finds them without parsing
  * the rest.
  */
-function claimsOf(deps: Deps, admission: Admission, sessionId: string, issuedAt: number, expiresAt: number): AccessTokenClaims {
+export function claimsOf(
+  deps: Deps,
+  admission: Admission,
+  sessionId: string,
+  issuedAt: number,
+  expiresAt: number,
+): AccessTokenClaims {
   const { user, app, membership } = admission
   return {
     ...(app ? { app_id: app.id, app_code: app.code } : {}),

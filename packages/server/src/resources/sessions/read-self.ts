@@ -1,0 +1,33 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { UserCaller } from '../../lib/caller.ts'
+import type { Membership } from '../../lib/records.ts'
+import { wordsIn } from '../../lib/words.ts'
+import { type SelfRow, Session } from '../../models/session.ts'
+import { type PooledUser, userOf } from '../users/present.ts'
+import { callerOf } from './authenticate-caller.ts'
+
+/** A caller with what the same statement told of them. */
+export interface SelfCaller extends UserCaller {
+  rows: [SelfRow, ...SelfRow[]]
+}
+
+/** The caller whose token has these claims, as the database has it now. Throws `token_invalid`, `token_revoked`. */
+export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promise<SelfCaller> {
+  const [first, ...others] = await Session.listSelf(deps.db, claims.sid)
+  if (!first) throw new ApiError('token_revoked')
+  return { ...callerOf(deps, first, claims), rows: [first, ...others] }
+}
+
+export function userOfSelf({ rows }: SelfCaller): PooledUser {
+  return userOf(rows[0])
+}
+
+/** The memberships of the caller, by slug. */
+export function membershipsIn({ rows }: SelfCaller): Membership[] {
+  return rows.flatMap((row) => {
+    if (row.organization_id === null) return []
+    const { organization_id: id, organization_slug: slug, organization_name: name } = row
+    return [{ id, slug, name, role_codes: wordsIn(row.organization_roles) }]
+  })
+}
