@@ -368,3 +368,26 @@ test('a login finds the proven account of two who share an address, whichever po
   const login = await service.login(email, both.code, { password: IMPORTED })
   expect([login.status, login.body.user?.id]).toEqual([200, owner.id])
 })
+
+test('what an admin gives to an unproven account is given, with a warning; to a proven one without', async () => {
+  const [unproven, proven] = [await buildUser(service, app), await buildUser(service, app)]
+  await markVerified(service, proven.user.id)
+  const other = await buildApp(service)
+  const organization = await buildOrganization(service)
+  const role = await buildRole(service, 'global')
+  for (const [{ user }, warnings] of [
+    [unproven, [{ code: 'account_unverified' }]],
+    [proven, undefined],
+  ] as const) {
+    for (const [method, path, body] of [
+      ['POST', `/admin/users/${user.id}/apps/${other.id}`, {}],
+      ['POST', `/admin/users/${user.id}/roles`, { role_code: role }],
+      ['PUT', `/admin/organizations/${organization.id}/members/${user.id}`, { role_codes: ['org_member'] }],
+    ] as const) {
+      for (const status of [201, 200]) {
+        const reply = await service.admin(method, path, { body })
+        expect([reply.status, reply.body.warnings], path).toEqual([status, warnings])
+      }
+    }
+  }
+})

@@ -7,10 +7,13 @@ import { startInstance } from '../support/server-instance.ts'
 import {
   ADMIN_EMAIL,
   bootstrapAdmin,
+  buildApp,
   buildService,
   type Json,
   PASSWORD,
   type Reply,
+  someEmail,
+  somePool,
   type TestService,
   testDatabase,
 } from '../support/service.ts'
@@ -135,4 +138,77 @@ test.runIf(testDatabase() === 'postgres')('over two servers too', async () => {
     expect(alive.filter(Boolean)).toHaveLength(1)
     keeper = alive[0] ? keeper : rival
   }
+})
+
+/** A service that takes tokens of one app for its admin API, and its only admin, who may enter that app. */
+async function buildConsole(): Promise<{ on: TestService; app: Json; id: string }> {
+  const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
+  const app = (await on.admin('GET', '/admin/apps/authctl')).body
+  const { id } = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+  return { on, app, id }
+}
+
+test('whatever leaves no system_admin who can enter an app of AUTH_ADMIN_APP_CODES is 409 and changes nothing', async () => {
+  const { on, app, id } = await buildConsole()
+  // A system_admin of another pool cannot enter that app, and so counts for nothing.
+  const outsider = { email: someEmail(), password: PASSWORD, namespace: somePool(), roles: ['system_admin'] }
+  expect((await on.admin('POST', '/admin/users', { body: outsider })).status).toBe(201)
+  const grant = `/admin/users/${id}/apps/${app.id}`
+  expect((await on.admin('POST', grant)).status).toBe(201)
+  const before = [(await on.admin('GET', `/admin/users/${id}`)).body, (await on.admin('GET', `/admin/apps/${app.id}`)).body]
+  for (const [method, path, body] of [
+    ['DELETE', grant],
+    ['DELETE', `/admin/users/${id}/roles/system_admin`],
+    ['PATCH', `/admin/users/${id}`, { status: 'suspended' }],
+    ['DELETE', `/admin/users/${id}`],
+    ['PUT', `/admin/users/${id}/namespace`, { namespace: somePool() }],
+    ['PATCH', `/admin/apps/${app.id}`, { registration_namespace: somePool() }],
+  ] as [string, string, Json?][])
+    expectError(await on.admin(method, path, { body }), 'last_system_admin', `${method} ${path}`)
+  expect([(await on.admin('GET', `/admin/users/${id}`)).body, (await on.admin('GET', `/admin/apps/${app.id}`)).body]).toEqual(
+    before,
+  )
+})
+
+test('an app and a pool tag that the only system_admin enters by cannot go either', async () => {
+  const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
+  const pool = somePool()
+  const { body: app } = await on.admin('POST', '/admin/apps', {
+    body: { code: 'console', name: 'Console', registration_namespace: pool },
+  })
+  const keeper = { email: someEmail(), password: PASSWORD, namespace: somePool(), roles: ['system_admin'] }
+  const { id } = (await on.admin('POST', '/admin/users', { body: keeper })).body
+  await on.admin('PATCH', `/admin/users/${id}/namespaces`, { body: { add: [pool] } })
+  const token = (await on.login(keeper.email, 'console')).body.access_token
+  const ask = (method: string, path: string, body?: Json) => on.call(method, path, { token, body })
+  const first = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0].id
+  expect((await ask('PATCH', `/admin/users/${first}`, { status: 'suspended' })).status).toBe(200)
+  for (const [method, path, body] of [
+    ['PATCH', `/admin/users/${id}/namespaces`, { remove: [pool] }],
+    ['PATCH', `/admin/apps/${app.id}`, { status: 'inactive' }],
+    ['DELETE', `/admin/apps/${app.id}?force=true`],
+  ] as [string, string, Json?][])
+    expectError(await ask(method, path, body), 'last_system_admin', `${method} ${path}`)
+  expect((await ask('GET', '/admin/apps')).status).toBe(200)
+})
+
+test('a revoked grant keeps a system_admin out of the app, one that has run out does not', async () => {
+  const app = await buildApp(service)
+  const { id, email } = await buildAdmin()
+  const grant = `/admin/users/${id}/apps/${app.id}`
+  expect((await service.login(email, app.code)).status).toBe(200)
+  const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
+  await service.admin('POST', grant, { body: { expires_at } })
+  service.advance(61)
+  const { body } = await service.login(email, app.code)
+  expect(body.access_token).toEqual(expect.any(String))
+  await service.admin('POST', grant)
+  await service.admin('DELETE', grant)
+  expectError(await service.login(email, app.code), 'app_access_denied')
+  expectError(
+    await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } }),
+    'invalid_refresh_token',
+  )
+  await service.admin('POST', grant)
+  expect((await service.login(email, app.code)).status).toBe(200)
 })

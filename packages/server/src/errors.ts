@@ -69,7 +69,7 @@ export const errorCodes = {
   sso_provider_in_use: { status: 409, title: 'Users are linked with this provider' },
   account_unverified: { status: 409, title: 'Nobody has proven that this account is theirs' },
   last_login_method: { status: 409, title: 'Without this the user could not log in any more' },
-  last_system_admin: { status: 409, title: 'The last active system_admin must stay one' },
+  last_system_admin: { status: 409, title: 'A system_admin who can enter an admin app must be left' },
   last_organization_admin: { status: 409, title: 'The last active org_admin of an organization cannot go' },
   already_member: { status: 409, title: 'The user is a member of this organization already' },
   two_factor_active: { status: 409, title: 'A second factor is active already' },

@@ -17,6 +17,11 @@ export function isUnproven({ made_by, first_verified_at }: AccountRecord): boole
   return first_verified_at === null && (made_by === 'self' || made_by === 'provider')
 }
 
+/** What an admin should know who gives something to the account: part of the answer, and nothing for a proven one. */
+export function unprovenWarnings(account: AccountRecord): { warnings?: { code: 'account_unverified' }[] } {
+  return isUnproven(account) ? { warnings: [{ code: 'account_unverified' }] } : {}
+}
+
 declare const claimable: unique symbol
 
 /** An account that may be claimed. Made by `asClaimable` alone, so that nothing else can be claimed by mistake. */

@@ -26,6 +26,14 @@ export const organizationRecord = z.object({ id, slug: z.string(), name: z.strin
 
 export type Membership = z.output<typeof organizationRecord>
 
+/** The member of answers to an admin who gives something to an account that nobody has proven; absent for others. */
+export const accountWarnings = {
+  warnings: z
+    .array(z.object({ code: z.literal('account_unverified') }))
+    .optional()
+    .meta({ description: 'Nobody has proven that this account is theirs: its address may belong to somebody else' }),
+}
+
 /** The members that carry tokens. */
 export const tokenMembers = {
   token_type: z.literal('Bearer'),

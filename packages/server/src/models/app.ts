@@ -106,6 +106,15 @@ export class App extends BaseModel {
     return keptFromDeletion(db, named.orderBy('id').select('id', 'code'))
   }
 
+  /** The pools of those that are active; of these codes, or of all. */
+  static async listActive(
+    db: Db,
+    codes: readonly string[] | undefined,
+  ): Promise<Pick<App, 'id' | 'registration_namespace' | 'read_namespaces'>[]> {
+    const query = App.query(db).where({ status: 'active' }).select('id', 'registration_namespace', 'read_namespaces')
+    return codes === undefined ? query : query.whereIn('code', [...codes])
+  }
+
   /** The ids of those that are active. */
   static async listActiveIds(db: Db, ids: readonly string[]): Promise<string[]> {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).where({ status: 'active' }).pluck('id')

@@ -49,24 +49,8 @@ export class UserRole extends BaseModel {
     return found !== undefined
   }
 
-  /** Whether this user is active and holds the role. */
-  static async isHeldBy(db: Db, code: string, userId: string): Promise<boolean> {
-    return (await UserRole.#holders(db, code).where('users.id', userId).first('users.id')) !== undefined
-  }
-
-  /** Whether an active user other than this one holds the role. */
-  static async isHeldByOther(db: Db, code: string, userId: string): Promise<boolean> {
-    return (await UserRole.#holders(db, code).whereNot('users.id', userId).first('users.id')) !== undefined
-  }
-
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(UserRole, db).where({ user_id: userId }).delete()
-  }
-
-  static #holders(db: Db, code: string) {
-    return db('user_roles')
-      .join('users', 'users.id', 'user_roles.user_id')
-      .where({ 'user_roles.role_code': code, 'users.status': 'active' })
   }
 
   static async find(

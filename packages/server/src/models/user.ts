@@ -142,6 +142,14 @@ export class User extends BaseModel {
     return db('users as u').whereIn('u.id', ids).whereRaw("u.status <> 'deleted'").orderBy('u.id').select(db.raw(userColumns))
   }
 
+  /** Active users who hold a global role. */
+  static async listActiveHolders(db: Db, role: string): Promise<UserRow[]> {
+    return db('users as u')
+      .join('user_roles as r', 'r.user_id', 'u.id')
+      .where({ 'r.role_code': role, 'u.status': 'active' })
+      .select(db.raw(userColumns))
+  }
+
   /** What the gate asks about a user, with an app or with none. */
   static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
     return rolesAndGrantByUser.first(db, { appId, userId })

@@ -7,12 +7,13 @@ import { App } from '../../models/app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { assertAdministrable } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 
 /**
  * Deletes an app with its grants and sessions. While users still have access it needs `force`.
- * Throws `not_found`, `built_in`, `app_in_use`.
+ * Throws `not_found`, `built_in`, `app_in_use`, `last_system_admin`.
  */
 export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
@@ -23,6 +24,7 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await renewCatalog(deps)
     await App.delete(deps.db, app.id)
+    if (app.status === 'active') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
   })
 }

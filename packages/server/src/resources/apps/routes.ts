@@ -65,7 +65,7 @@ export const appRoutes: Route[] = [
     params: appParams,
     body: updateAppBody,
     responses: { 200: updatedApp },
-    errors: ['code_immutable', 'built_in'],
+    errors: ['code_immutable', 'built_in', 'last_system_admin'],
     handle: async (deps, { params, body, ...actor }) => {
       const { app, warnings } = await updateApp(deps, params.appId, body, actor)
       return ok({ ...presentApp(app), ...(warnings.length > 0 ? { warnings } : {}) })
@@ -80,7 +80,7 @@ export const appRoutes: Route[] = [
     params: appParams,
     query: deleteAppQuery,
     responses: { 204: null },
-    errors: ['app_in_use', 'built_in'],
+    errors: ['app_in_use', 'built_in', 'last_system_admin'],
     handle: async (deps, { params, query, ...actor }) => {
       await deleteApp(deps, params.appId, { force: query.force === 'true' }, actor)
       return noContent()

@@ -8,6 +8,7 @@ import { poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { assertAdministrable } from '../users/assert-administrable.ts'
 import { type CollisionWarning, warnOfCollisions } from '../users/find-collisions.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
@@ -18,7 +19,7 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
  * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
  * Whoever sets its pools is warned of the e-mails that more than one user of them has; that refuses nothing.
- * Throws `not_found`, `code_immutable` and the errors of `resolveAppChanges`.
+ * Throws `not_found`, `code_immutable`, `last_system_admin` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(
   deps: Deps<Pool>,
@@ -39,6 +40,8 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Act
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
+    const setsPools = changes.registration_namespace !== undefined || changes.read_namespaces !== undefined
+    if (changes.status === 'inactive' || setsPools) await assertAdministrable(deps)
     await recordEvent(deps, {
       event: 'app.updated',
       actor,

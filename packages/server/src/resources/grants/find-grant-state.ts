@@ -6,6 +6,8 @@ export interface GrantState {
   /** Whether there is a row at all: auto-grant starts from no row only. */
   exists: boolean
   isActive: boolean
+  /** Taken away on purpose, which keeps out holders of system_admin too. */
+  isRevoked: boolean
   expiresAt: number | null
 }
 
@@ -16,10 +18,11 @@ export async function findGrantState(deps: Deps, userId: string, appId: string):
 
 /** An expired grant is not active. */
 export function grantStateOf(deps: Deps, grant: GrantStateRow | undefined): GrantState {
-  if (!grant) return { exists: false, isActive: false, expiresAt: null }
+  if (!grant) return { exists: false, isActive: false, isRevoked: false, expiresAt: null }
   return {
     exists: true,
     isActive: grant.status === 'active' && (grant.expires_at === null || grant.expires_at > deps.clock()),
+    isRevoked: grant.status === 'revoked',
     expiresAt: grant.expires_at,
   }
 }

@@ -3,14 +3,15 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
+import { unprovenWarnings } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { lockUser } from '../users/get-user.ts'
+import { getUser, lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
-import type { GrantInput, grantRecord } from './schema.ts'
+import type { GrantInput, givenGrant } from './schema.ts'
 
 /**
  * Lets a user enter an app. An active grant changes only in what was given; a revoked or expired one starts afresh, and its old
@@ -20,7 +21,7 @@ export async function putGrant(
   deps: Deps<Pool>,
   input: { userId: string; appRef: string } & GrantInput,
   actor: Actor,
-): Promise<{ created: boolean; grant: z.output<typeof grantRecord> }> {
+): Promise<{ created: boolean; grant: z.output<typeof givenGrant> }> {
   const now = deps.clock()
   if (input.expires_at != null && input.expires_at <= now)
     throw fieldError('expires_at', 'invalid_value', 'must be in the future')
@@ -49,6 +50,6 @@ export async function putGrant(
         details: { before, after: presented },
       })
     }
-    return { created: !isActive, grant: presented }
+    return { created: !isActive, grant: { ...presented, ...unprovenWarnings(await getUser(deps, user.id)) } }
   })
 }

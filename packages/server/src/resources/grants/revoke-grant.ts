@@ -8,13 +8,15 @@ import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
+import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
 import type { grantRecord } from './schema.ts'
 
 /**
- * Revokes a user's grant for an app: the row stays as `revoked`, the token version rises, and every token
- * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active.
+ * Takes a user's access to an app away: the row stays as `revoked`, the token version rises, and every token
+ * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active,
+ * and `last_system_admin`.
  */
 export async function revokeGrant(
   deps: Deps<Pool>,
@@ -26,6 +28,7 @@ export async function revokeGrant(
     const app = await getApp(deps, input.appRef)
     const revoked = await UserApp.revoke(deps.db, { user_id: user.id, app_id: app.id }, deps.clock())
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
+    await assertAdministrableWithout(deps, user.id)
     await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
     await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
     return presentGrant(revoked, app.code)

@@ -2,7 +2,17 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
 import { putGrant } from './put-grant.ts'
 import { revokeGrant } from './revoke-grant.ts'
-import { appParams, appUserPage, grantBody, grantPage, grantParams, grantRecord, listGrantsQuery, userParams } from './schema.ts'
+import {
+  appParams,
+  appUserPage,
+  givenGrant,
+  grantBody,
+  grantPage,
+  grantParams,
+  grantRecord,
+  listGrantsQuery,
+  userParams,
+} from './schema.ts'
 
 const tag = 'App access'
 
@@ -16,7 +26,7 @@ export const grantRoutes: Route[] = [
     auth: 'system_admin',
     params: grantParams,
     body: grantBody,
-    responses: { 200: grantRecord, 201: grantRecord },
+    responses: { 200: givenGrant, 201: givenGrant },
     errors: [],
     handle: async (deps, { params, body, ...actor }) => {
       const { created, grant } = await putGrant(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
@@ -33,7 +43,7 @@ export const grantRoutes: Route[] = [
     auth: 'system_admin',
     params: grantParams,
     responses: { 200: grantRecord },
-    errors: [],
+    errors: ['last_system_admin'],
     handle: async (deps, { params, ...actor }) =>
       ok(await revokeGrant(deps, { userId: params.userId, appRef: params.appId }, actor)),
   }),

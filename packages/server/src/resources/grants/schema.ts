@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { appRef, clearable, id, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
-import { userRecord } from '../../lib/records.ts'
+import { accountWarnings, userRecord } from '../../lib/records.ts'
 
 export { appParams, userParams } from '../../lib/fields.ts'
 
@@ -31,6 +31,8 @@ export const grantRecord = z
   })
   .meta({ id: 'Grant' })
 
+/** A grant as whoever gave it is answered. */
+export const givenGrant = grantRecord.extend(accountWarnings).meta({ id: 'GivenGrant' })
 export const grantPage = page(grantRecord)
 export const appUserPage = page(grantRecord.extend({ user: userRecord }))
 export const listGrantsQuery = z.strictObject(pageQuery)

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
+import { unprovenWarnings } from '../../lib/account-record.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { OrganizationRow } from '../../models/organization.ts'
 import { type PooledUser, presentUser } from '../users/present.ts'
-import type { fellowMemberRecord, memberRecord, organizationDetail } from './schema.ts'
+import type { fellowMemberRecord, memberRecord, organizationDetail, putMemberRecord } from './schema.ts'
 
 export function presentOrganization(organization: OrganizationRow): z.output<typeof organizationDetail> {
   return {
@@ -24,6 +25,11 @@ export interface Member {
 /** A member as the admin API shows one. */
 export function presentMember(member: Member): z.output<typeof memberRecord> {
   return { ...presentUser(member.user), role_codes: [...member.roleCodes].sort(), joined_at: iso(member.joinedAt) }
+}
+
+/** The same as the admin who put the member is answered. */
+export function presentPutMember(member: Member): z.output<typeof putMemberRecord> {
+  return { ...presentMember(member), ...unprovenWarnings(member.user) }
 }
 
 /** A member as the org_admins of the organization see one: pools and state of the account are none of their business. */

@@ -4,7 +4,7 @@ import { deleteOrganization } from './delete-organization.ts'
 import { getOrganization } from './get-organization.ts'
 import { listMembers } from './list-members.ts'
 import { listOrganizations } from './list-organizations.ts'
-import { presentFellowMember, presentMember, presentOrganization } from './present.ts'
+import { presentFellowMember, presentMember, presentOrganization, presentPutMember } from './present.ts'
 import { putMember } from './put-member.ts'
 import { removeMember } from './remove-member.ts'
 import {
@@ -15,11 +15,11 @@ import {
   listOrganizationsQuery,
   memberPage,
   memberParams,
-  memberRecord,
   organizationDetail,
   organizationPage,
   organizationParams,
   putMemberBody,
+  putMemberRecord,
   updateOrganizationBody,
 } from './schema.ts'
 import { updateOrganization } from './update-organization.ts'
@@ -133,11 +133,11 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       auth,
       params: memberParams,
       body: putMemberBody,
-      responses: forAdmins ? { 200: memberRecord, 201: memberRecord } : { 200: fellowMemberRecord },
+      responses: forAdmins ? { 200: putMemberRecord, 201: putMemberRecord } : { 200: fellowMemberRecord },
       errors: changeRefusals,
       handle: async (deps, { params, body, ...actor }) => {
         const { created, member } = await putMember(deps, { ...params, ...body, by }, actor)
-        return { status: created ? 201 : 200, body: present(member) }
+        return { status: created ? 201 : 200, body: (forAdmins ? presentPutMember : presentFellowMember)(member) }
       },
     }),
     route({

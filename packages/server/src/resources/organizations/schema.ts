@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { clearable, id, list, name, newAppCode, page, pageQuery, searchQuery, text, timestamp } from '../../lib/fields.ts'
-import { userRecord } from '../../lib/records.ts'
+import { accountWarnings, userRecord } from '../../lib/records.ts'
 
 export const organizationParams = z.object({ organizationId: id })
 export const memberParams = z.object({ organizationId: id, userId: id })
@@ -36,6 +36,9 @@ export const putMemberBody = z
 
 /** A user as a member of one organization. */
 export const memberRecord = userRecord.extend({ role_codes: z.array(z.string()), joined_at: timestamp }).meta({ id: 'Member' })
+
+/** The same as whoever put the member is answered. */
+export const putMemberRecord = memberRecord.extend(accountWarnings).meta({ id: 'PutMemberAnswer' })
 
 /** The same for the org_admins of that organization. */
 export const fellowMemberRecord = userRecord

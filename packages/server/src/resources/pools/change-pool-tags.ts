@@ -5,6 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { changeUser } from '../users/change-user.ts'
 import { assertEmailFree } from '../users/find-collisions.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -13,7 +14,7 @@ import type { ChangePoolTagsInput } from './schema.ts'
 
 /**
  * Adds and removes pool tags of a user. A pool that the user is in already is not added again, and one that is no tag not removed;
- * sessions go on. Throws `not_found`, `email_exists_in_pool`, and `validation_failed` for removing the home pool.
+ * sessions go on. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`, and `validation_failed` for removing the home pool.
  */
 export async function changePoolTags(
   deps: Deps<Pool>,
@@ -36,6 +37,7 @@ export async function changePoolTags(
     const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
     if (rows.length > 0) await UserNamespace.insert(deps.db, rows)
     await UserNamespace.deleteSome(deps.db, userId, removed)
+    if (removed.length > 0) await assertAdministrableWithout(deps, userId)
     await User.update(deps.db, userId, { updated_at: now })
     const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
     const details = { before: presentPools(user), after: presentPools(changed) }

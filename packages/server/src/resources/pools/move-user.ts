@@ -5,6 +5,7 @@ import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
+import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { changeUser } from '../users/change-user.ts'
 import { assertEmailFree } from '../users/find-collisions.ts'
 import { getUser } from '../users/get-user.ts'
@@ -13,7 +14,7 @@ import { presentPools } from './present.ts'
 
 /**
  * Gives a user another home pool. A tag of that pool is dropped, and the pool left is not kept as one. Tokens name the home pool, so all
- * of them are dead, unless the user is there already. Throws `not_found`, `email_exists_in_pool`.
+ * of them are dead, unless the user is there already. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
  */
 export async function moveUser(deps: Deps<Pool>, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {
   return changeUser(deps, userId, undefined, async (deps, user) => {
@@ -21,6 +22,7 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
     await UserNamespace.delete(deps.db, { user_id: userId, namespace })
     await User.update(deps.db, userId, { namespace, updated_at: deps.clock() })
+    await assertAdministrableWithout(deps, userId)
     const moved = await getUser(deps, userId)
     const details = { before: presentPools(user), after: presentPools(moved) }
     await recordEvent(deps, { event: 'user.namespace_changed', actor, userId, details })

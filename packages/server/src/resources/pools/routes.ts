@@ -62,7 +62,7 @@ export const poolRoutes: Route[] = [
     params: userParams,
     body: moveUserBody,
     responses: { 200: userRecord },
-    errors: ['email_exists_in_pool'],
+    errors: ['email_exists_in_pool', 'last_system_admin'],
     handle: async (deps, { params, body, ...actor }) =>
       ok(presentUser(await moveUser(deps, params.userId, body.namespace, actor))),
   }),
@@ -76,7 +76,7 @@ export const poolRoutes: Route[] = [
     params: userParams,
     body: changePoolTagsBody,
     responses: { 200: userPools },
-    errors: ['email_exists_in_pool'],
+    errors: ['email_exists_in_pool', 'last_system_admin'],
     handle: async (deps, { params, body, ...actor }) => ok(presentPools(await changePoolTags(deps, params.userId, body, actor))),
   }),
 ]

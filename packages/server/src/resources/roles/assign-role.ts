@@ -8,6 +8,7 @@ import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertProven } from '../users/assert-proven.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
 import type { HeldRole } from './list-user-roles.ts'
 
 /** Roles that open everything: nobody is given one by the address of an account that somebody else may have registered. */
@@ -22,11 +23,12 @@ export async function assignRole(
   deps: Deps<Pool>,
   input: { userId: string; role_code: string },
   actor: Actor,
-): Promise<{ created: boolean; held: HeldRole }> {
+): Promise<{ created: boolean; held: HeldRole; user: PooledUser }> {
   return transaction(deps, async (deps) => {
     await lockUser(deps, input.userId)
     const role = await getGlobalRole(deps, input.role_code)
-    if (platformRoles.includes(role.code)) assertProven(await getUser(deps, input.userId))
+    const user = await getUser(deps, input.userId)
+    if (platformRoles.includes(role.code)) assertProven(user)
     const now = deps.clock()
     const key = { user_id: input.userId, role_code: role.code }
     const created = await UserRole.insert(deps.db, { ...key, created_at: now })
@@ -34,7 +36,7 @@ export async function assignRole(
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
     }
     const held = await UserRole.find(deps.db, key)
-    return { created, held: { role, assignedAt: held?.created_at ?? now } }
+    return { created, user, held: { role, assignedAt: held?.created_at ?? now } }
   })
 }
 

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
+import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { Role } from '../../models/role.ts'
-import type { roleRecord, userRoleRecord } from './schema.ts'
+import type { givenUserRole, roleRecord, userRoleRecord } from './schema.ts'
 
 /** A role as every answer and audit event shows one. */
 export function presentRole(role: Role): z.output<typeof roleRecord> {
@@ -11,6 +12,11 @@ export function presentRole(role: Role): z.output<typeof roleRecord> {
 /** A global role as one that a user holds. */
 export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: number }): z.output<typeof userRoleRecord> {
   return { ...presentMembers(role), assigned_at: iso(assignedAt) }
+}
+
+/** The same as whoever gave it to the user is answered. */
+export function presentGivenRole(held: { role: Role; assignedAt: number }, user: AccountRecord): z.output<typeof givenUserRole> {
+  return { ...presentUserRole(held), ...unprovenWarnings(user) }
 }
 
 function presentMembers({ code, name, scope, description, built_in, assignable_by }: Role) {

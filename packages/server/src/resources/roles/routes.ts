@@ -6,11 +6,12 @@ import { getRole } from './get-role.ts'
 import { listRolePermissions } from './list-role-permissions.ts'
 import { listRoles } from './list-roles.ts'
 import { listUserRoles } from './list-user-roles.ts'
-import { presentRole, presentUserRole } from './present.ts'
+import { presentGivenRole, presentRole, presentUserRole } from './present.ts'
 import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './replace-role-permissions.ts'
 import {
   assignRoleBody,
   createRoleBody,
+  givenUserRole,
   listRolesQuery,
   permissionCodesBody,
   rolePage,
@@ -22,7 +23,6 @@ import {
   userParams,
   userRoleList,
   userRoleParams,
-  userRoleRecord,
 } from './schema.ts'
 import { unassignRole } from './unassign-role.ts'
 import { updateRole } from './update-role.ts'
@@ -188,11 +188,11 @@ function rolesOfUsers(): Route[] {
       auth: 'system_admin',
       params: userParams,
       body: assignRoleBody,
-      responses: { 200: userRoleRecord, 201: userRoleRecord },
+      responses: { 200: givenUserRole, 201: givenUserRole },
       errors: ['account_unverified'],
       handle: async (deps, { params, body, ...actor }) => {
-        const { created, held } = await assignRole(deps, { ...params, ...body }, actor)
-        return { status: created ? 201 : 200, body: presentUserRole(held) }
+        const { created, held, user } = await assignRole(deps, { ...params, ...body }, actor)
+        return { status: created ? 201 : 200, body: presentGivenRole(held, user) }
       },
     }),
     route({

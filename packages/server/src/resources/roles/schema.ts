@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
 
+import { accountWarnings } from '../../lib/records.ts'
+
 export { userParams } from '../../lib/fields.ts'
 
 export const roleParams = z.object({ roleCode })
@@ -76,5 +78,8 @@ export const rolePermissionList = z
 export const assignRoleBody = z.strictObject({ role_code: text }).meta({ id: 'AssignRole' })
 
 export const userRoleRecord = z.object({ ...roleMembers, assigned_at: timestamp }).meta({ id: 'UserRole' })
+
+/** The same as whoever gave it is answered. */
+export const givenUserRole = userRoleRecord.extend(accountWarnings).meta({ id: 'GivenUserRole' })
 
 export const userRoleList = z.object({ items: z.array(userRoleRecord) })

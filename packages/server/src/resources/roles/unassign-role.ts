@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
+import { assertAdministrable } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /**
@@ -16,9 +16,9 @@ export async function unassignRole(deps: Deps<Pool>, input: { userId: string; ro
   const { userId, roleCode } = input
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
-    if (roleCode === 'system_admin') await assertOtherSystemAdmin(deps, userId)
     const isRemoved = await UserRole.delete(deps.db, { user_id: userId, role_code: roleCode })
     if (!isRemoved) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
+    if (roleCode === 'system_admin') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
   })
 }

@@ -89,8 +89,9 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  // A system_admin enters any app without a grant.
-  if (globalRoles.includes('system_admin')) return { exists: true, isActive: true, expiresAt: null }
+  // Whoever administers the service enters any app without a grant, but for one that was taken away.
+  if (globalRoles.includes('system_admin') && !grant.isRevoked)
+    return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
   if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
     // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.

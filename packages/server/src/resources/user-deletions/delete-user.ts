@@ -16,7 +16,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
-import { assertOtherSystemAdmin } from '../users/assert-other-system-admin.ts'
+import { assertAdministrable, holdsAdminRole } from '../users/assert-administrable.ts'
 import { describeUser } from '../users/describe-user.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { eraseUser } from './erase-user.ts'
@@ -36,7 +36,7 @@ export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { 
 }
 
 async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
-  await assertOtherSystemAdmin(deps, userId)
+  const wasAdmin = await holdsAdminRole(deps, userId)
   const before = await describeUser(deps, userId)
   // Those who govern an organization look whether another admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
@@ -46,6 +46,7 @@ async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   await UserApp.revokeAllOf(deps.db, userId, now)
   await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
   await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
+  if (wasAdmin) await assertAdministrable(deps)
   await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })
   await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.deleted' })
 }

@@ -5,7 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
-import { assertOtherSystemAdmin } from './assert-other-system-admin.ts'
+import { assertAdministrableWithout } from './assert-administrable.ts'
 import { changeUser } from './change-user.ts'
 import { describeUser } from './describe-user.ts'
 import { assertEmailFree } from './find-collisions.ts'
@@ -55,8 +55,8 @@ function changesOf(user: PooledUser, { first_name, last_name, email, status }: U
 async function apply(deps: Deps<Tx>, user: PooledUser, changes: Changes, actor: Actor): Promise<void> {
   if (changes.email !== undefined)
     await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
-  if (changes.status === 'suspended') await assertOtherSystemAdmin(deps, user.id)
   await User.update(deps.db, user.id, { ...changes, updated_at: deps.clock() })
+  if (changes.status === 'suspended') await assertAdministrableWithout(deps, user.id)
   const { status, ...profile } = changes
   if (Object.keys(profile).length > 0) {
     const details = { before: shown(user, profile), after: shown({ ...user, ...profile }, profile) }

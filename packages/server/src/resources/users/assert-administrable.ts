@@ -1,0 +1,48 @@
+import type { Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
+import { App } from '../../models/app.ts'
+import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { UserRole } from '../../models/user-role.ts'
+import { userOf } from './present.ts'
+
+const ROLE = 'system_admin'
+
+/**
+ * Throws `last_system_admin` when nobody is left who can administer the service: an active system_admin who enters an active app of
+ * AUTH_ADMIN_APP_CODES. Comes right after whatever may have taken that away (a role, a state, a grant, a pool, an app), in its
+ * transaction: of admins who remove one another at once, on any number of servers, one stays.
+ */
+export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
+  await lockUntilCommit(deps.db, 'system_admins')
+  if (await isAdministrable(deps)) return
+  throw new ApiError('last_system_admin', {
+    detail: 'Make another active user system_admin first, who can enter an active app of AUTH_ADMIN_APP_CODES',
+  })
+}
+
+/** The same after a change to one user, which matters where the user administers. */
+export async function assertAdministrableWithout(deps: Deps<Tx>, userId: string): Promise<void> {
+  if (await holdsAdminRole(deps, userId)) await assertAdministrable(deps)
+}
+
+export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolean> {
+  return (await UserRole.find(deps.db, { user_id: userId, role_code: ROLE })) !== undefined
+}
+
+async function isAdministrable(deps: Deps): Promise<boolean> {
+  const admins = (await User.listActiveHolders(deps.db, ROLE)).map(userOf)
+  const codes = deps.config.adminAppCodes
+  const apps = await App.listActive(deps.db, codes.includes('*') ? undefined : codes)
+  const revoked = await UserApp.listRevoked(
+    deps.db,
+    admins.map(({ id }) => id),
+  )
+  // A grant that has run out keeps no system_admin out, and neither does having none.
+  const isRevoked = (userId: string, appId: string) =>
+    revoked.some(({ user_id, app_id }) => user_id === userId && app_id === appId)
+  return admins.some((user) => apps.some((app) => isInPools(user, poolSet(app)) && !isRevoked(user.id, app.id)))
+}
