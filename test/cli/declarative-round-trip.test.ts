@@ -43,10 +43,16 @@ const role = (code: fc.Arbitrary<string>, known: string[]) =>
       code,
       name,
       description: orNull(anyText),
+      assignable_by: fc.constantFrom('system_admin' as const, 'org_admin' as const),
       permissions: known.length === 0 ? fc.constant([]) : sortedSet(fc.constantFrom(...known)),
     })
     // The scope of a role that is there never changes.
-    .map((one) => ({ ...one, scope: words.indexOf(one.code) % 2 === 0 ? ('org' as const) : ('global' as const) }))
+    .map((one) => {
+      const isOrg = words.indexOf(one.code) % 2 === 0
+      return isOrg
+        ? { ...one, scope: 'org' as const }
+        : { ...one, scope: 'global' as const, assignable_by: 'system_admin' as const }
+    })
 
 const webhook = fc.record({
   name,

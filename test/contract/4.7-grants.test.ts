@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents } from '../support/rows.ts'
+import { auditEvents, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -33,6 +33,7 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
   expect(access_token).toBeUndefined()
   expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
 
+  await markVerified(service, user.id)
   const path = grantPath(user, app)
   const granted = await service.admin('POST', path)
   expect(granted.status).toBe(201)

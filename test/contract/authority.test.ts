@@ -97,7 +97,7 @@ describe('a service account', () => {
   })
 
   test.each(Object.keys(doors))(
-    'with users:override gives roles that org_admins give, and org_admin itself only where it is declared: %s',
+    'with users:override gives what org_admins give, and org_admin where it is declared: %s',
     async (door) => {
       const organization = await buildOrganization(service)
       const other = await buildRole(service, 'org')

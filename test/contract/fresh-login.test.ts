@@ -1,4 +1,5 @@
 // What adds or removes a way to sign in asks for a proof of identity in the last ten minutes: whoever holds a token alone locks nobody out.
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
@@ -39,14 +40,14 @@ describe('a second factor', () => {
   })
 
   test('the password stands for a login, in that session alone, for ten minutes more', async () => {
-    const { user, token } = await buildAged()
+    const { user, access_token: token } = await buildUser(service, app)
     const other = (await service.login(user.email, app.code)).body.access_token
     service.advance(aged)
     expectError(await setUp(token, { password: 'not the password' }), 'invalid_credentials')
     expectError(await setUp(token), 'fresh_login_required')
     const { body } = await setUp(token, { password: PASSWORD })
     expectError(await activate(other, { code: codeOf(body.secret) }), 'fresh_login_required')
-    service.advance(aged - 1)
+    service.advance(200)
     expect((await activate(token, { code: codeOf(body.secret) })).status).toBe(200)
   })
 
@@ -101,6 +102,54 @@ describe('a second factor', () => {
     const { token } = await buildAged()
     expect(faultsOf(await setUp(token, { password: 12345678 }))).toEqual(['password: invalid_type'])
   })
+})
+
+/** What asks for a proof, and what has to be there before. */
+const doors: Record<
+  string,
+  {
+    prepare?: (on: TestService, token: string) => Promise<unknown>
+    call(on: TestService, token: string, proof: Json): Promise<Reply>
+  }
+> = {
+  'POST /auth/2fa/setup': {
+    call: (on, token, body) => on.call('POST', '/auth/2fa/setup', { token, body }),
+  },
+  'POST /auth/2fa/activate': {
+    prepare: async (on, token) => (await on.call('POST', '/auth/2fa/setup', { token })).body,
+    call: (on, token, proof) => on.call('POST', '/auth/2fa/activate', { token, body: { code: '000000', ...proof } }),
+  },
+  'POST /auth/2fa/disable': {
+    prepare: enableTwoFactor,
+    call: (on, token, body) => on.call('POST', '/auth/2fa/disable', { token, body }),
+  },
+  'DELETE /auth/identities/{identityId}': {
+    prepare: enableTwoFactor,
+    call: (on, token, body) => on.call('DELETE', `/auth/identities/${randomUUID()}`, { token, body }),
+  },
+}
+
+describe.each(Object.entries(doors))('%s', (_, { prepare, call }) => {
+  test('counts wrong passwords as a login does, and is limited by AUTH_RATE_LIMIT_USER', async () => {
+    const limits = { AUTH_RATE_LIMIT_USER: '8/60', AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '2' }
+    const on = freezeClock(await buildService(limits))
+    const { access_token: token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
+    await prepare?.(on, token)
+    const wrong = { password: 'not the password', two_factor_code: '000000' }
+    const codes: string[] = []
+    for (let i = 0; i < 9; i += 1) codes.push((await call(on, token, wrong)).body.code)
+    expect(codes.slice(0, 3)).toEqual(['invalid_credentials', 'invalid_credentials', 'account_locked'])
+    expect(codes.at(-1)).toBe('rate_limited')
+  })
+})
+
+test('unlinking asks for a code too, where a second factor is active', async () => {
+  const { access_token: token } = await buildUser(service, app)
+  const phone = await enableTwoFactor(service, token)
+  const unlink = doors['DELETE /auth/identities/{identityId}']!.call
+  expectError(await unlink(service, token, { password: PASSWORD }), 'fresh_login_required')
+  expectError(await unlink(service, token, { password: PASSWORD, two_factor_code: phone.wrongCode() }), 'invalid_two_factor_code')
+  expectError(await unlink(service, token, { password: PASSWORD, two_factor_code: phone.code() }), 'not_found')
 })
 
 describe('AUTH_RATE_LIMIT_USER', () => {

@@ -4,7 +4,7 @@ import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { addMember, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { auditEvents, countRows } from '../support/rows.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -199,7 +199,9 @@ describe('an organization', () => {
 describe('members', () => {
   test('are put, listed, given other roles and removed, and all of it is audited', async () => {
     const organization = await buildOrganization(service)
-    const { user } = await buildUser(service, app, { first_name: 'Ada' })
+    const { user: registered } = await buildUser(service, app, { first_name: 'Ada' })
+    await markVerified(service, registered.id)
+    const user = { ...registered, email_verified: true }
     const role = await buildRole(service, 'org')
     const put = await setRoles(organization, user, role, 'org_member', role)
     expect(put.status).toBe(201)
@@ -409,6 +411,7 @@ describe('an org_admin', () => {
     expect(faultsOf(await service.call('PUT', memberOf(organization, user, ''), { token, body }))).toEqual([
       'role_codes.1: invalid_value',
     ])
+    await markVerified(service, user.id)
     expect(faultsOf(await service.call('POST', `/organizations/${organization.id}/invitations`, { token, body }))).toEqual([
       'role_codes.1: invalid_value',
     ])

@@ -1,4 +1,4 @@
-// The last active system_admin can't be removed, suspended or deleted.
+// The last system_admin who can enter an app that administers is kept.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'

@@ -32,6 +32,8 @@ export async function rawCall(origin: string, method: string, path: string, opti
       })
     })
     sent.on('error', reject)
+    // For a DELETE, Node would send neither a length nor chunks.
+    if (options.chunks) sent.useChunkedEncodingByDefault = true
     for (const chunk of options.chunks ?? []) sent.write(chunk)
     sent.end()
   })

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import { koaBody } from 'koa-body'
+import { koaBody, HttpMethodEnum as Method } from 'koa-body'
 import { ApiError } from '../errors.ts'
 import { isRecord } from '../lib/is-record.ts'
 
@@ -23,6 +23,8 @@ function collectorOf(limitBytes: number): Middleware {
     text: true,
     textTypes: ['application/json', formType, 'application/x-ndjson'],
     encoding: 'latin1',
+    // Without DELETE, it would leave the body of one unread.
+    parsedMethods: [Method.POST, Method.PUT, Method.PATCH, Method.DELETE],
     textLimit: limitBytes,
     onError(error) {
       throw error

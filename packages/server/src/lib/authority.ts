@@ -83,7 +83,7 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
 }
 
 function isFresh({ provenAt }: UserSession, { now, factorSince }: { now: number; factorSince: number | null }): boolean {
-  return provenAt !== null && provenAt > now - proofLifeMs && (factorSince === null || provenAt >= factorSince)
+  return provenAt !== null && provenAt > now - proofLifeMs && (factorSince === null || provenAt > factorSince)
 }
 
 /**

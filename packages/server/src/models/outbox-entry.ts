@@ -99,7 +99,7 @@ export class OutboxEntry extends BaseModel {
     },
   ): Promise<OutboxRow[]> {
     // Each priority by a range of the index of its own: retries that are not due yet are passed over.
-    const dueOf = (priority: number) => {
+    const dueOf = (priority: (typeof priorities)[number]) => {
       const due = rowsOf(OutboxEntry, db)
         .select('id', 'destination', 'priority', 'next_attempt_at')
         .where({ kind, priority })

@@ -6,6 +6,6 @@ export const listRoles = listCommand({
   examples: ['role list', 'role list --json', 'role list --limit 20'],
   filters: {},
   read: (api, _, query) => api.GET('/api/v1/admin/roles', { params: { query } }),
-  columns: ['code', 'name', 'scope', 'assignable_by', 'built_in', 'description'],
+  columns: ['code', 'name', 'scope', 'built_in', 'assignable_by', 'description'],
   none: 'no roles',
 })

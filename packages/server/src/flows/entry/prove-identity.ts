@@ -12,7 +12,6 @@ export const proofErrors = [
   'account_locked',
   'fresh_login_required',
   'invalid_credentials',
-  'invalid_two_factor_code',
   'rate_limited',
 ] as const satisfies ErrorCode[]
 

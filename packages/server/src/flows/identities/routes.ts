@@ -14,7 +14,7 @@ export const ownIdentityRoutes: Route[] = [
     params: identityParams,
     body: unlinkBody,
     responses: { 204: null },
-    errors: [...proofErrors, 'last_login_method'],
+    errors: [...proofErrors, 'invalid_two_factor_code', 'last_login_method'],
     handle: async (deps, { caller, params, body, origin }) => {
       await unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin })
       return noContent()

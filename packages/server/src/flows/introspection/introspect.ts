@@ -6,7 +6,7 @@ import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { verifyToken } from '../../resources/sessions/authenticate-caller.ts'
-import { claimsOf } from '../../resources/sessions/open-session.ts'
+import { claimsOf } from '../../resources/sessions/claims-of.ts'
 import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
 
@@ -68,7 +68,7 @@ async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessToke
   const grantExpiresAt = globalRoles.includes('system_admin') ? null : self.access_expires_at
   const expiresAt = Math.min(token.exp, Math.floor((grantExpiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   if (expiresAt * 1000 <= deps.clock()) return undefined
-  const admission = { user: userOfSelf(holder), app, membership, ...rights, grantExpiresAt }
+  const admitted = { user: userOfSelf(holder), app, membership, ...rights }
   const { tv, nbf, jti } = token
-  return { ...claimsOf(deps, admission, token.sid, token.iat, expiresAt), tv, nbf, jti }
+  return { ...claimsOf(deps, admitted, token.sid, token.iat, expiresAt), tv, nbf, jti }
 }

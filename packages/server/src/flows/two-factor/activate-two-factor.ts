@@ -30,7 +30,7 @@ export async function activateTwoFactor(
   actor: Actor,
 ): Promise<RecoveryCodesAnswer> {
   await getPendingFactor(deps, caller.userId)
-  await proveIdentity(deps, { caller, factor: undefined, password: input.password, code: input.two_factor_code }, actor)
+  await proveIdentity(deps, { caller, factor: undefined, password: input.password }, actor)
   const attempt = await takeAttempt(deps, `two-factor:${caller.userId}`, wrongCodesLimit)
   try {
     const factor = await getPendingFactor(deps, caller.userId)

@@ -33,7 +33,7 @@ export const twoFactorRoutes: Route[] = [
     noStore: true,
     body: activateBody,
     responses: { 200: recoveryCodesAnswer },
-    errors: [...proofErrors, 'two_factor_active', 'two_factor_not_set_up'],
+    errors: [...proofErrors, 'invalid_two_factor_code', 'two_factor_active', 'two_factor_not_set_up'],
     handle: async (deps, { body, caller, origin }) => ok(await activateTwoFactor(deps, body, caller, { caller, origin })),
   }),
   route({
@@ -46,7 +46,7 @@ export const twoFactorRoutes: Route[] = [
     noStore: true,
     body: disableBody,
     responses: { 204: null },
-    errors: [...proofErrors, 'two_factor_not_set_up'],
+    errors: [...proofErrors, 'invalid_two_factor_code', 'two_factor_not_set_up'],
     handle: async (deps, { body, caller, origin }) => {
       await disableTwoFactor(deps, body, caller, { caller, origin })
       return noContent()

@@ -4,14 +4,14 @@ import { text } from '../../lib/fields.ts'
 
 const code = text.trim().min(1).meta({ description: '6 digits of the authenticator app' })
 
-export const setUpBody = z.object(proofFields).meta({ id: 'SetUpTwoFactor' })
+export const setUpBody = z.strictObject(proofFields).meta({ id: 'SetUpTwoFactor' })
 export type SetUpInput = z.output<typeof setUpBody>
 
 export const activateBody = z.object({ ...proofFields, code }).meta({ id: 'ActivateTwoFactor' })
 export type ActivateInput = z.output<typeof activateBody>
 
 const disablingCode = code.optional().meta({ description: 'The same as `two_factor_code`' })
-export const disableBody = z.object({ ...proofFields, code: disablingCode }).meta({ id: 'DisableTwoFactor' })
+export const disableBody = z.strictObject({ ...proofFields, code: disablingCode }).meta({ id: 'DisableTwoFactor' })
 export type DisableInput = z.output<typeof disableBody>
 
 export const setUpAnswer = z

@@ -22,7 +22,7 @@ export async function setUpTwoFactor(
   actor: Actor,
 ): Promise<SetUpAnswer> {
   if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
-  await proveIdentity(deps, { caller, factor: undefined, password: input.password, code: input.two_factor_code }, actor)
+  await proveIdentity(deps, { caller, factor: undefined, password: input.password }, actor)
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {

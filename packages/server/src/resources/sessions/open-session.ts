@@ -2,10 +2,9 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import { DEFAULT_POOL, isInPools, poolSet } from '../../lib/pool-set.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
@@ -19,6 +18,7 @@ import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
+import { claimsOf } from './claims-of.ts'
 import { presentTokens } from './present.ts'
 import { resolveRights } from './resolve-rights.ts'
 import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
@@ -184,37 +184,4 @@ export function issueTokens(
     refreshToken: refresh.token,
     refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),
   })
-}
-
-/**
- * The claims of a token (docs/tokens.md#the-shape-of-a-token). The lists come last, where a verifier finds them without parsing
- * the rest.
- */
-export function claimsOf(
-  deps: Deps,
-  admission: Admission,
-  sessionId: string,
-  issuedAt: number,
-  expiresAt: number,
-): AccessTokenClaims {
-  const { user, app, membership } = admission
-  return {
-    ...(app ? { app_id: app.id, app_code: app.code } : {}),
-    uid: user.id,
-    email: user.email,
-    first_name: user.first_name,
-    last_name: user.last_name,
-    ...(membership ? { org_id: membership.id, org_slug: membership.slug } : {}),
-    ...(user.namespace === DEFAULT_POOL ? {} : { namespace: user.namespace }),
-    tv: user.token_version,
-    sid: sessionId,
-    iss: deps.config.issuer,
-    aud: app?.code ?? deps.config.issuer,
-    exp: expiresAt,
-    nbf: issuedAt,
-    iat: issuedAt,
-    jti: newId(),
-    roles: admission.roles,
-    permissions: [...admission.permissions],
-  }
 }
