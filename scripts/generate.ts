@@ -36,9 +36,17 @@ function configurationPage(): string {
     } = (schema.meta() ?? {}) as SettingNotes & { description?: string }
     return `| \`${name}\` | ${[description, quoted(usual), quoted(inProduction)].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   })
+  const secretNames = Object.entries(settings.shape).flatMap(([name, schema]) => (schema.meta()?.secret ? [`\`${name}\``] : []))
   return page('Configuration', 'packages/server/src/config.ts', [
     'All settings are environment variables; an empty one counts as unset. Every fault is reported at start, all at once.',
     'Production mode is `NODE_ENV=production`; where it differs, the last column says so.',
+    '',
+    'A secret can come from a file instead, whose path is in the variable with `_FILE` after its name (`JWT_ACCESS_SECRET_FILE`):',
+    'a regular file of up to 64 KiB, of which one final line break is cut. A file that every user of the machine can read is warned',
+    `about at start. Setting both is a fault. Such variables are ${secretNames.join(', ')}.`,
+    '',
+    '`gatehouse serve` and `gatehouse check` warn about a variable that begins with `AUTH_`, `JWT_` or `DB_` and is not a setting, with the',
+    'nearest name.',
     '',
     '| Variable | Meaning | Default | In production |',
     '| --- | --- | --- | --- |',

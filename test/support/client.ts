@@ -28,6 +28,14 @@ export const testEnvironment = {
   LOG_LEVEL: 'silent',
 }
 
+/** Where a test service would look for secrets that it was not given. */
+export const ownSecrets = {
+  kept(): never {
+    throw new Error('tests bring their own secrets')
+  },
+  file: (): never => ownSecrets.kept(),
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: a reply is whatever came over the wire; the tests say what they expect of it.
 export type Json = any
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
-import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './client.ts'
+import { type CallOptions, callHttp, ownSecrets, PASSWORD, type Reply, testEnvironment } from './client.ts'
 import { secretIn } from './secrets-in-log.ts'
 
 /** A `ServerProcess` is one too. */
@@ -40,9 +40,7 @@ export async function startInstance(
   const parts: Parts = await import(/* @vite-ignore */ inject('programs').serverParts)
   const mailDir = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'))
   const environment = { ...testEnvironment, LOG_LEVEL: 'debug', PORT: '0', AUTH_MAIL_DIR: mailDir, ...settings }
-  const config = parts.loadConfig(environment, () => {
-    throw new Error('tests bring their own secrets')
-  })
+  const config = parts.loadConfig(environment, ownSecrets)
   const lines: string[] = []
   const logger = parts.createLogger(config.logLevel, { write: (line) => void lines.push(line.trimEnd()) })
   const deps = parts.createDeps(config, { logger })

@@ -23,6 +23,7 @@ import {
   type CallOptions,
   callHttp,
   type Json,
+  ownSecrets,
   PASSWORD,
   type Reply,
   someEmail,
@@ -76,9 +77,7 @@ export async function buildService(
       AUTH_MAIL_DIR: mailDir,
       ...settings,
     },
-    () => {
-      throw new Error('tests bring their own secrets')
-    },
+    ownSecrets,
   )
   let offsetMs = 0
   const faults: string[] = []

@@ -1,18 +1,21 @@
+import { hash, randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, loadConfig, settings } from './config.ts'
 
 const secret = 'k3Jx0vQ2nLr8TzYw5HcBpMdAfGsUeViO'
-const key = Buffer.alloc(32, 1).toString('base64')
+const key = Buffer.from('Qm7LxD4sVhT9pKzWc2RnYbGfJ6uEaXtM').toString('base64')
 const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://login.example.com',
+  DATABASE_URL: 'postgres://db.example.com/gatehouse',
   JWT_ACCESS_SECRET: secret,
   AUTH_ENCRYPTION_KEY: key,
   SMTP_URL: 'smtp://mail.example.com',
 }
 const kept = (name: string) => (name === 'encryption-key' ? key : `kept ${secret}`)
-const load = (environment: Record<string, string | undefined>) => loadConfig(environment, kept)
+const file = (path: string) => ({ text: `${path.slice(1)}\n`, isReadableByOthers: path.startsWith('!') })
+const load = (environment: Record<string, string | undefined>) => loadConfig(environment, { kept, file })
 
 function faultsOf(environment: Record<string, string | undefined>): readonly string[] {
   try {
@@ -70,6 +73,7 @@ describe('defaults', () => {
       shutdownDelaySeconds: 0,
       logLevel: 'info',
     })
+      warnings: [],
     expect(load({}).hashThreads).toBe(Math.min(4, availableParallelism()))
   })
 
@@ -110,8 +114,8 @@ describe('defaults', () => {
 
   test('of the kept secrets are not asked for in production, nor when they are set', () => {
     const never = () => expect.unreachable('asked for a kept secret')
-    expect(loadConfig(production, never).accessSecret).toBe(secret)
-    expect(() => loadConfig({ NODE_ENV: 'production' }, never)).toThrow(ConfigError)
+    expect(loadConfig(production, { kept: never, file: never }).accessSecret).toBe(secret)
+    expect(() => loadConfig({ NODE_ENV: 'production' }, { kept: never, file: never })).toThrow(ConfigError)
   })
 
   test('an empty variable counts as unset', () => {
@@ -119,8 +123,15 @@ describe('defaults', () => {
     expect(load(blank)).toEqual(load({}))
   })
 
-  test('variables that are not settings are no matter', () => {
-    expect(load({ PATH: '/bin', AUTH_NOTHING: 'x', __proto__: 'x' })).toEqual(load({}))
+  test('variables that are not settings are no matter; those that look like settings are warned about', () => {
+    expect(load({ PATH: '/bin', AUTHCTL_TOKEN: 'x', __proto__: 'x' })).toEqual(load({}))
+    const { warnings, ...config } = load({ AUTH_BCRYPTCOST: 'x', JWT_ISSUER_FILE: 'x', DB_: 'x', AUTH_EMPTY: '' })
+    expect({ ...config, warnings: [] }).toEqual(load({}))
+    expect(warnings.map((warning) => /^(\S+) .* (\S+)$/.exec(warning)?.slice(1))).toEqual([
+      ['AUTH_BCRYPTCOST', 'AUTH_BCRYPT_COST'],
+      ['JWT_ISSUER_FILE', 'JWT_ISSUER'],
+      ['DB_', expect.any(String)],
+    ])
   })
 })
 
@@ -154,6 +165,7 @@ describe('faults', () => {
         'AUTH_RATE_LIMIT_IP',
         'DB_POOL_MAX',
         'JWT_ACCESS_SECRET',
+        'DATABASE_URL',
         'JWT_ACCESS_TTL_SECONDS',
         'LOG_LEVEL',
         'PORT',
@@ -214,14 +226,54 @@ describe('faults', () => {
       expect(namesOf(faultsOf({ ...production, NODE_ENV: mode, AUTH_BCRYPT_COST: '9' }))).toEqual(['AUTH_BCRYPT_COST'])
   })
 
-  test('a secret that is one repeated character or a documented sample is refused in production', () => {
-    for (const weak of ['x'.repeat(64), 'change-me-change-me-change-me-change-me']) {
+  test.each(['x'.repeat(64), 'password-password-password-password', 'change-me-change-me-change-me-change-me', ` ${secret}`])(
+    'a signing secret like %s is refused in production, but not while it is being replaced',
+    (weak) => {
       expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET: weak }))).toEqual(['JWT_ACCESS_SECRET'])
-      expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET_PREVIOUS: weak }))).toEqual(['JWT_ACCESS_SECRET_PREVIOUS'])
+      expect(faultsOf({ ...production, JWT_ACCESS_SECRET_PREVIOUS: weak })).toEqual([])
       expect(faultsOf({ JWT_ACCESS_SECRET: weak })).toEqual([])
     }
   })
 
+    },
+  )
+
+  test('AUTH_ALLOW_WEAK_SECRET makes a warning of a guessable secret, and of nothing else', () => {
+    const allow = { ...production, AUTH_ALLOW_WEAK_SECRET: 'true' }
+    expect(load({ ...allow, JWT_ACCESS_SECRET: 'x'.repeat(64) }).warnings).toEqual([expect.stringMatching(/^JWT_ACCESS_SECRET /)])
+    expect(load(allow).warnings).toEqual([])
+    for (const refused of ['change-me-change-me-change-me-change-me', `${secret} `])
+      expect(namesOf(faultsOf({ ...allow, JWT_ACCESS_SECRET: refused }))).toEqual(['JWT_ACCESS_SECRET'])
+  })
+
+  test('a random secret passes, however long; only the first hundred characters are judged', () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (const random of [
+        randomBytes(24).toString('base64url'),
+        randomBytes(16).toString('hex'),
+        randomBytes(900).toString('hex'),
+      ])
+        expect(faultsOf({ ...production, JWT_ACCESS_SECRET: random })).toEqual([])
+    }
+    expect(faultsOf({ ...production, JWT_ACCESS_SECRET: `${'x'.repeat(100)}${secret}` })).toHaveLength(1)
+  })
+
+  test.each<[string, Buffer]>([
+    ['one repeated byte', Buffer.alloc(32, 255)],
+    ['the signing secret', Buffer.from(secret)],
+    ['the digest of the signing secret', hash('sha256', secret, 'buffer')],
+    ['the digest of the previous signing secret', hash('sha256', `previous ${secret}`, 'buffer')],
+  ])('an encryption key that is %s is refused in production', (_, bytes) => {
+    const settings = { JWT_ACCESS_SECRET_PREVIOUS: `previous ${secret}`, AUTH_ENCRYPTION_KEY: bytes.toString('base64') }
+    expect(namesOf(faultsOf({ ...production, ...settings }))).toEqual(['AUTH_ENCRYPTION_KEY'])
+    expect(faultsOf(settings)).toEqual([])
+  })
+
+  test('an encryption key that is also the signing secret, in base64 or hex, is refused in production', () => {
+    const bytes = randomBytes(32)
+    for (const text of [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]) {
+      const settings = { JWT_ACCESS_SECRET: text, AUTH_ENCRYPTION_KEY: bytes.toString('base64') }
+      expect(namesOf(faultsOf({ ...production, ...settings }))).toEqual(['AUTH_ENCRYPTION_KEY'])
   test('two secrets of a rotation differ, and an admin at start has address and password', () => {
     expect(namesOf(faultsOf({ JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: secret }))).toEqual([
       'JWT_ACCESS_SECRET_PREVIOUS',
@@ -238,6 +290,25 @@ describe('faults', () => {
 test('addresses lose their final slash; links and lists are read as given', () => {
   const config = load({
     PUBLIC_URL: 'https://login.example.com/',
+describe('a secret from a file', () => {
+  const { JWT_ACCESS_SECRET: _, ...others } = production
+
+  test('is taken without its last line break, and judged like any other', () => {
+    const config = load({ ...others, JWT_ACCESS_SECRET_FILE: `/${secret}`, AUTH_METRICS_TOKEN_FILE: '!the token of a scraper' })
+    expect([config.accessSecret, config.metricsToken]).toEqual([secret, 'the token of a scraper'])
+    expect(config.warnings).toEqual([expect.stringMatching(/^AUTH_METRICS_TOKEN_FILE /)])
+    expect(namesOf(faultsOf({ ...others, JWT_ACCESS_SECRET_FILE: '/short' }))).toEqual(['JWT_ACCESS_SECRET'])
+    expect(namesOf(faultsOf({ ...others, JWT_ACCESS_SECRET_FILE: '/' }))).toEqual(['JWT_ACCESS_SECRET_FILE'])
+  })
+
+  test('beside the variable itself is a fault, an empty variable is none', () => {
+    const both = { ...production, JWT_ACCESS_SECRET_FILE: `/${secret}` }
+    expect(namesOf(faultsOf(both))).toEqual(['JWT_ACCESS_SECRET'])
+    expect(faultsOf({ ...both, JWT_ACCESS_SECRET: '' })).toEqual([])
+    expect(faultsOf({ ...production, JWT_ACCESS_SECRET_FILE: '' })).toEqual([])
+  })
+})
+
     AUTH_DEFAULT_FRONTEND_URL: 'https://app.example.com//',
     AUTH_CORS_ORIGINS: ' https://a.example ,, https://b.example',
     HOST: '::1',

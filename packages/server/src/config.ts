@@ -1,9 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
+import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
 import type { AttemptLimit } from './lib/rate-limit.ts'
+import { isGuessable, isMadeOf } from './lib/secret-strength.ts'
 
 const documentedSamples = new Set(['change-me-change-me-change-me-change-me', 'your-256-bit-secret-your-256-bit-secret'])
+const defaultDatabaseUrl = 'sqlite:./.gatehouse/gatehouse.db'
 
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
 
@@ -60,6 +63,8 @@ const origins = list().refine(
 export interface SettingNotes {
   default?: string
   inProduction?: string
+  /** The variable with `_FILE` after its name can name a file that holds the value. */
+  secret?: boolean
 }
 
 /** A setting whose default, if it has one, is worked out from something else; the notes are words. */
@@ -81,11 +86,11 @@ export const settings = z.object({
     default: '`http://HOST:PORT`',
     inProduction: 'required',
   }),
-  DATABASE_URL: withDefault(
-    databaseUrl,
-    '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`',
-    'sqlite:./.gatehouse/gatehouse.db',
-  ),
+  DATABASE_URL: setting(databaseUrl, '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`', {
+    default: defaultDatabaseUrl,
+    inProduction: 'required',
+    secret: true,
+  }),
   DB_POOL_MAX: withDefault(whole(1, 1_000), 'Postgres connections; everything also works with 1', '10'),
   DB_ACQUIRE_TIMEOUT_MS: withDefault(whole(100, 60_000), 'How long a request waits for a database connection; then 503', '1800'),
   DB_STATEMENT_TIMEOUT_MS: withDefault(
@@ -97,13 +102,20 @@ export const settings = z.object({
   JWT_ACCESS_SECRET: setting(secret, 'Signs access tokens; shared with every consumer backend. At least 32 characters', {
     default: 'a random one kept in `.gatehouse/`',
     inProduction: 'required',
+    secret: true,
   }),
-  JWT_ACCESS_SECRET_PREVIOUS: setting(secret, 'Still accepted while the secret is being rotated'),
+  JWT_ACCESS_SECRET_PREVIOUS: setting(secret, 'Still accepted while the secret is being rotated', { secret: true }),
+  AUTH_ALLOW_WEAK_SECRET: withDefault(
+    flag,
+    'Whether production starts, with a warning, although JWT_ACCESS_SECRET can be guessed',
+    'false',
+  ),
   AUTH_ENCRYPTION_KEY: setting(encryptionKey, 'Seals second factors, webhook and provider secrets. 32 bytes in base64', {
     default: 'a random one kept in `.gatehouse/`',
     inProduction: 'required',
+    secret: true,
   }),
-  AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it'),
+  AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it', { secret: true }),
   JWT_ISSUER: withDefault(z.string().max(200), 'Claim `iss`', DEFAULT_ISSUER),
   JWT_ACCESS_TTL_SECONDS: withDefault(whole(1, 3_600), 'Life of an access token', '900'),
   JWT_REFRESH_TTL_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a refresh token that is not used', '2592000'),
@@ -134,7 +146,7 @@ export const settings = z.object({
     z.string().max(254),
     'At start, when no system_admin exists, one is made with this address',
   ),
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password'),
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password', { secret: true }),
   AUTH_BCRYPT_COST: withDefault(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', '12'),
   AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'one per core, from 1 to 4' }),
   AUTH_PASSWORD_BLOCKLIST: withDefault(z.enum(['on', 'off']), 'Refuse the commonest passwords', 'off', 'on'),
@@ -159,11 +171,13 @@ export const settings = z.object({
   ),
   AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', '0'),
   AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call, by commas; `*` is all', '*'),
-  AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`'),
+  AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`', {
+    secret: true,
+  }),
   SMTP_URL: setting(
     z.string().refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp or smtps URL'),
     'Mail server; without one, mails become `.eml` files',
-    { inProduction: 'required' },
+    { inProduction: 'required', secret: true },
   ),
   MAIL_FROM: withDefault(sender, 'Sender of mails: `no-reply@acme.com`, `Acme <no-reply@acme.com>`', 'no-reply@localhost'),
   AUTH_MAIL_DIR: withDefault(z.string(), 'Where mails go without SMTP', '.gatehouse/mail'),
@@ -236,6 +250,8 @@ export interface Config {
   auditRetentionDays: number | undefined
   shutdownDelaySeconds: number
   logLevel: string
+  /** What the operator should know of the settings; no value among them. */
+  warnings: readonly string[]
 }
 
 /** All that is wrong with the settings, a line each that names the variable and never its value. */
@@ -249,39 +265,55 @@ export class ConfigError extends Error {
   }
 }
 
-/** Gives the secret kept under `name`, made on first use. Only asked outside production. */
-export type SecretKeeper = (name: 'jwt-access-secret' | 'encryption-key') => string
+/** What a file holds, or why it cannot hold a secret. */
+export type SecretFile = { text: string; isReadableByOthers: boolean } | { fault: string }
+
+/** Where secrets come from that are not in the environment. */
+export interface SecretSources {
+  /** The secret kept under a name, made on first use. Only asked outside production. */
+  kept(name: 'jwt-access-secret' | 'encryption-key'): string
+  /** The file that a variable such as JWT_ACCESS_SECRET_FILE names. */
+  file(path: string): SecretFile
+}
 
 /**
  * Reads the settings from an environment. An empty variable counts as unset.
  * Throws ConfigError with every fault at once.
  */
-export function loadConfig(environment: Record<string, string | undefined>, keptSecret: SecretKeeper): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([name, value]) => value !== '' && name in settings.shape))
+export function loadConfig(environment: Record<string, string | undefined>, secrets: SecretSources): Config {
+  const { given, names, faults, warnings } = readEnvironment(environment, secrets)
   const production = given.NODE_ENV === 'production'
   const complete = production ? { ...productionDefaults, ...given } : given
   const parsed = settings.safeParse(complete)
-  const faults = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  if (!parsed.success) faults.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`))
   // What parsed on its own is judged further even when other variables are faulty, so that one run names every fault.
-  faults.push(...crossFaults(parsed.data ?? parseSingly(complete), new Set(Object.keys(given))))
+  const judged = parsed.data ?? parseSingly(complete)
+  faults.push(...crossFaults(judged, names))
+  if (production) {
+    const secrets = judgeSecrets(judged)
+    faults.push(...secrets.faults)
+    warnings.push(...secrets.warnings)
+    if (judged.PUBLIC_URL?.startsWith('http:'))
+      warnings.push('PUBLIC_URL begins with http: passwords and tokens can be read on their way')
+  }
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults)
 
   const env = parsed.data
   const { HOST: host, PORT: port } = env
   const publicUrl = env.PUBLIC_URL ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(keptSecret('encryption-key'), 'base64')
+  const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(secrets.kept('encryption-key'), 'base64')
   const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN
   return {
     production,
     host,
     port,
     publicUrl,
-    databaseUrl: env.DATABASE_URL,
+    databaseUrl: env.DATABASE_URL ?? defaultDatabaseUrl,
     dbPoolMax: env.DB_POOL_MAX,
     dbAcquireTimeoutMs: env.DB_ACQUIRE_TIMEOUT_MS,
     dbStatementTimeoutMs: env.DB_STATEMENT_TIMEOUT_MS,
     autoMigrate: env.AUTH_AUTO_MIGRATE,
-    accessSecret: env.JWT_ACCESS_SECRET ?? keptSecret('jwt-access-secret'),
+    accessSecret: env.JWT_ACCESS_SECRET ?? secrets.kept('jwt-access-secret'),
     previousAccessSecret: env.JWT_ACCESS_SECRET_PREVIOUS,
     encryptionKeys: env.AUTH_ENCRYPTION_KEY_PREVIOUS ? [encryptionKey, env.AUTH_ENCRYPTION_KEY_PREVIOUS] : [encryptionKey],
     issuer: env.JWT_ISSUER,
@@ -320,8 +352,54 @@ export function loadConfig(environment: Record<string, string | undefined>, kept
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
     shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS,
     logLevel: env.LOG_LEVEL,
+    warnings,
   }
 }
+
+interface Given {
+  /** The settings that were given, those of files too. */
+  given: Record<string, string>
+  /** Their names, also where the file could not be read. */
+  names: Set<string>
+  faults: string[]
+  warnings: string[]
+}
+
+function readEnvironment(environment: Record<string, string | undefined>, secrets: SecretSources): Given {
+  const named = Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1]))
+  const given = Object.fromEntries(named.filter(([name]) => name in settings.shape))
+  const read: Given = { given, names: new Set(Object.keys(given)), faults: [], warnings: [] }
+  for (const [variable, path] of named) {
+    const setting = secretFiles.get(variable)
+    if (setting !== undefined) readFileOf(setting, path, secrets, read)
+    else if (!(variable in settings.shape) && /^(AUTH|JWT|DB)_/.test(variable))
+      read.warnings.push(`${variable} is not a setting; the nearest name is ${closest(variable, [...variables])}`)
+  }
+  return read
+}
+
+function readFileOf(name: string, path: string, secrets: SecretSources, { given, names, faults, warnings }: Given): void {
+  if (name in given) {
+    faults.push(`${name} and ${name}_FILE cannot both be set`)
+    return
+  }
+  names.add(name)
+  const file = secrets.file(path)
+  if ('fault' in file) {
+    faults.push(`${name}_FILE ${file.fault}`)
+    return
+  }
+  const value = file.text.replace(/\r?\n$/, '')
+  if (value === '') faults.push(`${name}_FILE names an empty file`)
+  else given[name] = value
+  if (file.isReadableByOthers) warnings.push(`${name}_FILE names a file that every user of this machine can read`)
+}
+
+/** The settings that files can hold, by the variable that names the file. */
+const secretFiles = new Map(
+  Object.entries(settings.shape).flatMap(([name, schema]) => (schema.meta()?.secret ? [[`${name}_FILE`, name]] : [])),
+)
+const variables = new Set([...Object.keys(settings.shape), ...secretFiles.keys()])
 
 type Environment = z.output<typeof settings>
 
@@ -341,16 +419,9 @@ function parseSingly(given: Record<string, unknown>): Partial<Environment> {
 /** Rules over more than one variable. `given` names the variables that were set, faulty or not. */
 function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): string[] {
   const faults: string[] = []
-  const production = env.NODE_ENV === 'production'
-  if (production) {
-    for (const name of ['PUBLIC_URL', 'JWT_ACCESS_SECRET', 'AUTH_ENCRYPTION_KEY', 'SMTP_URL'] as const) {
+  if (env.NODE_ENV === 'production') {
+    for (const name of ['PUBLIC_URL', 'DATABASE_URL', 'JWT_ACCESS_SECRET', 'AUTH_ENCRYPTION_KEY', 'SMTP_URL'] as const) {
       if (!given.has(name)) faults.push(`${name} is required in production`)
-    }
-    for (const name of ['JWT_ACCESS_SECRET', 'JWT_ACCESS_SECRET_PREVIOUS'] as const) {
-      const value = env[name]
-      if (value && (new Set(value).size === 1 || documentedSamples.has(value))) {
-        faults.push(`${name} must be random: one repeated character or a documented sample protects nothing`)
-      }
     }
   }
   if (env.AUTH_BCRYPT_COST !== undefined && env.AUTH_BCRYPT_COST < 10 && env.NODE_ENV !== 'test') {
@@ -363,4 +434,29 @@ function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): str
     faults.push('AUTH_BOOTSTRAP_ADMIN_EMAIL and AUTH_BOOTSTRAP_ADMIN_PASSWORD go together')
   }
   return faults
+}
+
+/**
+ * Whether the secrets protect anything, for production. Those of before a rotation are not judged: a weak one could not be replaced
+ * otherwise.
+ */
+function judgeSecrets(env: Partial<Environment>): { faults: string[]; warnings: string[] } {
+  const faults: string[] = []
+  const warnings: string[] = []
+  const { JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: previous, AUTH_ENCRYPTION_KEY: key } = env
+  if (secret !== undefined) {
+    if (documentedSamples.has(secret)) faults.push('JWT_ACCESS_SECRET is a sample of the documentation')
+    else if (isGuessable(secret)) {
+      const found = env.AUTH_ALLOW_WEAK_SECRET ? warnings : faults
+      found.push('JWT_ACCESS_SECRET can be guessed; make a random one (authctl secret new)')
+    }
+    if (secret !== secret.trim()) faults.push('JWT_ACCESS_SECRET must not begin or end with a blank')
+  }
+  if (key !== undefined) {
+    if (key.every((byte) => byte === key[0])) faults.push('AUTH_ENCRYPTION_KEY is one repeated byte (openssl rand -base64 32)')
+    const signing = [secret, previous].filter((value) => value !== undefined)
+    if (signing.some((value) => isMadeOf(key, value)))
+      faults.push('AUTH_ENCRYPTION_KEY is made of the signing secret, which every consumer holds (openssl rand -base64 32)')
+  }
+  return { faults, warnings }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
 import { keptSecret } from './adapters/kept-secret.ts'
+import { readSecretFile } from './adapters/read-secret-file.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
@@ -33,7 +34,10 @@ const keptFolder = '.gatehouse'
 
 function readConfig(envFile: string | undefined): Config {
   const fromFile = envFile === undefined ? {} : parseEnv(readFileSync(envFile, 'utf8'))
-  return loadConfig({ ...fromFile, ...process.env }, (name) => keptSecret(keptFolder, name))
+  return loadConfig(
+    { ...fromFile, ...process.env },
+    { kept: (name) => keptSecret(keptFolder, name), file: (path) => readSecretFile(path) },
+  )
 }
 
 /** Runs the command that the process was started with, to its end. */
@@ -132,6 +136,7 @@ async function runCreateAdmin(
 
 /** What would keep the service from starting, or from serving some of its users, is an error; what it mends by itself is told. */
 async function runCheck(deps: Deps): Promise<void> {
+  process.stderr.write(deps.config.warnings.map((warning) => `gatehouse: warning: ${warning}\n`).join(''))
   const pending = await pendingMigrations(deps.db)
   process.stdout.write(`settings: ok\ndatabase: ok${pending.length > 0 ? `, pending migrations: ${pending.join(', ')}` : ''}\n`)
   assertMigratable(deps, pending)

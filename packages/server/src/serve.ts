@@ -29,6 +29,7 @@ export interface RunningServer {
 
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
 export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
+  for (const warning of deps.config.warnings) deps.logger.warn(warning)
   await prepareDatabase(deps)
   // Otherwise they would start in the first storm of logins, when there is least to spare.
   deps.passwords.warmUp()

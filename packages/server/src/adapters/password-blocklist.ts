@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import { MIN_PASSWORD_CHARACTERS } from '../lib/password-policy.ts'
+import { requireOnce } from '../lib/require-once.ts'
 
 const size = 10_000
 let blocklist: ReadonlySet<string> | undefined
@@ -20,10 +19,7 @@ function isLongEnough(password: string): boolean {
 
 /** In lower case and ASCII, the commonest first. Required only here, so that a server without the list does not hold it in memory. */
 function listByFrequency(): string[] {
-  const require = createRequire(import.meta.url)
-  const path = require.resolve('@zxcvbn-ts/language-common')
-  const { dictionary }: typeof import('@zxcvbn-ts/language-common') = require(path)
   // Most of the 3 MB is words that are not looked at.
-  for (const file of Object.keys(require.cache)) if (file.startsWith(dirname(path))) delete require.cache[file]
+  const { dictionary } = requireOnce<typeof import('@zxcvbn-ts/language-common')>('@zxcvbn-ts/language-common')
   return dictionary['passwords-common']
 }

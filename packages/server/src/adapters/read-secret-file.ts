@@ -1,0 +1,29 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import type { SecretFile } from '../config.ts'
+
+const limitBytes = 65_536
+const readableByOthers = 0o004
+
+/** What a file holds for a setting. Why it cannot be used is said without its path, which may be a secret set under the wrong name. */
+export function readSecretFile(path: string): SecretFile {
+  try {
+    // Opening a pipe would wait for somebody who writes to it.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      return readWhole(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    return { fault: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not UTF-8'})` }
+  }
+}
+
+function readWhole(file: number): SecretFile {
+  const stats = fstatSync(file)
+  if (!stats.isFile()) return { fault: 'does not name a regular file' }
+  if (stats.size > limitBytes) return { fault: 'names a file of more than 64 KiB' }
+  const bytes = Buffer.alloc(limitBytes)
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, readSync(file, bytes)))
+  return { text, isReadableByOthers: (stats.mode & readableByOthers) !== 0 }
+}

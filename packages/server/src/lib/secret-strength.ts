@@ -1,0 +1,24 @@
+import { hash } from 'node:crypto'
+import { requireOnce } from './require-once.ts'
+
+/** Where guessing becomes hopeless, with room: a billion billion guesses a second would take eleven days. */
+const enoughGuesses = 1e24
+/** What guessing a whole secret costs is never less, and the estimate takes a time that grows with the square of the length. */
+const judgedCharacters = 100
+
+/**
+ * Whether somebody who has a token that the secret signed, and so can try guesses on a machine of their own, could find it. Takes up to
+ * a quarter of a second, most of it to load the words that people choose.
+ */
+export function isGuessable(secret: string): boolean {
+  const { ZxcvbnFactory } = requireOnce<typeof import('@zxcvbn-ts/core')>('@zxcvbn-ts/core')
+  const { adjacencyGraphs: graphs, dictionary } =
+    requireOnce<typeof import('@zxcvbn-ts/language-common')>('@zxcvbn-ts/language-common')
+  return new ZxcvbnFactory({ graphs, dictionary }).check(secret.slice(0, judgedCharacters)).guesses < enoughGuesses
+}
+
+/** Whether a key of 32 bytes is the secret, a part of it or its digest, in the ways in which people turn a text into a key. */
+export function isMadeOf(key: Buffer, secret: string): boolean {
+  const readings = (['utf8', 'base64', 'hex'] as const).map((encoding) => Buffer.from(secret, encoding))
+  return [...readings, ...readings.map((bytes) => hash('sha256', bytes, 'buffer'))].some((bytes) => bytes.includes(key))
+}

@@ -1,0 +1,120 @@
+// What production refuses to start with, as operators see it: `gatehouse check` and `gatehouse serve` judge the same settings.
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { productionSettings } from '../support/app-fixtures.ts'
+import { testDatabase } from '../support/client.ts'
+import { createDatabase } from '../support/database.ts'
+import { runGatehouse, startServer } from '../support/server-process.ts'
+
+const { JWT_ACCESS_SECRET: secret, AUTH_ENCRYPTION_KEY: key, ...others } = productionSettings
+
+async function production(): Promise<Record<string, string>> {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onTestFinished(() => database.drop())
+  return { ...productionSettings, DATABASE_URL: database.url }
+}
+
+function someFile(content: string | Buffer, mode = 0o600): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secret-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'secret')
+  writeFileSync(path, content)
+  chmodSync(path, mode)
+  return path
+}
+
+/** The variables that the lines name. */
+const named = (stderr: string) => [...stderr.matchAll(/^gatehouse: (?!warning)([A-Z_]+)/gm)].map(([, name]) => name).sort()
+const warned = (stderr: string) => [...stderr.matchAll(/^gatehouse: warning: ([A-Z_]+)/gm)].map(([, name]) => name).sort()
+
+describe('production', () => {
+  test.each<[string, Record<string, string>, string[]]>([
+    [
+      'a signing secret of words that are easily guessed',
+      { JWT_ACCESS_SECRET: 'supersecretsupersecretsupersecret' },
+      ['JWT_ACCESS_SECRET'],
+    ],
+    ['a keyboard row', { JWT_ACCESS_SECRET: 'qwertyuiopasdfghjklzxcvbnmqwertyuiop' }, ['JWT_ACCESS_SECRET']],
+    ['a pattern that goes on', { JWT_ACCESS_SECRET: 'abcdefghij'.repeat(300) }, ['JWT_ACCESS_SECRET']],
+    ['a signing secret with a blank at its end', { JWT_ACCESS_SECRET: `${secret} ` }, ['JWT_ACCESS_SECRET']],
+    ['an encryption key of zeros', { AUTH_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }, ['AUTH_ENCRYPTION_KEY']],
+    [
+      'the signing secret as encryption key',
+      { AUTH_ENCRYPTION_KEY: Buffer.from(secret).toString('base64') },
+      ['AUTH_ENCRYPTION_KEY'],
+    ],
+    ['a database that nobody named', { DATABASE_URL: '' }, ['DATABASE_URL']],
+  ])('refuses %s, and does not show it', async (_, settings, names) => {
+    const { code, stdout, stderr } = await runGatehouse(['serve'], { ...(await production()), ...settings })
+    expect([code, stdout, named(stderr)]).toEqual([1, '', names])
+    for (const value of Object.values(settings)) if (value !== '') expect(stderr).not.toContain(value.trim())
+  })
+
+  test('starts with a guessable secret where AUTH_ALLOW_WEAK_SECRET says so, or while it is being replaced', async () => {
+    const weak = 'supersecretsupersecretsupersecret'
+    const settings = await production()
+    const allowed = await runGatehouse(['check'], { ...settings, JWT_ACCESS_SECRET: weak, AUTH_ALLOW_WEAK_SECRET: 'true' })
+    expect([allowed.code, warned(allowed.stderr)]).toEqual([0, ['JWT_ACCESS_SECRET']])
+    const replaced = await runGatehouse(['check'], { ...settings, JWT_ACCESS_SECRET_PREVIOUS: weak })
+    expect([replaced.code, replaced.stderr]).toEqual([0, ''])
+  })
+
+  test('warns of http, and of variables that nothing reads, with the name that was probably meant', async () => {
+    const doubtful = {
+      PUBLIC_URL: 'http://login.example.com',
+      AUTH_RATELIMIT_IP: '5/60',
+      JWT_ACESS_SECRET: secret,
+      DB_POOLMAX: '3',
+    }
+    const settings = { ...(await production()), ...doubtful }
+    const { code, stderr } = await runGatehouse(['check'], settings)
+    expect([code, warned(stderr)]).toEqual([0, ['AUTH_RATELIMIT_IP', 'DB_POOLMAX', 'JWT_ACESS_SECRET', 'PUBLIC_URL']])
+    for (const nearest of ['AUTH_RATE_LIMIT_IP', 'JWT_ACCESS_SECRET', 'DB_POOL_MAX'])
+      expect(stderr).toMatch(new RegExp(` ${nearest}\n`))
+    expect(stderr).not.toContain(secret)
+
+    const server = await startServer(settings)
+    const warnings = server.lines().filter((line) => line.includes('"level":"warn"'))
+    expect(warnings.filter((line) => /DB_POOLMAX .*DB_POOL_MAX"/.test(line))).toHaveLength(1)
+    await server.stop()
+  })
+})
+
+describe('a secret in a file', () => {
+  test('is read without its last line break, and one that others can read is warned about', async () => {
+    const files = {
+      JWT_ACCESS_SECRET_FILE: someFile(`${secret}\n`),
+      AUTH_ENCRYPTION_KEY_FILE: someFile(`${key}\r\n`, 0o644),
+      DATABASE_URL_FILE: someFile((await production()).DATABASE_URL!),
+    }
+    const unset = { JWT_ACCESS_SECRET: '', AUTH_ENCRYPTION_KEY: '' }
+    const { code, stdout, stderr } = await runGatehouse(['check'], { ...others, ...unset, ...files })
+    expect([code, stdout, warned(stderr)]).toEqual([0, expect.stringContaining('database: ok'), ['AUTH_ENCRYPTION_KEY_FILE']])
+  })
+
+  test('is refused beside the variable itself, and where it is no regular file of up to 64 KiB', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secret-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const { code, stdout, stderr } = await runGatehouse(['check'], {
+      ...(await production()),
+      JWT_ACCESS_SECRET_FILE: someFile(secret),
+      JWT_ACCESS_SECRET_PREVIOUS_FILE: '/dev/null',
+      AUTH_ENCRYPTION_KEY_PREVIOUS_FILE: folder,
+      AUTH_METRICS_TOKEN_FILE: someFile('x'.repeat(65_537)),
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: 'root@example.com',
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD_FILE: join(folder, 'a password in the wrong place'),
+    })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(named(stderr)).toEqual([
+      'AUTH_BOOTSTRAP_ADMIN_PASSWORD_FILE',
+      'AUTH_ENCRYPTION_KEY_PREVIOUS_FILE',
+      'AUTH_METRICS_TOKEN_FILE',
+      'JWT_ACCESS_SECRET',
+      'JWT_ACCESS_SECRET_PREVIOUS_FILE',
+    ])
+    expect(stderr).not.toContain('wrong place')
+  })
+})
