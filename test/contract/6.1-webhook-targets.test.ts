@@ -95,6 +95,19 @@ describe('a host name', () => {
   })
 })
 
+test('a port of another protocol is not dialled, though the webhook was stored before such ports were refused', async () => {
+  const app = await buildApp(service, { webhooks: [{ name: 'crm', url: 'http://93.184.216.34:8025/' }] })
+  const { webhooks } = await service.deps.db('apps').where({ id: app.id }).first('webhooks')
+  await service.deps
+    .db('apps')
+    .where({ id: app.id })
+    .update({ webhooks: webhooks.replace(':8025/', ':25/') })
+  await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { description: 'what is kept in memory is read anew' } })
+  await buildUser(service, app)
+  const refusal = expect.stringMatching(/^port 25 is that of another protocol$/)
+  await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refusal }])
+})
+
 test('with AUTH_WEBHOOK_ALLOW_PRIVATE the address that the name has at that dial is the one that is dialled', async () => {
   const permissive = await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'true' })
   sendWebhooks(permissive, { resolve })

@@ -39,7 +39,7 @@ beforeEach(() => {
 
 /** As a server that has just started: nothing is known of any provider. `timeoutMs` where one is to hang. */
 function forget(timeoutMs?: number): void {
-  const clients = new OpenIdClients({ allowHttp: true, clock: service.deps.clock, timeoutMs })
+  const clients = new OpenIdClients({ allowHttp: true, mayBePrivate: () => true, clock: service.deps.clock, timeoutMs })
   service.deps.openIdClients = async () => clients
 }
 
@@ -169,7 +169,7 @@ describe('a description', () => {
 
 test('where http is not allowed, as in production, a provider is not asked over it', async () => {
   const asked = provider.asked.discovery
-  const clients = new OpenIdClients({ allowHttp: false, clock: service.deps.clock })
+  const clients = new OpenIdClients({ allowHttp: false, mayBePrivate: () => true, clock: service.deps.clock })
   service.deps.openIdClients = async () => clients
   expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
   expect(provider.asked.discovery).toBe(asked)

@@ -594,10 +594,10 @@ const outbox: PlantedFault[] = [
 
   {
     title: 'a webhook goes to a private address',
-    file: server('adapters/post-webhook.ts'),
-    search: '!allowPrivate && addresses.some(({ address }) => !isPublicAddress(address))',
-    replace: '!allowPrivate && addresses.length === 0',
-    tests: contract('6.1-webhook-targets'),
+    file: server('adapters/guarded-dial.ts'),
+    search: '!mayBePrivate(hostname) && addresses.some(({ address }) => !isPublicAddress(address))',
+    replace: '!mayBePrivate(hostname) && addresses.length === 0',
+    tests: contract('6.1-webhook-targets', 'sso-private-hosts'),
   },
   {
     title: 'a mail token is spent twice',

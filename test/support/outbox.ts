@@ -1,6 +1,6 @@
 // The outbox's worker beside a service in this process, so that its clock and its network can be handed in.
 import { expect, onTestFinished } from 'vitest'
-import { resolveOnce } from '../../packages/server/src/adapters/post-webhook.ts'
+import { resolveOnce } from '../../packages/server/src/adapters/guarded-dial.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import type { Json, TestService } from './service.ts'

@@ -67,13 +67,14 @@ describe('defaults', () => {
       mailDir: '.gatehouse/mail',
       defaultFrontendUrl: 'http://127.0.0.1:4000',
       webhookAllowPrivate: true,
+      ssoPrivateHosts: undefined,
       chatWebhookHosts: [],
       retentionDays: 90,
       auditRetentionDays: undefined,
       shutdownDelaySeconds: 0,
       logLevel: 'info',
-    })
       warnings: [],
+    })
     expect(load({}).hashThreads).toBe(Math.min(4, availableParallelism()))
   })
 
@@ -87,6 +88,7 @@ describe('defaults', () => {
       passwordBlocklist: true,
       ipLimit: { count: 100, seconds: 60 },
       webhookAllowPrivate: false,
+      ssoPrivateHosts: [],
       defaultFrontendUrl: 'https://login.example.com',
     })
   })
@@ -163,9 +165,9 @@ describe('faults', () => {
         'AUTH_BOOTSTRAP_ADMIN_EMAIL',
         'AUTH_ENCRYPTION_KEY',
         'AUTH_RATE_LIMIT_IP',
+        'DATABASE_URL',
         'DB_POOL_MAX',
         'JWT_ACCESS_SECRET',
-        'DATABASE_URL',
         'JWT_ACCESS_TTL_SECONDS',
         'LOG_LEVEL',
         'PORT',
@@ -211,6 +213,7 @@ describe('faults', () => {
     ['AUTH_CLIENT_OVERRIDES', ['closed', 'Open']],
     ['AUTH_BCRYPT_COST', ['9', '16', '3']],
     ['AUTH_TRUST_PROXY', ['true', '-1', '21']],
+    ['AUTH_SSO_PRIVATE_HOSTS', ['*', 'https://id.corp', 'id.corp:443', 'id.corp/x', 'a b', '*.corp', 'x@id.corp', '[::1']],
     ['PUBLIC_URL', ['login.example.com', 'ftp://x', 'javascript:x']],
     ['SMTP_URL', ['mail.example.com', 'http://mail.example.com']],
     ['MAIL_FROM', ['nobody', 'Acme', 'a@b, c@d <e@f', 'Acme <a@b> x', 'a@b\r\nBcc: c@d', 'Acme\n <a@b>']],
@@ -232,9 +235,6 @@ describe('faults', () => {
       expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET: weak }))).toEqual(['JWT_ACCESS_SECRET'])
       expect(faultsOf({ ...production, JWT_ACCESS_SECRET_PREVIOUS: weak })).toEqual([])
       expect(faultsOf({ JWT_ACCESS_SECRET: weak })).toEqual([])
-    }
-  })
-
     },
   )
 
@@ -274,6 +274,9 @@ describe('faults', () => {
     for (const text of [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]) {
       const settings = { JWT_ACCESS_SECRET: text, AUTH_ENCRYPTION_KEY: bytes.toString('base64') }
       expect(namesOf(faultsOf({ ...production, ...settings }))).toEqual(['AUTH_ENCRYPTION_KEY'])
+    }
+  })
+
   test('two secrets of a rotation differ, and an admin at start has address and password', () => {
     expect(namesOf(faultsOf({ JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: secret }))).toEqual([
       'JWT_ACCESS_SECRET_PREVIOUS',
@@ -287,9 +290,6 @@ describe('faults', () => {
   })
 })
 
-test('addresses lose their final slash; links and lists are read as given', () => {
-  const config = load({
-    PUBLIC_URL: 'https://login.example.com/',
 describe('a secret from a file', () => {
   const { JWT_ACCESS_SECRET: _, ...others } = production
 
@@ -309,8 +309,12 @@ describe('a secret from a file', () => {
   })
 })
 
+test('addresses lose their final slash; links and lists are read as given', () => {
+  const config = load({
+    PUBLIC_URL: 'https://login.example.com/',
     AUTH_DEFAULT_FRONTEND_URL: 'https://app.example.com//',
     AUTH_CORS_ORIGINS: ' https://a.example ,, https://b.example',
+    AUTH_SSO_PRIVATE_HOSTS: 'ID.corp.internal, 10.0.0.5, ::1, [FD00::1]',
     HOST: '::1',
     PORT: '0',
   })
@@ -318,6 +322,7 @@ describe('a secret from a file', () => {
     publicUrl: 'https://login.example.com',
     defaultFrontendUrl: 'https://app.example.com',
     corsOrigins: ['https://a.example', 'https://b.example'],
+    ssoPrivateHosts: ['id.corp.internal', '10.0.0.5', '::1', 'fd00::1'],
   })
   expect(load({ HOST: '::1' }).publicUrl).toBe('http://[::1]:4000')
 })

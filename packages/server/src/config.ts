@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
 import { closest } from 'fastest-levenshtein'
@@ -57,6 +58,17 @@ function list(separator = ','): z.ZodType<string[], string> {
 const origins = list().refine(
   (entries) => entries.every((entry) => entry === '*' || URL.parse(entry)?.origin === entry),
   'must be origins like https://app.example.com, or *',
+)
+
+/** Names and addresses, as a URL would have them after it was read, without brackets. */
+const hosts = list().transform((entries, context) =>
+  entries.map((entry) => {
+    const host = URL.parse(`http://${isIPv6(entry) ? `[${entry}]` : entry}`)
+    const name = host?.hostname.replace(/^\[|\]$/g, '') ?? ''
+    if (host?.href === `http://${host?.hostname}/` && (isIPv6(name) || /^[a-z0-9._-]+$/.test(name))) return name
+    context.addIssue({ code: 'custom', message: 'must be hosts like id.corp.internal or 10.0.0.5, without scheme, port and *' })
+    return z.NEVER
+  }),
 )
 
 /** What docs/configuration.md says of a setting that is not given; `inProduction` where production differs. */
@@ -188,6 +200,11 @@ export const settings = z.object({
     'true',
     'false',
   ),
+  AUTH_SSO_PRIVATE_HOSTS: setting(
+    hosts,
+    'Login providers, and what they refer to, that may be at a loopback, private or link-local address: exact hosts, by commas',
+    { default: 'every host', inProduction: 'none' },
+  ),
   AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
   AUTH_RETENTION_DAYS: withDefault(
     whole(1, 36_500),
@@ -245,6 +262,8 @@ export interface Config {
   mailDir: string
   defaultFrontendUrl: string
   webhookAllowPrivate: boolean
+  /** Undefined where every host may be. */
+  ssoPrivateHosts: string[] | undefined
   chatWebhookHosts: string[]
   retentionDays: number
   auditRetentionDays: number | undefined
@@ -347,6 +366,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     mailDir: env.AUTH_MAIL_DIR,
     defaultFrontendUrl: env.AUTH_DEFAULT_FRONTEND_URL ?? publicUrl,
     webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE,
+    ssoPrivateHosts: env.AUTH_SSO_PRIVATE_HOSTS ?? (production ? [] : undefined),
     chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
     retentionDays: env.AUTH_RETENTION_DAYS,
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,

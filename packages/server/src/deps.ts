@@ -83,15 +83,15 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     mailer: createMailer(config),
     metrics,
     secretBox: new SecretBox(config.encryptionKeys),
-    openIdClients: () => (openIdClients ??= loadOpenIdClients({ allowHttp: !config.production, clock })),
+    openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
     catalogCache: new GenerationCache(),
     lifecycle: { isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
 }
 
-async function loadOpenIdClients(options: ConstructorParameters<typeof OpenIdClients>[0]): Promise<OpenIdClients> {
+async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config, clock: () => number): Promise<OpenIdClients> {
   const { OpenIdClients } = await import('./adapters/open-id-clients.ts')
-  return new OpenIdClients(options)
+  return new OpenIdClients({ allowHttp: !production, mayBePrivate: (host) => hosts?.includes(host) ?? true, clock })
 }
 
 export async function closeDeps(deps: Deps<Pool>): Promise<void> {

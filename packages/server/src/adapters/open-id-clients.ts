@@ -1,5 +1,7 @@
 import * as openid from 'openid-client'
+import { Agent, fetch, type RequestInit } from 'undici'
 import { OpenIdFault } from '../lib/open-id-fault.ts'
+import { guardedConnector, resolveOnce } from './guarded-dial.ts'
 
 const requestTimeoutMs = 5_000
 const maxAnswerBytes = 512 * 1024
@@ -43,6 +45,8 @@ interface Described {
 interface Options {
   /** Whether providers may be reached by http. */
   allowHttp: boolean
+  /** May this host, of a provider or of what it refers to, be at a private address, or at this machine's own. */
+  mayBePrivate: (host: string) => boolean
   /** Unix milliseconds. */
   clock: () => number
   /** Of one request to a provider. */
@@ -55,12 +59,16 @@ interface Options {
  */
 export class OpenIdClients {
   readonly #options: Required<Options>
+  readonly #fetch: openid.CustomFetch
   readonly #described = new Map<string, Described>()
   readonly #reading = new Map<string, Promise<Described>>()
   readonly #keys = new Map<string, openid.JWKS>()
 
   constructor({ timeoutMs = requestTimeoutMs, ...options }: Options) {
     this.#options = { timeoutMs, ...options }
+    const { mayBePrivate } = options
+    const connect = guardedConnector({ mayBePrivate, setting: 'AUTH_SSO_PRIVATE_HOSTS', timeoutMs, resolve: resolveOnce })
+    this.#fetch = boundedFetch(new Agent({ connect }))
   }
 
   /** Where a browser goes to log in. Throws OpenIdFault. */
@@ -113,7 +121,7 @@ export class OpenIdClients {
   async #configure(client: OpenIdClient): Promise<openid.Configuration> {
     const { metadata } = await this.#describe(client.issuer)
     const config = new openid.Configuration(metadata, client.clientId, {}, authenticationOf(metadata, client.clientSecret))
-    config[openid.customFetch] = readBounded
+    config[openid.customFetch] = this.#fetch
     config.timeout = this.#options.timeoutMs / 1000
     if (this.#options.allowHttp) openid.allowInsecureRequests(config)
     openid.enableNonRepudiationChecks(config)
@@ -141,7 +149,7 @@ export class OpenIdClients {
   async #discover(issuer: string): Promise<Described> {
     const { allowHttp, clock, timeoutMs } = this.#options
     const config = await openid.discovery(new URL(issuer), 'discovery', undefined, undefined, {
-      [openid.customFetch]: readBounded,
+      [openid.customFetch]: this.#fetch,
       timeout: timeoutMs / 1000,
       execute: allowHttp ? [openid.allowInsecureRequests] : [],
     })
@@ -160,19 +168,22 @@ function authenticationOf({ token_endpoint_auth_methods_supported: methods }: op
   return takesBasic ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret)
 }
 
-/** A fetch whose answers are read to a bound, within the time of their request. */
-async function readBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
-  const response = await fetch(url, { ...options, redirect: 'manual' } as RequestInit)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  const body: ReadableStream<Uint8Array> | null = response.body
-  for await (const chunk of body ?? []) {
-    size += chunk.length
-    if (size > maxAnswerBytes) throw new Error('the answer of the provider is too long')
-    chunks.push(chunk)
+/** A fetch that dials as the agent does, and whose answers are read to a bound, within the time of their request. */
+function boundedFetch(dispatcher: Agent): openid.CustomFetch {
+  return async (url, options) => {
+    const response = await fetch(url, { ...options, redirect: 'manual', dispatcher } as RequestInit)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    const body: ReadableStream<Uint8Array> | null = response.body
+    for await (const chunk of body ?? []) {
+      size += chunk.length
+      if (size > maxAnswerBytes) throw new Error('the answer of the provider is too long')
+      chunks.push(chunk)
+    }
+    const { status, headers } = response
+    const hasBody = status !== 204 && status !== 304
+    return new Response(hasBody ? Buffer.concat(chunks) : null, { status, headers: [...headers] })
   }
-  const hasBody = response.status !== 204 && response.status !== 304
-  return new Response(hasBody ? Buffer.concat(chunks) : null, { status: response.status, headers: response.headers })
 }
 
 /** The address and whether it is verified come from one source, so that nothing is verified that was not. */

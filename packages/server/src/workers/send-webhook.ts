@@ -1,4 +1,5 @@
-import type { PostAnswer, Resolve } from '../adapters/post-webhook.ts'
+import type { Resolve } from '../adapters/guarded-dial.ts'
+import type { PostAnswer } from '../adapters/post-webhook.ts'
 import type { Deps } from '../deps.ts'
 import { parseRetryAfter } from '../lib/retry-after.ts'
 import { version } from '../lib/version.ts'
@@ -28,7 +29,8 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
       const headers = headersOf(deps, entry, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
       // Loaded by those who have webhooks: the client that it brings takes 3 MB.
-      const { postWebhook, resolveOnce } = await import('../adapters/post-webhook.ts')
+      const { postWebhook } = await import('../adapters/post-webhook.ts')
+      const { resolveOnce } = await import('../adapters/guarded-dial.ts')
       return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, resolve: resolveOnce, ...network }))
     },
   }

@@ -19,6 +19,7 @@ import {
   timestamp,
   webUrl,
 } from '../../lib/fields.ts'
+import { isWebPort } from '../../lib/web-port.ts'
 
 export { appParams } from '../../lib/fields.ts'
 
@@ -28,9 +29,11 @@ const signUp = z.enum(['open', 'invitation', 'closed'])
 const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
 
+const webhookUrl = webUrl.refine((raw) => isWebPort(URL.parse(raw)?.port ?? ''), 'must not have the port of another protocol')
+
 const webhookInput = z.strictObject({
   name,
-  url: webUrl,
+  url: webhookUrl,
   events: z.array(webhookEvent).min(1).max(10).default(['user.registered']),
   enabled: z.boolean().default(true),
   secret: clearable(webhookSecret).meta({

@@ -1,0 +1,74 @@
+import { lookup as resolveHost } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { buildConnector } from 'undici'
+import { isPublicAddress } from '../lib/public-address.ts'
+import { isWebPort } from '../lib/web-port.ts'
+
+/** Every address of a host. */
+export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
+
+/** What may be dialled of what somebody else chose. */
+export interface DialRules {
+  /** May this host, a name or an address, be at a private address, or at this machine's own. */
+  mayBePrivate: (host: string) => boolean
+  /** Named to the operator where a private address is refused. */
+  setting: string
+  timeoutMs: number
+  resolve: Resolve
+}
+
+/** One look-up of a host at a time: it holds one of the few threads that the whole process resolves on, for as long as its DNS hangs. */
+const lookups = new Map<string, ReturnType<Resolve>>()
+
+export const resolveOnce: Resolve = (hostname) => {
+  const running = lookups.get(hostname)
+  if (running) return running
+  const lookup = resolveHost(hostname, { all: true }).finally(() => lookups.delete(hostname))
+  lookups.set(hostname, lookup)
+  return lookup
+}
+
+/** Connects for undici to hosts that somebody else chose. Each dial is judged by the address that it goes to. */
+export function guardedConnector(rules: DialRules): buildConnector.connector {
+  const connect = buildConnector({
+    allowH2: false,
+    maxCachedSessions: 0,
+    // The signal of a request ends it before; this ends a socket that goes on connecting.
+    timeout: rules.timeoutMs + 1_000,
+    lookup: guardedLookup(rules),
+  })
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    const refusal = refuseDial(host, options.port, rules)
+    if (refusal) queueMicrotask(() => callback(refusal, null))
+    else connect(options, callback)
+  }
+}
+
+/** What can be told before a name is looked up. */
+function refuseDial(host: string, port: string, { mayBePrivate, setting }: DialRules): Error | undefined {
+  if (!isWebPort(port)) return new Error(`port ${port} is that of another protocol`)
+  if (isIP(host) && !mayBePrivate(host) && !isPublicAddress(host)) return new PrivateAddressError(host, setting)
+}
+
+class PrivateAddressError extends Error {
+  constructor(host: string, setting: string) {
+    super(`${host} is not a public address (${setting})`)
+  }
+}
+
+/** The addresses that it gives are the very ones that are dialled, so a second answer of the DNS has no say. */
+function guardedLookup({ resolve, mayBePrivate, setting }: DialRules): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const isRefused = !mayBePrivate(hostname) && addresses.some(({ address }) => !isPublicAddress(address))
+        const [first] = addresses
+        if (isRefused || !first) callback(new PrivateAddressError(hostname, setting), '')
+        else if (options.all) callback(null, [...addresses])
+        else callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, ''),
+    )
+  }
+}
