@@ -180,8 +180,8 @@ const registration: PlantedFault[] = [
   {
     title: 'an app by invitation takes anybody',
     file: server('resources/apps/check-policy.ts'),
-    search: "app.sign_up === 'invitation' && !input.isInvited",
-    replace: "app.sign_up === 'invitation' && input.isInvited === undefined",
+    search: "(sign_up === 'invitation' && isInvited)",
+    replace: "(sign_up === 'invitation' && isInvited !== undefined)",
     tests: contract('4.4-registration', '4.4-invitations', 'invitations'),
   },
   {

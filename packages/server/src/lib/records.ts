@@ -19,6 +19,8 @@ export const userRecord = z
   .meta({ id: 'User' })
 
 /** An app as answers to users name it. */
+export type UserRecord = z.output<typeof userRecord>
+
 export const appRefRecord = z.object({ id, code: z.string() })
 
 /** An organization as one of its members sees it. */

@@ -5,7 +5,7 @@ import type { App } from '../../models/app.ts'
 import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
-import type { PooledUser } from '../../resources/users/present.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { createAccount, type Equipped } from '../entry/create-account.ts'
 import { enterAsNew } from '../entry/enter.ts'
 import { invitationOf } from './invitation-of.ts'
@@ -42,7 +42,7 @@ export async function createRegistration(
   const equip = (deps: Deps<Tx>, user: PooledUser) => associateOrganization(deps, input, app, user, actor)
   const { user, organization, proof } = await createAccount(deps, { app, pools, newcomer, equip, received }, actor)
   const tokens = proof && input.mode !== 'register_or_return' ? await enterAsNew(deps, proof, actor) : undefined
-  return presentRegistration({ created: true, user, app, granted: proof !== undefined, organization, tokens })
+  return presentRegistration({ created: true, user: presentUser(user), app, granted: proof !== undefined, organization, tokens })
 }
 
 /** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case. */

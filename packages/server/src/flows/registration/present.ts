@@ -1,12 +1,11 @@
-import type { Membership, TokenAnswer } from '../../lib/records.ts'
+import type { Membership, TokenAnswer, UserRecord } from '../../lib/records.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
-import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import type { RegistrationAnswer } from './schema.ts'
 
 /** The answer of a registration, for a new user and an existing one. */
 export function presentRegistration(input: {
   created: boolean
-  user: PooledUser
+  user: UserRecord
   app: { id: string; code: string }
   granted: boolean
   organization: Membership | null
@@ -15,7 +14,7 @@ export function presentRegistration(input: {
   const { tokens } = input
   return {
     created: input.created,
-    user: presentUser(input.user),
+    user: input.user,
     app: presentAppRef(input.app),
     access: input.granted ? 'granted' : 'pending',
     organization: input.organization,

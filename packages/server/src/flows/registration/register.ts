@@ -9,13 +9,13 @@ import { passwordFault } from '../../lib/password-policy.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { checkPolicy } from '../../resources/apps/check-policy.ts'
+import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { acceptInvitation, getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
-import type { PooledUser } from '../../resources/users/present.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { login } from '../entry/login.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
@@ -36,7 +36,13 @@ export async function register(
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
-  checkPolicy(app, { email: input.email, method: 'password', isInvited: invitationOf(input) !== undefined }) // step 2
+  const invitation = invitationOf(input)
+  const isInvited = invitation !== undefined
+  // Where nobody can sign up, it is a login and nothing else: what it answers and how long it takes tells nothing of who is registered.
+  if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited })) return logInInstead(deps, input, app, actor)
+  checkPolicy(app, { email: input.email, method: 'password', isInvited }) // step 2
+  // The invitation is what lets somebody sign up here, so it must be good before anything is looked up.
+  if (isInvited && app.sign_up === 'invitation') await getAcceptableInvitation(deps, invitation, input)
   const pools = poolSet(app) // step 3
 
   // step 4, first without the lock: a collision that stands needs no hash
@@ -76,22 +82,26 @@ async function meetExisting(
       throw new ApiError('user_exists')
     case 'register_or_return': {
       const grant = await findGrantState(deps, user.id, app.id)
-      return presentRegistration({ created: false, user, app, granted: grant.isActive, organization: null, tokens: undefined })
+      const existing = { created: false, user: presentUser(user), app, granted: grant.isActive }
+      return presentRegistration({ ...existing, organization: null, tokens: undefined })
     }
-    case 'register_or_login': {
-      // The whole login from its first step, so this mode is no way around a limit, a lock or a second factor.
-      const invitation = invitationOf(input)
-      let organization: Membership | null = null
-      const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
-        await lockUserRow(deps, verified.id)
-        const accepted = await acceptInvitation(deps, token, verified, actor)
-        organization = accepted.membership
-        return accepted
-      }
-      const asLogin = { ...input, app_code: app.code, organization_id: undefined }
-      const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
-      // The user as the login leaves it: an invitation may have verified the address.
-      return { ...presentRegistration({ created: false, user, app, granted: true, organization, tokens }), user: tokens.user }
-    }
+    case 'register_or_login':
+      return logInInstead(deps, input, app, actor)
   }
+}
+
+/** The whole login from its first step, so this mode is no way around a limit, a lock or a second factor. */
+async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
+  const invitation = invitationOf(input)
+  let organization: Membership | null = null
+  const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
+    await lockUserRow(deps, verified.id)
+    const accepted = await acceptInvitation(deps, token, verified, actor)
+    organization = accepted.membership
+    return accepted
+  }
+  const asLogin = { ...input, app_code: app.code, organization_id: undefined }
+  const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
+  // The user as the login leaves it: an invitation may have verified the address.
+  return presentRegistration({ created: false, user: tokens.user, app, granted: true, organization, tokens })
 }

@@ -4,14 +4,20 @@ import type { App } from '../../models/app.ts'
 
 type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_methods'>
 
+/** Whether anybody can sign up through the app, with an invitation or without one. Whether an invitation is good is checked apart. */
+export function takesSignUps({ sign_up }: Pick<App, 'sign_up'>, { isInvited }: { isInvited: boolean }): boolean {
+  return sign_up === 'open' || (sign_up === 'invitation' && isInvited)
+}
+
 /**
  * The app's registration policy: judged before the collision check and before anything is
  * written. Throws `sign_up_closed`, `email_domain_not_allowed`, `auth_method_not_allowed`.
  */
 export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean }): void {
-  if (app.sign_up === 'closed') throw new ApiError('sign_up_closed')
-  if (app.sign_up === 'invitation' && !input.isInvited)
-    throw new ApiError('sign_up_closed', { detail: 'This app takes registrations by invitation only' })
+  if (!takesSignUps(app, input)) {
+    const isForInvited = app.sign_up === 'invitation'
+    throw new ApiError('sign_up_closed', isForInvited ? { detail: 'This app takes registrations by invitation only' } : {})
+  }
   if (app.allowed_email_domains.length > 0 && !isEmailDomainAllowed(input.email, app.allowed_email_domains)) {
     throw new ApiError('email_domain_not_allowed')
   }

@@ -31,10 +31,10 @@ export interface Acceptance {
  * Throws `invalid_invitation` when it is unknown, expired, spent or for another address.
  */
 export async function acceptInvitation(deps: Deps<Tx>, token: string, user: PooledUser, actor: Actor): Promise<Acceptance> {
-  const { organization_id: organizationId } = await getAcceptable(deps, token, user)
+  const { organization_id: organizationId } = await getAcceptableInvitation(deps, token, user)
   await lockOrganization(deps, organizationId)
   // As it is now that nobody else can spend it or take it back.
-  const invitation = await getAcceptable(deps, token, user)
+  const invitation = await getAcceptableInvitation(deps, token, user)
   const roleCodes = await rolesLeft(deps, invitation)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
   if (joined) {
@@ -52,10 +52,10 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   return { membership: only(await listMemberships(deps, user.id, organizationId)), user: accepted, joined }
 }
 
-/** The invitation while this user may accept it. */
-async function getAcceptable(deps: Deps, token: string, user: PooledUser): Promise<Invitation> {
+/** The invitation while the holder of the address may accept it. Throws `invalid_invitation`. */
+export async function getAcceptableInvitation(deps: Deps, token: string, { email }: { email: string }): Promise<Invitation> {
   const now = deps.clock()
-  const invitation = await Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email: user.email, now })
+  const invitation = await Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email, now })
   if (!invitation) throw invalidInvitation()
   return invitation
 }
