@@ -23,6 +23,7 @@ import { servePages } from './http/pages.ts'
 import { requestLog } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { createRouting, type ReplyObserver } from './http/router.ts'
+import { singleAuthorization } from './http/single-authorization.ts'
 import { appRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
@@ -120,6 +121,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(countReplies(deps))
   app.use(cors(deps, routing.methodsOf))
   app.use(errorHandler(deps))
+  app.use(singleAuthorization)
   app.use(servePages(deps, accountPages, callers))
   app.use(routing.middleware)
   // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
