@@ -1,6 +1,9 @@
 const controlOrSpace = /[\p{Cc}\p{Z}\\]/u
-/** `.` and `..`, also with the dots or the slashes beside them in percent-encoding: a server behind may decode before it resolves. */
-const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i
+/**
+ * `.` and `..`, also with the dots or the slashes beside them in percent-encoding, or with a parameter after them (`..;x=1`): a server
+ * behind may decode, or cut parameters, before it resolves.
+ */
+const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i
 /** URL parsers mend `https:host` and `https:///host`; what they would have to mend is no URL here. */
 const incompleteWebUrl = /^https?:(?!\/\/[^/?#])/i
 const webOrigin = /^https?:\/\/[^/?#]+\//i
@@ -11,7 +14,12 @@ function isWellFormed(url: string): boolean {
   const parsed = URL.parse(url)
   if (parsed?.username !== '' || parsed.password !== '' || /^https?:\/\/[^/?#]*@/i.test(url)) return false
   const [path = ''] = url.replace(/^[^:]+:(?:\/\/[^/?#]*)?/, '').split('?')
-  return !dotSegment.test(path)
+  return !dotSegment.test(decodedOnce(path))
+}
+
+/** Percent signs that were encoded any number of times, so that `%252e` is seen as the `%2e` that one more decoding makes of it. */
+function decodedOnce(path: string): string {
+  return path.replace(/%(?:25)+/g, '%')
 }
 
 /** Why an entry of `allowed_redirect_urls` is refused, or undefined when it is fine. */
