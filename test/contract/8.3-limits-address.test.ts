@@ -90,6 +90,15 @@ test('of 50 calls at once exactly COUNT pass', async () => {
   expect(await countedBy(world.service)).toEqual({ 'ip:127.0.0.1': 20 })
 })
 
+test.each([
+  ['203.0.113.9:4711', '203.0.113.9:4712', '203.0.113.10:4711'],
+  ['[2001:db8:1:2::1]:4711', '[2001:db8:1:2::1]:4712', '[2001:db8:9:9::1]:4711'],
+])('behind a proxy that writes ports, %s and %s are one client and %s is another', async (...forwarded) => {
+  const world = await build('1000/60', { AUTH_TRUST_PROXY: '1' })
+  for (const value of forwarded) await tryLogin(world, { headers: { 'x-forwarded-for': value } })
+  expect(Object.values(await addressesIn(world.service)).sort()).toEqual([1, 2])
+})
+
 describe('what is counted', () => {
   test('POSTs under /auth/ that need no bearer, successes and malformed ones too, and nothing else', async () => {
     const { service, app } = await build('1000/60')

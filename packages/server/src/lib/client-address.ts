@@ -19,9 +19,14 @@ export function clientAddress(
 ): string {
   const socket = plain(socketAddress ?? '')
   if (trustedProxies === 0 || !forwardedFor) return socket
-  const entries = forwardedFor.split(',').map((entry) => plain(entry.trim()))
-  const entry = entries[Math.max(0, entries.length - trustedProxies)] ?? ''
+  const entries = forwardedFor.split(',')
+  const entry = plain(withoutPort((entries[Math.max(0, entries.length - trustedProxies)] ?? '').trim()))
   return isIP(entry) ? entry : socket
+}
+
+/** Some proxies write the port beside the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  return /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(entry)?.[1] ?? entry
 }
 
 /** What a rate limit counts by: an IPv4 address, or the /64 that one IPv6 customer has to himself. */
