@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
@@ -21,6 +21,7 @@ interface SqliteQuery {
   sql: string
 }
 interface SqliteClient {
+  connectionSettings: { filename: string }
   acquireConnection(): Promise<Database>
   acquireRawConnection(): Promise<Database>
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
@@ -46,7 +47,17 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   }
 
   override acquireRawConnection(): Promise<Database> {
+    createPrivately(this.connectionSettings.filename)
     return atStage('connect', () => super.acquireRawConnection())
+  }
+}
+
+/** The files beside it, `-wal` and `-shm`, get the mode that the database file has. */
+function createPrivately(filename: string): void {
+  try {
+    closeSync(openSync(filename, 'ax', 0o600))
+  } catch {
+    // It is there already; or it cannot be made, which SQLite tells in its own way.
   }
 }
 
