@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { HashQueueFullError } from '../../packages/server/src/lib/unavailable.ts'
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
+import { productionSettings } from '../support/app-fixtures.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
 import { allSent, buildMailingService, startMailbox, startSending, until } from '../support/mailbox.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
@@ -28,7 +30,9 @@ interface Sample {
   value: number
 }
 
+/** The figures as they are now; a second is gone since any before. */
 async function scrape(service: TestService, token?: string): Promise<Sample[]> {
+  service.advance(1)
   const reply = await callHttp(`${service.url}/metrics`, 'GET', { token })
   expect(reply.status).toBe(200)
   expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -279,11 +283,54 @@ describe('AUTH_METRICS_TOKEN', () => {
     await scrape(service, token)
   })
 
-  test('that is not set leaves /metrics open, which takes GET alone', async () => {
+  test('that is not set leaves /metrics open outside production, which takes GET alone', async () => {
     await scrape(service)
     expectError(await callHttp(`${service.url}/metrics`, 'POST', { body: {} }), 'method_not_allowed')
     expectError(await service.call('GET', '/metrics'), 'not_found')
   })
+})
+
+describe('in production', () => {
+  test('without AUTH_METRICS_TOKEN nothing is at /metrics, whatever bearer is sent', async () => {
+    const service = await buildService(productionSettings)
+    const nowhere = await callHttp(`${service.url}/nowhere`, 'GET')
+    for (const token of [undefined, 'the-token-of-the-scraper']) {
+      const { status, body } = await callHttp(`${service.url}/metrics`, 'GET', { token })
+      expect([status, body.code, body.title]).toEqual([404, 'not_found', nowhere.body.title])
+    }
+    expectError(await callHttp(`${service.url}/metrics`, 'POST', { body: {} }), 'not_found')
+  })
+
+  test('with it they are there for its bearer alone', async () => {
+    const token = 'the-token-of-the-scraper'
+    const service = await buildService({ ...productionSettings, AUTH_METRICS_TOKEN: token })
+    expectError(await callHttp(`${service.url}/metrics`, 'GET'), 'token_missing')
+    await scrape(service, token)
+  })
+})
+
+test('the figures are collected once a second, however many ask', async () => {
+  const service = freezeClock(await buildService())
+  let collected = 0
+  const { metrics } = service.deps
+  const collect = metrics.collect.bind(metrics)
+  metrics.collect = (gather, now) =>
+    collect(() => {
+      collected += 1
+      return gather()
+    }, now)
+  const ask = () => callHttp(`${service.url}/metrics`, 'GET')
+  const first = await Promise.all(Array.from({ length: 20 }, ask))
+  await callHttp(`${service.url}/nowhere`, 'GET')
+  const later = await ask()
+  expect(collected).toBe(1)
+  expect(new Set([...first, later].map(({ body }) => body)).size).toBe(1)
+  service.advance(1)
+  expect((await ask()).body).not.toBe(later.body)
+  expect(collected).toBe(2)
+  service.advance(-3_600)
+  await ask()
+  expect(collected).toBe(3)
 })
 
 test('no figure holds an address, an id, a token or a path that was called', async () => {

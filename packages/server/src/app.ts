@@ -110,9 +110,11 @@ export function openApiDocument() {
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
 export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
+  // In production the figures are for those alone who have a token: they tell how busy the service is, and with what.
+  const servesMetrics = !deps.config.production || deps.config.metricsToken !== undefined
   const mounts = [
     { prefix: BASE_PATH, routes: listRoutes() },
-    { prefix: '', routes: listRootRoutes() },
+    { prefix: '', routes: listRootRoutes().filter((route) => route !== metricsRoute || servesMetrics) },
   ]
   const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt, giveBackAttempt, findAppOfToken }
   const routing = createRouting(deps, mounts, { ...callers, onReply: options.onReply })

@@ -4,6 +4,8 @@ import type { HashObserver } from './password-hasher.ts'
 
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+/** Between two collections. */
+const minPauseMs = 1_000
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 
 /**
@@ -13,6 +15,7 @@ const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 export class Metrics {
   readonly #registry = new Registry()
   #collecting: Promise<string> | undefined
+  #collected: { text: string; at: number } | undefined
 
   readonly requests = this.#counter('http_requests_total', 'Answers by route pattern and class of status', [
     'method',
@@ -69,10 +72,18 @@ export class Metrics {
     return { waited: (seconds) => this.hashWaitSeconds.observe(seconds), refused: () => this.hashesRefused.inc() }
   }
 
-  /** Runs `gather`, which sets the gauges, and answers all of it as text. Calls that come meanwhile get the same answer. */
-  collect(gather: () => Promise<void>): Promise<string> {
+  /**
+   * Runs `gather`, which sets the gauges, and answers all of it as text. It takes the event loop tens of milliseconds, so calls that come
+   * meanwhile, and within a second after it began, get the same answer.
+   */
+  async collect(gather: () => Promise<void>, now: number): Promise<string> {
+    if (this.#collected && Math.abs(now - this.#collected.at) < minPauseMs) return this.#collected.text
     this.#collecting ??= gather()
       .then(() => this.#registry.metrics())
+      .then((text) => {
+        this.#collected = { text, at: now }
+        return text
+      })
       .finally(() => {
         this.#collecting = undefined
       })

@@ -28,7 +28,7 @@ export function collectMetrics(deps: Deps<Pool>): Promise<string> {
     metrics.hashesWaiting.set(deps.passwords.queueLength)
     metrics.streams.set(deps.revocationHub.streamCount)
     setBacklogs(deps, await backlogsInTime(deps))
-  })
+  }, deps.clock())
 }
 
 async function backlogsInTime(deps: Deps): Promise<Backlog[] | undefined> {
