@@ -3,8 +3,19 @@ import { expect, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { chunksOf } from '../../packages/server/src/lib/chunks.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
-import { countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type TestService, testDatabase } from '../support/service.ts'
+import { buildInvitation, buildOrganization } from '../support/factories.ts'
+import { allSent, buildMailingService } from '../support/mailbox.ts'
+import { auditEvents, countRows } from '../support/rows.ts'
+import {
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  someEmail,
+  type TestService,
+  testDatabase,
+} from '../support/service.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -37,6 +48,29 @@ test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audi
   expect(await countRows(service, 'sessions')).toBe(0)
   expect(await countRows(service, 'refresh_tokens')).toBe(0)
   expect(await countRows(service, 'audit_events')).toBe(audited)
+})
+
+test('a mail that was sent, found nobody or was given up leaves no address in the outbox', async () => {
+  const { service, mailbox } = await buildMailingService()
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const [stranger, guest] = [someEmail(), someEmail()]
+  const forgot = { body: { email: stranger, app_code: app.code } }
+  expect((await service.call('POST', '/auth/password/forgot', forgot)).status).toBe(202)
+  const { id: organizationId } = await buildOrganization(service)
+  await buildInvitation(service, { organizationId, email: guest })
+  await allSent(service)
+  mailbox.refuse = { recipient: '550 no such mailbox' }
+  const refused = (await buildUser(service, app)).user
+  await allSent(service)
+  const rows: Json[] = await service.deps.db('outbox').where({ kind: 'mail' })
+  const states = ['delivered', 'delivered', 'delivered', 'failed']
+  expect(rows.map(({ status }) => status).sort()).toEqual(states)
+  for (const { destination, payload } of rows) expect([destination, payload]).toEqual(['', '{}'])
+  for (const address of [user.email, stranger, guest, refused.email]) expect(JSON.stringify(rows)).not.toContain(address)
+  // What an operator looks for when somebody waits for a mail in vain.
+  const [event] = await auditEvents(service, { event: 'mail.failed', user_id: refused.id })
+  expect(event.details).toMatchObject({ purpose: 'verify_email', email: refused.email })
 })
 
 test('audit events are removed after AUTH_AUDIT_RETENTION_DAYS, and not before', async () => {

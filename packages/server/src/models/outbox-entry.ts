@@ -193,7 +193,7 @@ export class OutboxEntry extends BaseModel {
     await OutboxEntry.#mailsTo(db, destinations).update(OutboxEntry.#blankMail(db, now))
   }
 
-  /** The same for those of them that were sent or given up. */
+  /** The same for those of them that were sent or given up by a server of before, which kept the address. */
   static async blankFinishedMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
     await OutboxEntry.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxEntry.#blankMail(db, now))
   }

@@ -25,8 +25,8 @@ export interface Channel {
   waitsMs: readonly number[]
   /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
   attempt(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutcome>
-  /** What stays of the payload once it is finished. */
-  remains?: string
+  /** Columns that are overwritten once it is finished. */
+  remains?: Completion['remains']
   /** Run with what is given up, in one transaction. */
   onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: FailedAttempt): Promise<void>
 }

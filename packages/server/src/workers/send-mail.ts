@@ -12,13 +12,13 @@ import { type Attempt, giveBackAttempt } from '../resources/rate-limits/take-att
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
-/** Account mail (docs/account-mail.md). The payload of what is finished is blanked: nobody looks at a mail again. */
+/** Account mail (docs/account-mail.md). What is finished keeps neither its payload nor its address, which may be a stranger's. */
 export const mailChannel: Channel = {
   atOnce: 5,
   // One after the other: the newest link is the one that works, so it should come last.
   atOncePerDestination: 1,
   waitsMs: mailWaitsMs,
-  remains: '{}',
+  remains: { payload: '{}', destination: '' },
   attempt: sendMail,
   onGivenUp: recordGivenUp,
 }

@@ -17,8 +17,8 @@ export interface FailedAttempt {
 export interface Completion {
   /** Until the next attempt, in milliseconds; undefined when there is none. */
   waitMs: number | undefined
-  /** What stays in the row once it is finished; the payload as it is unless told. */
-  remains?: string
+  /** Columns that are overwritten once the entry is finished. */
+  remains?: Partial<Pick<OutboxRow, 'payload' | 'destination'>>
   /** Run in the same transaction when the entry is given up. */
   onGivenUp?: (deps: Deps<Tx>) => Promise<void>
 }
@@ -40,9 +40,7 @@ export async function completeAttempt(
   }
   const { waitMs, remains, onGivenUp } = completion
   const isRetried = !isDelivered && waitMs !== undefined
-  const end = isRetried
-    ? { next_attempt_at: now + waitMs }
-    : { status: outcome.result, finished_at: now, ...(remains === undefined ? {} : { payload: remains }) }
+  const end = isRetried ? { next_attempt_at: now + waitMs } : { status: outcome.result, finished_at: now, ...remains }
   const write = (deps: Deps) => OutboxEntry.complete(deps.db, entry, { ...tally, ...end })
   if (isDelivered || isRetried || !onGivenUp) return write(deps)
   return transaction(deps, async (deps) => {
