@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { buildApp, buildService, buildUser, type Json, PASSWORD } from '../support/service.ts'
+import { buildApp, buildService, buildUser, callHttp, type Json, PASSWORD, someEmail } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const bcrypt = createRequire(new URL('../../packages/server/package.json', import.meta.url))('bcryptjs') as {
@@ -138,6 +138,39 @@ describe('hashes of other systems', () => {
     expect(process.cpuUsage(before).user).toBeLessThan(3_500_000)
     expect([hasher.verified, hasher.hashed]).toEqual([1, 0])
     expect(await hashOf(user.id)).toBe(hash)
+  })
+})
+
+describe('a wrong password takes as many rounds of bcrypt', () => {
+  const cost = 7
+  const dear = serviceFixture({ AUTH_BCRYPT_COST: String(cost), AUTH_HASH_THREADS: '1' })
+  const dearApp = appFixture(dear)
+
+  /** What one try adds to the figures: hashes that had their turn, and rounds. */
+  async function workOf(act: () => Promise<unknown>): Promise<[number, number]> {
+    const read = async () => {
+      dear.advance(1)
+      const text: string = (await callHttp(`${dear.url}/metrics`, 'GET')).body
+      const figure = (name: string) => Number(new RegExp(`^gatehouse_password_hash_${name} (\\d+)$`, 'm').exec(text)![1])
+      return [figure('wait_seconds_count'), figure('rounds_total')] as const
+    }
+    const before = await read()
+    await act()
+    const after = await read()
+    return [after[0] - before[0], after[1] - before[1]]
+  }
+
+  test.each([4, 5, 6, 7])('as that of a stranger, in one job, for a user whose hash has the cost %i', async (imported) => {
+    const { user } = await buildUser(dear, dearApp)
+    const hash = bcrypt.hashSync(PASSWORD, imported)
+    await dear.deps.db('users').where({ id: user.id }).update({ password_hash: hash })
+    const wrong = { password: 'not this password' }
+    for (const email of [user.email, someEmail()])
+      expect(await workOf(async () => expectError(await dear.login(email, dearApp.code, wrong), 'invalid_credentials'))).toEqual([
+        1,
+        2 ** cost,
+      ])
+    expect((await dear.login(user.email, dearApp.code)).status).toBe(200)
   })
 })
 

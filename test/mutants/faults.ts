@@ -104,6 +104,13 @@ const login: PlantedFault[] = [
     tests: contract('password-hashes'),
   },
   {
+    title: 'a hash of a lower cost is compared in its own time',
+    file: server('adapters/hash-worker.ts'),
+    search: 'costsBetween(own, cost)',
+    replace: 'costsBetween(own, own)',
+    tests: contract('password-hashes'),
+  },
+  {
     title: 'a failed login is not audited',
     file: server('flows/entry/with-attempt.ts'),
     search: 'if (error instanceof ApiError) await recordFailure(error, target)\n    throw error\n  }\n}\n\n/** The limit',

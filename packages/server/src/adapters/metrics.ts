@@ -37,6 +37,7 @@ export class Metrics {
   ])
   readonly refreshes = this.#counter('refreshes_total', 'Refreshes: success, or the code of the error', ['outcome'])
   readonly hashWaitSeconds = this.#histogram('password_hash_wait_seconds', 'How long hashes waited for a thread', waitBuckets)
+  readonly hashRounds = this.#counter('password_hash_rounds_total', 'Rounds of bcrypt that were run: 2^cost for each hash')
   readonly hashesRefused = this.#counter(
     'password_hashes_refused_total',
     'Hashes refused since they would have waited over 3 seconds',
@@ -69,7 +70,13 @@ export class Metrics {
 
   /** For the hasher of passwords. */
   hashObserver(): HashObserver {
-    return { waited: (seconds) => this.hashWaitSeconds.observe(seconds), refused: () => this.hashesRefused.inc() }
+    return {
+      worked: (waitedSeconds, rounds) => {
+        this.hashWaitSeconds.observe(waitedSeconds)
+        this.hashRounds.inc(rounds)
+      },
+      refused: () => this.hashesRefused.inc(),
+    }
   }
 
   /**

@@ -5,7 +5,7 @@ import { PasswordHasher } from './password-hasher.ts'
 const line = { key: 'address:192.0.2.1', turns: 1 }
 
 function buildHasher(options: { cost: number; threads: number }) {
-  const observer = { waited() {}, refused: vi.fn() }
+  const observer = { worked() {}, refused: vi.fn() }
   const hasher = new PasswordHasher({ ...options, observer })
   onTestFinished(() => hasher.close())
   return { hasher, refused: () => observer.refused.mock.calls.length }

@@ -5,13 +5,13 @@ import { FairQueue, type Line } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { HashAnswer, HashJob } from './hash-worker.ts'
 
-/** Told of each hash how long it waited for a thread, or that it was refused. */
+/** Told of each hash how long it waited for a thread and what it cost, or that it was refused. */
 export interface HashObserver {
-  waited(seconds: number): void
+  worked(waitedSeconds: number, rounds: number): void
   refused(): void
 }
 
-const nobody: HashObserver = { waited() {}, refused() {} }
+const nobody: HashObserver = { worked() {}, refused() {} }
 
 interface WaitingJob {
   job: HashJob
@@ -24,7 +24,7 @@ interface WaitingJob {
 /**
  * bcrypt in worker threads, so that no number of logins stops the event loop. Jobs wait in lines that are served in turn, as many as
  * can be done within a bounded wait; past that the newest of the longest line is refused.
- * Every verification costs one bcrypt at the configured cost, also for users that do not exist.
+ * Every verification costs what one bcrypt at the configured cost does, also for users that do not exist and for hashes of a lower cost.
  */
 export class PasswordHasher {
   readonly cost: number
@@ -78,8 +78,8 @@ export class PasswordHasher {
   async verify(password: string, hash: string | null | undefined, line: Line): Promise<boolean> {
     const usableCost = hash ? bcryptCost(hash) : undefined
     const compared = hash && usableCost !== undefined ? hash : hashOfNobody(this.cost)
-    const job: HashJob = { kind: 'verify', input: bcryptInput(password), hash: compared }
-    const matches = await this.#run(job, usableCost ?? this.cost, line)
+    const job: HashJob = { kind: 'verify', input: bcryptInput(password), hash: compared, cost: this.cost }
+    const matches = await this.#run(job, Math.max(usableCost ?? 0, this.cost), line)
     return matches === true && usableCost !== undefined
   }
 
@@ -123,9 +123,9 @@ export class PasswordHasher {
   async #work({ job, cost, asked }: WaitingJob): Promise<string | boolean> {
     this.#pool ??= this.#open(0)
     try {
-      const { result, workedMs }: HashAnswer = await this.#pool.run(job)
+      const { result, workedMs, rounds }: HashAnswer = await this.#pool.run(job)
       this.#backlog.learn(cost, workedMs)
-      this.#observer.waited(Math.max(0, performance.now() - asked - workedMs) / 1_000)
+      this.#observer.worked(Math.max(0, performance.now() - asked - workedMs) / 1_000, rounds)
       return result
     } finally {
       this.#backlog.remove(cost)

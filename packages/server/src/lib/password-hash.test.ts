@@ -1,6 +1,14 @@
 import bcrypt from 'bcryptjs'
 import { expect, test } from 'vitest'
-import { bcryptCost, hashOfNobody } from './password-hash.ts'
+import { bcryptCost, costsBetween, hashOfNobody } from './password-hash.ts'
+
+test('what runs after a hash of a lower cost makes up for the rounds that it lacks, and after one of a higher cost nothing does', () => {
+  const rounds = (costs: number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
+  for (let to = 4; to <= 15; to += 1) {
+    for (let from = 4; from <= to; from += 1) expect(2 ** from + rounds(costsBetween(from, to))).toBe(2 ** to)
+    expect(costsBetween(to + 1, to)).toEqual([])
+  }
+})
 
 test.for([4, 12])('what an unknown user is compared with is a hash of cost %i, and bcrypt works through it', (cost) => {
   const hash = hashOfNobody(cost)

@@ -22,6 +22,14 @@ export function bcryptCost(hash: string): number | undefined {
   return match && cost >= 4 && cost <= maxVerifiableCost ? cost : undefined
 }
 
+/**
+ * The costs of the bcrypts that, run after one of cost `from`, make up for what one of cost `to` takes: each step doubles the rounds, and
+ * 2^from + 2^from + 2^(from+1) + … + 2^(to-1) = 2^to.
+ */
+export function costsBetween(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
+}
+
 /** A hash of this cost that no password has been found for; comparing one with it takes as long as with any other. */
 export function hashOfNobody(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
