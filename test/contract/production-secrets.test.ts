@@ -48,7 +48,7 @@ describe('production', () => {
     ],
     ['a database that nobody named', { DATABASE_URL: '' }, ['DATABASE_URL']],
   ])('refuses %s, and does not show it', async (_, settings, names) => {
-    const { code, stdout, stderr } = await runGatehouse(['serve'], { ...(await production()), ...settings })
+    const { code, stdout, stderr } = await runGatehouse(['check'], { ...(await production()), ...settings })
     expect([code, stdout, named(stderr)]).toEqual([1, '', names])
     for (const value of Object.values(settings)) if (value !== '') expect(stderr).not.toContain(value.trim())
   })
@@ -75,6 +75,11 @@ describe('production', () => {
     for (const nearest of ['AUTH_RATE_LIMIT_IP', 'JWT_ACCESS_SECRET', 'DB_POOL_MAX'])
       expect(stderr).toMatch(new RegExp(` ${nearest}\n`))
     expect(stderr).not.toContain(secret)
+
+    // A name that was mistyped may be why another one is missing.
+    const missing = await runGatehouse(['serve'], { ...settings, JWT_ACCESS_SECRET: '' })
+    expect([missing.code, named(missing.stderr)]).toEqual([1, ['JWT_ACCESS_SECRET']])
+    expect(warned(missing.stderr)).toContain('JWT_ACESS_SECRET')
 
     const server = await startServer(settings)
     const warnings = server.lines().filter((line) => line.includes('"level":"warn"'))

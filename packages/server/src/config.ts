@@ -276,11 +276,14 @@ export interface Config {
 /** All that is wrong with the settings, a line each that names the variable and never its value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
+  /** A name that was mistyped may be why a setting is missing. */
+  readonly warnings: readonly string[]
 
-  constructor(faults: readonly string[]) {
+  constructor(faults: readonly string[], warnings: readonly string[]) {
     super(faults.join('\n'))
     this.name = 'ConfigError'
     this.faults = faults
+    this.warnings = warnings
   }
 }
 
@@ -315,7 +318,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     if (judged.PUBLIC_URL?.startsWith('http:'))
       warnings.push('PUBLIC_URL begins with http: passwords and tokens can be read on their way')
   }
-  if (!parsed.success || faults.length > 0) throw new ConfigError(faults)
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults, warnings)
 
   const env = parsed.data
   const { HOST: host, PORT: port } = env

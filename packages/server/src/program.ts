@@ -136,7 +136,7 @@ async function runCreateAdmin(
 
 /** What would keep the service from starting, or from serving some of its users, is an error; what it mends by itself is told. */
 async function runCheck(deps: Deps): Promise<void> {
-  process.stderr.write(deps.config.warnings.map((warning) => `gatehouse: warning: ${warning}\n`).join(''))
+  process.stderr.write(linesOf(deps.config))
   const pending = await pendingMigrations(deps.db)
   process.stdout.write(`settings: ok\ndatabase: ok${pending.length > 0 ? `, pending migrations: ${pending.join(', ')}` : ''}\n`)
   assertMigratable(deps, pending)
@@ -149,11 +149,16 @@ async function runCheck(deps: Deps): Promise<void> {
   process.stdout.write('encryption key: ok\n')
 }
 
+/** What is wrong or doubtful with the settings, a line each. */
+function linesOf({ faults = [], warnings }: { faults?: readonly string[]; warnings: readonly string[] }): string {
+  return [...faults, ...warnings.map((warning) => `warning: ${warning}`)].map((line) => `gatehouse: ${line}\n`).join('')
+}
+
 function fail(thrown: unknown): never {
   const isDatabaseAway = thrown instanceof DatabaseUnavailableError
   // The driver's own words name the host and the reason.
   const error = isDatabaseAway ? thrown.cause : thrown
-  if (error instanceof ConfigError) process.stderr.write(error.faults.map((fault) => `gatehouse: ${fault}\n`).join(''))
+  if (error instanceof ConfigError) process.stderr.write(linesOf(error))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
   else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError)
     process.stderr.write(`gatehouse: ${error.message}\n`)
