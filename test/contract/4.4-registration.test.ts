@@ -7,7 +7,7 @@ import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someE
 
 const service = serviceFixture()
 
-const tokenMembers = ['token_type', 'access_token', 'expires_in', 'refresh_token', 'refresh_expires_in']
+const tokenMembers = ['token_type', 'access_token', 'expires_in', 'refresh_token', 'refresh_expires_in', 'device_token']
 
 /** Asserts a refusal, and that it left nothing behind. */
 async function expectRefusal(

@@ -30,6 +30,7 @@ test('a login answers with tokens, the user, the app and no organization', async
     expires_in: 900,
     refresh_token: expect.any(String),
     refresh_expires_in: 2_592_000,
+    device_token: expect.any(String),
     user,
     app: { id: app.id, code: app.code },
     organization: null,

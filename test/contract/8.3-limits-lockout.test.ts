@@ -214,12 +214,110 @@ test('an address that nobody has, one outside the pools and a deleted one are co
   for (const sequence of seen) expect(sequence).toEqual(seen[0])
 })
 
-test('the key of an address that nobody has does not tell it', async () => {
-  const { service, app } = await build()
-  const email = someEmail()
-  await service.login(email, app.code, wrong)
-  const [row] = await service.deps.db('lockouts')
-  expect(row.key).toMatch(/^address:[A-Za-z0-9_-]{43}$/)
+test('no key tells the address', async () => {
+  const { service, app, user } = await build()
+  for (const email of [user.email, someEmail()]) await service.login(email, app.code, wrong)
+  const rows: { key: string }[] = await service.deps.db('lockouts')
+  expect(rows).toHaveLength(2)
+  for (const { key } of rows) expect(key).toMatch(/^address:[A-Za-z0-9_-]{43}:default$/)
+})
+
+describe('through several apps', () => {
+  /** Failures through these apps in turn, for an address that a user of the first pool has, and for one that nobody has. */
+  async function tell(service: TestService, codes: readonly string[], emails: readonly string[]): Promise<unknown[]> {
+    const seen = emails.map((): unknown[] => [])
+    for (const code of codes) {
+      for (const [index, email] of emails.entries()) {
+        const { status, headers } = await service.login(email, code, wrong)
+        seen[index]!.push([status, headers.get('retry-after')])
+      }
+    }
+    return seen
+  }
+
+  test('of the same pools, of some of them and of others, failures tell nothing of who has an address', async () => {
+    const { service } = await build()
+    const poolsOf = (registration_namespace: string, ...read_namespaces: string[]) =>
+      buildApp(service, { registration_namespace, read_namespaces, auto_grant_on_signup: true })
+    const [staff, both, partners, others] = await Promise.all([
+      poolsOf('staff'),
+      poolsOf('partners', 'staff'),
+      poolsOf('partners'),
+      poolsOf('others'),
+    ])
+    const [one, two, three] = [
+      await buildUser(service, staff),
+      await buildUser(service, both),
+      await buildUser(service, partners),
+    ]
+    const emails = [one.user.email, two.user.email, three.user.email, someEmail()]
+    const codes = [staff, staff, staff, both, partners, others, partners, partners, both, others].map(({ code }) => code)
+    const seen = await tell(service, codes, emails)
+    for (const each of seen) expect(each).toEqual(seen[0])
+    // Locked in one pool is locked wherever that pool is seen; nothing is counted meanwhile.
+    expect(seen[0]).toEqual([
+      ...[401, 401, 401].map((status) => [status, null]),
+      [423, '100'],
+      [401, null],
+      [401, null],
+      [401, null],
+      [401, null],
+      [423, '100'],
+      [401, null],
+    ])
+  })
+
+  test('the longest of several locks is told', async () => {
+    const { service } = await build()
+    const staff = await buildApp(service, { registration_namespace: 'staff' })
+    const partners = await buildApp(service, { registration_namespace: 'partners' })
+    const both = await buildApp(service, { registration_namespace: 'partners', read_namespaces: ['staff'] })
+    const email = someEmail()
+    for (let i = 0; i < 3; i += 1) await service.login(email, staff.code, wrong)
+    service.advance(40)
+    for (let i = 0; i < 3; i += 1) await service.login(email, partners.code, wrong)
+    expectLocked(await service.login(email, both.code), 100)
+    expectLocked(await service.login(email, staff.code), 60)
+  })
+
+  test('a complete login clears every pool of the app, but for those in which somebody else has the address', async () => {
+    const { service } = await build()
+    const own = await buildApp(service, { registration_namespace: 'own', auto_grant_on_signup: true })
+    const theirs = await buildApp(service, { registration_namespace: 'theirs', auto_grant_on_signup: true })
+    const { user } = await buildUser(service, own)
+    await service.register(user.email, theirs.code, { password: 'the password of the other' })
+    const both = await buildApp(service, {
+      registration_namespace: 'own',
+      read_namespaces: ['free', 'theirs'],
+      auto_grant_on_signup: true,
+    })
+    for (let i = 0; i < 2; i += 1) await service.login(user.email, both.code, wrong)
+    expect((await service.login(user.email, both.code)).status).toBe(200)
+    const left: { key: string; failures: number }[] = await service.deps.db('lockouts').orderBy('key')
+    expect(left.map(({ key, failures }) => [key.split(':')[2], failures])).toEqual([['theirs', 2]])
+    expectError(await service.login(user.email, theirs.code, wrong), 'invalid_credentials')
+    expectLocked(await service.login(user.email, theirs.code, { password: 'the password of the other' }), 100)
+    // What is locked for the other user bars this one only where the app sees that pool.
+    expectLocked(await service.login(user.email, both.code), 100)
+    expect((await service.login(user.email, own.code)).status).toBe(200)
+  })
+
+  test('guesses at once through apps with overlapping pools wait for one another in one order', async () => {
+    const { service } = await build({ AUTH_LOCKOUT_THRESHOLD: '5' })
+    const pools = ['a', 'b', 'c']
+    const apps = await Promise.all(
+      pools.map((pool, index) =>
+        buildApp(service, { registration_namespace: pool, read_namespaces: [...pools.slice(index), ...pools.slice(0, index)] }),
+      ),
+    )
+    const { user } = await buildUser(service, apps[0]!)
+    for (const email of [user.email, someEmail()]) {
+      const replies = await atOnce(60, (index) => service.login(email, apps[index % 3]!.code, wrong))
+      expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
+      expect(replies.filter(({ status }) => status === 423)).toHaveLength(55)
+    }
+    expect(await failuresOf(service)).toEqual(Array(6).fill(5))
+  })
 })
 
 test('the lock is audited once, and each try with its reason', async () => {

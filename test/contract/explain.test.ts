@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { addressKeys } from '../../packages/server/src/lib/lock-keys.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { addMember, assignRole, buildOrganization, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { samples } from '../support/lane.ts'
 import { everyRow } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { enableTwoFactor } from '../support/totp.ts'
 
 const service = serviceFixture()
 
@@ -69,8 +71,10 @@ describe('what a login would answer', () => {
     if (situation.account === 'without password') await db('users').where({ id: user.id }).update({ password_hash: null })
     if (situation.account === 'locked') {
       const now = service.deps.clock()
-      const row = { key: `user:${user.id}`, failures: 10, last_failed_at: now, locked_until: now + 900_000 }
-      await db('lockouts').insert(row)
+      const row = { failures: 10, last_failed_at: now, locked_until: now + 900_000 }
+      const { body } = await service.admin('GET', `/admin/users/${user.id}`)
+      const keys = addressKeys(service.deps.config.encryptionKeys[0], user.email, body.namespaces)
+      await db('lockouts').insert(keys.map((key) => ({ key, ...row })))
     }
     if (situation.access === 'active') await grant(user.id, app.id)
     if (situation.access === 'revoked') await grant(user.id, app.id, { status: 'revoked', revoked_at: 2 })
@@ -305,7 +309,8 @@ describe('each refusal names the command that mends it', () => {
 
   test('an account that is locked, suspended or without a password', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
-    const [locked, suspended, passwordless] = [
+    const [locked, coded, suspended, passwordless] = [
+      await buildUser(service, app),
       await buildUser(service, app),
       await buildUser(service, app),
       await buildUser(service, app),
@@ -316,6 +321,15 @@ describe('each refusal names the command that mends it', () => {
       name: 'account',
       code: 'account_locked',
       detail: expect.stringMatching(`: authctl user unlock ${locked.user.email}@@default$`),
+    })
+    const phone = await enableTwoFactor(service, coded.access_token)
+    for (let count = 0; count < 10; count += 1)
+      await service.login(coded.user.email, app.code, { two_factor_code: phone.wrongCode() })
+    expect(await refusal({ email: coded.user.email, app: app.code })).toMatchObject({
+      step: 6,
+      name: 'two_factor',
+      code: 'account_locked',
+      detail: expect.stringMatching(`: authctl user unlock ${coded.user.email}@@default$`),
     })
     await closeAccount(service, suspended.user.id, 'suspended')
     expect(await refusal({ email: suspended.user.email, app: app.code })).toMatchObject({

@@ -324,6 +324,18 @@ describe('the gate', () => {
     expectError(await exchange(service, arrived, { two_factor_code: phone.recoveryCodes[0] }), 'invalid_sso_code')
   })
 
+  test('a user whose password strangers have locked gets in, which leaves it locked', async () => {
+    const app = await ssoApp()
+    const { user } = await buildUser(service, app)
+    await markVerified(user.id)
+    for (let guess = 0; guess < 20; guess += 1) await service.login(user.email, app.code, { password: 'not this password' })
+    const entered = await logIn(app, verified(user.email))
+    expect(entered.status).toBe(200)
+    expectError(await service.login(user.email, app.code), 'rate_limited')
+    const { device_token } = entered.body
+    expect((await service.login(user.email, app.code, { device_token })).status).toBe(200)
+  })
+
   test('wrong codes lock the account, for this door and the others', async () => {
     const app = await ssoApp()
     const registered = await buildUser(service, app)

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { issueMailToken } from '../../packages/server/src/resources/mail/issue-mail-token.ts'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
@@ -29,15 +31,11 @@ const activate = (token: string, code: unknown) => service.call('POST', '/auth/2
 const disable = (token: string, body: unknown) => service.call('POST', '/auth/2fa/disable', { token, body })
 const isActive = async (token: string) => (await service.call('GET', '/auth/me', { token })).body.two_factor
 
-async function failuresOf(on: TestService, userId: string): Promise<number> {
-  return (
-    (
-      await on.deps
-        .db('lockouts')
-        .where({ key: `user:${userId}` })
-        .first('failures')
-    )?.failures ?? 0
-  )
+/** How many wrong passwords and wrong codes are counted. */
+async function failuresOf(on: TestService, user: Json): Promise<{ passwords: number; codes: number }> {
+  const rows: { key: string; user_id: string | null; failures: number }[] = await on.deps.db('lockouts')
+  const of = (kind: string) => rows.find(({ key, user_id }) => user_id === user.id && key.startsWith(kind))?.failures ?? 0
+  return { passwords: of('address:'), codes: of('two-factor:') }
 }
 
 async function attemptsOf(on: TestService): Promise<number> {
@@ -365,18 +363,18 @@ describe('the limits', () => {
     const { user, phone } = await buildProtected(on, open)
     await loginWithCode(on, user, open, undefined, 'not this password')
     await loginWithCode(on, user, open, phone.wrongCode())
-    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([2, 2])
+    const counted = { passwords: 1, codes: 1 }
+    expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([counted, 2])
     for (let i = 0; i < 10; i += 1) expectChallenge(await loginWithCode(on, user, open))
-    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([2, 2])
-    expectError(await loginWithCode(on, user, open, phone.wrongCode()), 'invalid_two_factor_code')
-    expect(await attemptsOf(on)).toBe(3)
+    expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([counted, 2])
+    for (let i = 0; i < 2; i += 1) expectError(await loginWithCode(on, user, open, phone.wrongCode()), 'invalid_two_factor_code')
+    expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 1, codes: 3 }, 4])
     // Locked: neither the challenge nor the right code is told any more.
-    for (const code of [undefined, phone.code(), phone.recoveryCodes[0]]) {
-      if ((await attemptsOf(on)) < 5) expectError(await loginWithCode(on, user, open, code), 'account_locked')
-    }
+    expectError(await loginWithCode(on, user, open), 'account_locked')
+    expectError(await loginWithCode(on, user, open, phone.code()), 'rate_limited')
     on.advance(900)
     expect((await loginWithCode(on, user, open, phone.recoveryCodes[0])).status).toBe(200)
-    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([0, 0])
+    expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 0, codes: 0 }, 0])
   })
 
   test('wrong codes lock at the threshold, also when they all come at once, and the right one among them is not told after it', async () => {
@@ -386,9 +384,89 @@ describe('the limits', () => {
     const replies = await Promise.all(Array.from({ length: 50 }, () => loginWithCode(on, user, open, phone.wrongCode())))
     expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
     expect(replies.filter(({ status }) => status === 423)).toHaveLength(45)
-    expect(await failuresOf(on, user.id)).toBe(5)
+    expect(await failuresOf(on, user)).toEqual({ passwords: 0, codes: 5 })
     expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')
     expect(await auditEvents(on, { event: 'user.locked', user_id: user.id })).toHaveLength(1)
+  })
+
+  describe('of wrong codes', () => {
+    const settings = { AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '900', AUTH_RATE_LIMIT_ACCOUNT: 'off' }
+
+    async function buildGuessed() {
+      const on = freezeClock(await buildService(settings))
+      const open = await buildApp(on, { auto_grant_on_signup: true })
+      const protected_ = await buildProtected(on, open)
+      const guess = () => loginWithCode(on, protected_.user, open, protected_.phone.wrongCode())
+      return { on, open, ...protected_, guess }
+    }
+
+    test('each further lock lasts twice as long, up to six hours, and one mail tells of them', async () => {
+      const { on, open, user, phone, guess } = await buildGuessed()
+      for (const minutes of [15, 30, 60, 120, 240, 360, 360]) {
+        for (let i = 0; i < 3; i += 1) expectError(await guess(), 'invalid_two_factor_code')
+        const locked = await loginWithCode(on, user, open, phone.code())
+        expectError(locked, 'account_locked')
+        expect(locked.headers.get('retry-after')).toBe(String(minutes * 60))
+        on.advance(minutes * 60)
+      }
+      const notices = await on.deps.db('outbox').where({ user_id: user.id, name: 'two_factor_locked' })
+      expect(notices.map(({ destination }) => destination)).toEqual([user.email])
+    })
+
+    test('passes neither by time nor by a reset, but by a complete login and by an admin who unlocks', async () => {
+      const { on, open, user, phone, guess } = await buildGuessed()
+      const lockedFor = async () => {
+        for (let i = 0; i < 3; i += 1) expectError(await guess(), 'invalid_two_factor_code')
+        return (await guess()).headers.get('retry-after')
+      }
+      expect(await lockedFor()).toBe('900')
+      on.advance(900)
+      await removeExpired(on.deps)
+      expect(await lockedFor()).toBe('1800')
+      await on.admin('POST', `/admin/users/${user.id}/unlock`)
+      for (let i = 0; i < 2; i += 1) await guess()
+      // Weeks later the two still count.
+      on.advance(20 * 86_400)
+      await removeExpired(on.deps)
+      expectError(await guess(), 'invalid_two_factor_code')
+      expect((await guess()).headers.get('retry-after')).toBe('900')
+
+      const order = { purpose: 'reset_password', userId: user.id, appId: open.id, email: user.email, redirectUrl: null } as const
+      const token = await issueMailToken(on.deps, order)
+      expect((await on.call('POST', '/auth/password/reset', { body: { token, password: PASSWORD } })).status).toBe(204)
+      expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')
+      on.advance(900)
+      expect((await loginWithCode(on, user, open, phone.code())).status).toBe(200)
+      expect(await lockedFor()).toBe('900')
+    })
+
+    test('is for every door, and leaves those without a code open', async () => {
+      const { on, open, user, token, phone, guess } = await buildGuessed()
+      for (let i = 0; i < 2; i += 1) await guess()
+      const body = { password: PASSWORD, code: phone.wrongCode() }
+      expectError(await on.call('POST', '/auth/2fa/disable', { token, body }), 'invalid_two_factor_code')
+      const tries = [
+        () => loginWithCode(on, user, open, phone.code()),
+        () => on.register(user.email, open.code, { mode: 'register_or_login', two_factor_code: phone.code() }),
+        () => on.call('POST', '/auth/2fa/disable', { token, body: { password: PASSWORD, code: phone.code() } }),
+      ]
+      for (const enter of tries) expectError(await enter(), 'account_locked')
+      // A password that is wrong is still told so, and counts apart.
+      expectError(await loginWithCode(on, user, open, phone.code(), 'not this password'), 'invalid_credentials')
+      expect(await failuresOf(on, user)).toEqual({ passwords: 1, codes: 3 })
+      await on.admin('DELETE', `/admin/users/${user.id}/2fa`)
+      expect((await loginWithCode(on, user, open)).status).toBe(200)
+      expect(await failuresOf(on, user)).toEqual({ passwords: 0, codes: 0 })
+    })
+
+    test('counts no codes of a setup that is not active yet', async () => {
+      const { on, open } = await buildGuessed()
+      const { user, access_token } = await buildUser(on, open)
+      await on.call('POST', '/auth/2fa/setup', { token: access_token })
+      for (let i = 0; i < 5; i += 1)
+        await on.call('POST', '/auth/2fa/activate', { token: access_token, body: { code: '000000' } })
+      expect(await failuresOf(on, user)).toEqual({ passwords: 0, codes: 0 })
+    })
   })
 })
 
@@ -469,15 +547,15 @@ describe('disabling', () => {
   })
 
   test('guesses are counted by the lockout and the limit of the account, together with those at a login', async () => {
-    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '4', AUTH_RATE_LIMIT_ACCOUNT: '7/300' }))
+    const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '7/300' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, token, phone } = await buildProtected(on, open)
     const tryTo = (body: object) => on.call('POST', '/auth/2fa/disable', { token, body })
+    expectError(await tryTo({ password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
     await loginWithCode(on, user, open, undefined, 'not this password')
     expectError(await tryTo({ password: 'not this password', code: phone.code() }), 'invalid_credentials')
     expectError(await tryTo({ password: 'nor this one', code: phone.code() }), 'invalid_credentials')
-    expectError(await tryTo({ password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
-    expect([await failuresOf(on, user.id), await attemptsOf(on)]).toEqual([4, 4])
+    expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 3, codes: 1 }, 4])
     const locked = await tryTo({ password: PASSWORD, code: phone.code() })
     expectError(locked, 'account_locked')
     expect(locked.headers.get('retry-after')).toBe('900')
@@ -502,9 +580,9 @@ describe('disabling', () => {
     const { user, token, phone } = await buildProtected()
     await loginWithCode(service, user, app, undefined, 'not this password')
     expect((await disable(token, { password: PASSWORD, code: phone.code() })).status).toBe(204)
-    expect(await failuresOf(service, user.id)).toBe(1)
+    expect((await failuresOf(service, user)).passwords).toBe(1)
     expect((await loginWithCode(service, user, app)).status).toBe(200)
-    expect(await failuresOf(service, user.id)).toBe(0)
+    expect((await failuresOf(service, user)).passwords).toBe(0)
   })
 
   test('at once from many callers is done once', async () => {

@@ -221,7 +221,7 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       each: 20,
       columns: { user_id: idOf(), app_id: main, min_tv: '0', at: `${now - 3_600_000} + u * 3600000 / ${users}` },
     },
-    { table: 'lockouts', each: 20, columns: { key: "'user:' || u", failures: '1', last_failed_at: `${now}` } },
+    { table: 'lockouts', each: 20, columns: { key: "'address:' || u || ':default'", failures: '1', last_failed_at: `${now}` } },
     { table: 'rate_limits', each: 20, columns: { key: "'account:' || u", count: '1', resets_at: `${later}` } },
   ]
 }

@@ -164,7 +164,7 @@ export const settings = z.object({
   AUTH_PASSWORD_BLOCKLIST: withDefault(z.enum(['on', 'off']), 'Refuse the commonest passwords', 'off', 'on'),
   AUTH_LOCKOUT_THRESHOLD: withDefault(whole(1, 1_000), 'Failed logins that lock an account', '10'),
   AUTH_LOCKOUT_SECONDS: withDefault(whole(1, 31_536_000), 'How long it stays locked', '900'),
-  AUTH_RATE_LIMIT_ACCOUNT: withDefault(limit, 'Failed logins per e-mail address, COUNT/SECONDS or `off`', '20/300'),
+  AUTH_RATE_LIMIT_ACCOUNT: withDefault(limit, 'Failed logins per e-mail address and way in, COUNT/SECONDS or `off`', '20/300'),
   AUTH_RATE_LIMIT_IP: withDefault(
     limit,
     'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`',

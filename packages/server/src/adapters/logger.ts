@@ -11,6 +11,7 @@ const redactedPaths = [
     'access_token',
     'refresh_token',
     'two_factor_code',
+    'device_token',
     'secret',
     'client_secret',
     'code_verifier',

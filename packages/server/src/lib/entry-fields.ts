@@ -15,6 +15,12 @@ export const optionalTwoFactorCode = text
   .transform((code) => code?.trim() || undefined)
   .meta({ description: '6 digits of the authenticator app, or a recovery code' })
 
+/** One that is unknown, expired or of somebody else counts as none, so its form is not judged. */
+export const optionalDeviceToken = text
+  .nullish()
+  .transform((token) => token?.trim() || undefined)
+  .meta({ description: '`device_token` of an earlier answer for the same e-mail; one that is not good counts as none' })
+
 /**
  * The overrides of a request: what it asks for in place of the settings of its app. What they name is judged when provisioning
  * runs.

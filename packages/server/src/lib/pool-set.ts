@@ -17,6 +17,11 @@ export function isInPools({ namespace, tags }: Omit<Pooled, keyof AccountRecord>
   return pools.includes(namespace) || tags.some((tag) => pools.includes(tag))
 }
 
+/** Every pool that one of these users is in, by home or by tag. */
+export function poolsOf(users: readonly Pick<Pooled, 'namespace' | 'tags'>[]): string[] {
+  return [...new Set(users.flatMap(({ namespace, tags }) => [namespace, ...tags]))]
+}
+
 interface Pooled extends AccountRecord {
   namespace: string
   tags: readonly string[]

@@ -43,6 +43,14 @@ export const tokenMembers = {
   expires_in: z.int().meta({ description: 'Seconds until the access token expires' }),
   refresh_token: z.string(),
   refresh_expires_in: z.int().meta({ description: 'Seconds until the refresh token expires when it is not used' }),
+  device_token: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Send it with the next login for the same e-mail: guesses of strangers then cannot lock this device out. Replaces neither ' +
+        'password nor second factor; good for 180 days. Not in the answer of a refresh',
+    }),
 }
 
 /** The answer of every door to a token. */

@@ -84,6 +84,7 @@ export const noticePurposes = [
   'two_factor_activated',
   'two_factor_disabled',
   'two_factor_removed',
+  'two_factor_locked',
   'credentials_removed',
   'identity_linked',
   'identity_unlinked',
@@ -116,6 +117,15 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   two_factor_removed: {
     subject: 'Two-factor authentication was turned off',
     sentence: 'an administrator turned two-factor authentication off for your account.',
+  },
+  two_factor_locked: {
+    subject: 'Wrong two-factor codes for your account',
+    sentence:
+      'somebody proved your first factor, your password for example, and then sent too many wrong two-factor codes. Codes for your ' +
+      'account are refused for a while, and for longer each time that it goes on.',
+    advice:
+      'If this was not you, set a new password with "forgot password" now. If codes stay refused, ask whoever runs the service to ' +
+      'unlock your account.',
   },
   credentials_removed: {
     subject: 'Your e-mail address was confirmed',

@@ -1,70 +1,116 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
+import { forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { afterKeysOf, keysOfSecondFactors } from '../lib/lock-keys.ts'
+import { BaseModel, type Expired, rowsOf } from './base-model.ts'
 
-export type Lock = Pick<Lockout, 'locked_until'>
+export type Lock = Pick<Lockout, 'key' | 'failures' | 'locked_until'>
 
-const lockByKey = 'select locked_until from lockouts where key = :key'
-const lockOf = new Statement<Lock>(lockByKey)
-const lockOfForUpdate = new Statement<Lock>(`${lockByKey} for update`, [lockByKey])
+/** When failures lock, and for how long. */
+export interface LockRule {
+  threshold: number
+  /** Of the first lock. Each further one lasts twice as long as the one before, up to `maxLockMs`. */
+  lockMs: number
+  maxLockMs: number
+  /** Failures before this time are forgotten. */
+  staleBefore: number
+}
 
-/** The failed logins of one account, and the lock that they led to. */
+/** The given keys, as each database reads them from one value: a list in JSON. */
+const given = {
+  postgres: '(select json_array_elements_text(cast(:keys as json)) collate "C" as key)',
+  sqlite: '(select value as key from json_each(:keys))',
+}
+
+const amongOf = (from: string, keys: string) => `select key, failures, locked_until from lockouts where key ${from} ${keys}`
+const amongPostgres = amongOf('= any', `(array${given.postgres})`)
+const amongSqlite = amongOf('in', given.sqlite)
+const locksOf = new Statement<Lock>(amongPostgres, [amongSqlite])
+// Every statement takes its rows in the order of their keys, so no two of them wait for each other.
+const locksOfForUpdate = new Statement<Lock>(`${amongPostgres} order by key for update`, [amongSqlite])
+
+const isOver = 'lockouts.locked_until is not null or lockouts.last_failed_at <= :staleBefore'
+const failures = `case when ${isOver} then 1 else lockouts.failures + 1 end`
+const doubled = 'cast(:lockMs as bigint) << lockouts.locks'
+const lockMs = `case when lockouts.locks > 30 or ${doubled} > :maxLockMs then cast(:maxLockMs as bigint) else ${doubled} end`
+
+const countingOf = (keys: string, locks: string, userId: string) => `
+  insert into lockouts (key, user_id, failures, last_failed_at, locked_until, locks)
+  select given.key, ${userId}, 1, cast(:now as bigint),
+    case when 1 >= :threshold then cast(:now as bigint) + cast(:lockMs as bigint) end, case when 1 >= :threshold then 1 else 0 end
+  from ${keys} as given
+  where coalesce((select max(locked_until) from (${locks}) as locks), 0) <= :now
+  order by given.key
+  on conflict (key) do update set
+    user_id = coalesce(excluded.user_id, lockouts.user_id),
+    failures = ${failures},
+    last_failed_at = excluded.last_failed_at,
+    locked_until = case when ${failures} >= :threshold then excluded.last_failed_at + ${lockMs} end,
+    locks = lockouts.locks + case when ${failures} >= :threshold then 1 else 0 end
+  where lockouts.locked_until is null or lockouts.locked_until <= :now
+  returning key, failures, locked_until, locks`
+const counting = new Statement<Lock & Pick<Lockout, 'locks'>>(
+  countingOf(given.postgres, amongPostgres, 'cast(:userId as uuid)'),
+  [countingOf(given.sqlite, amongSqlite, ':userId')],
+)
+
+const expired = `delete from lockouts where key in (
+  select key from lockouts
+  where last_failed_at <= :until and (locked_until is null or locked_until <= :now) and key not like '${keysOfSecondFactors}%'
+  order by key limit :limit`
+const deletingExpired = new Statement(`${expired} for update skip locked)`, [`${expired})`])
+
+/** The failed tries that are counted together, and the lock that they led to. */
 export class Lockout extends BaseModel {
   static override tableName = 'lockouts'
   static override idColumn = 'key'
 
   declare key: string
+  /** Whose credentials they were for; null where nobody has the address. */
+  declare user_id: string | null
   declare failures: number
   declare last_failed_at: number
   declare locked_until: number | null
+  /** How often they have locked. */
+  declare locks: number
 
-  static async findLock(db: Db, key: string): Promise<Lock | undefined> {
-    return lockOf.first(db, { key })
+  static async listLocks(db: Db, keys: readonly string[]): Promise<Lock[]> {
+    return locksOf.all(db, { keys: JSON.stringify(keys) })
   }
 
   /** The same, locked until the transaction ends: failures that are being counted are waited for. */
-  static async findLockForUpdate(db: Tx, key: string): Promise<Lock | undefined> {
-    return lockOfForUpdate.first(db, { key })
+  static async listLocksForUpdate(db: Tx, keys: readonly string[]): Promise<Lock[]> {
+    return locksOfForUpdate.all(db, { keys: JSON.stringify(keys) })
   }
 
-  static async findFailures(db: Db, key: string): Promise<Pick<Lockout, 'failures' | 'locked_until'> | undefined> {
-    return rowsOf(Lockout, db).where({ key }).first('failures', 'locked_until')
-  }
-
-  /** Counts a failure, unless the key is locked: undefined then. The one that reaches the threshold locks it. */
+  /**
+   * Counts a failure under each of the keys, in one statement; a count that reaches the threshold locks its key. While any is locked,
+   * nothing is counted. Keys that were locked at the same moment are not among those returned.
+   */
   static async count(
     db: Pool,
-    key: string,
-    { now, lockMs, threshold }: { now: number; lockMs: number; threshold: number },
-  ): Promise<Lock | undefined> {
-    const locksAtOnce = threshold === 1 ? now + lockMs : null
-    const startsAnew = 'lockouts.locked_until is not null or lockouts.last_failed_at <= ?'
-    const [counted] = await rowsOf(Lockout, db)
-      .insert({ key, failures: 1, last_failed_at: now, locked_until: locksAtOnce })
-      .onConflict('key')
-      .merge({
-        failures: db.raw(`case when ${startsAnew} then 1 else lockouts.failures + 1 end`, [now - lockMs]),
-        last_failed_at: now,
-        // `excluded` is the row of a first failure; Postgres wants to be told the type of a bare value.
-        locked_until: db.raw(
-          `case when ${startsAnew} then excluded.locked_until when lockouts.failures + 1 >= ? then cast(? as bigint) end`,
-          [now - lockMs, threshold, now + lockMs],
-        ),
-      })
-      .where((row) => row.whereNull('lockouts.locked_until').orWhere('lockouts.locked_until', '<=', now))
-      .returning('locked_until')
-    return counted
+    { keys, userId, now, rule }: { keys: readonly string[]; userId: string | null; now: number; rule: LockRule },
+  ): Promise<(Lock & Pick<Lockout, 'locks'>)[]> {
+    return counting.all(db, { keys: JSON.stringify(keys), userId, now, ...rule })
   }
 
-  static async clear(db: Tx, key: string): Promise<void> {
-    await rowsOf(Lockout, db).where({ key }).delete()
+  /** What is counted under keys that begin like this, locked until the transaction ends. */
+  static async listByPrefixForUpdate(db: Tx, prefix: string): Promise<Lock[]> {
+    const query = rowsOf(Lockout, db).where('key', '>=', prefix).andWhere('key', '<', afterKeysOf(prefix)).orderBy('key')
+    return forUpdate(db, query.select('key', 'failures', 'locked_until'))
   }
 
-  /** Those that count for nothing any more: the last failure lies before `until`, and no lock is left. */
+  static async clear(db: Tx, keys: readonly string[]): Promise<void> {
+    await rowsOf(Lockout, db)
+      .whereIn('key', [...keys])
+      .delete()
+  }
+
+  /**
+   * Those that count for nothing any more: the last failure lies before `until`, and no lock is left. Failures of a second factor
+   * count until a login or an admin clears them.
+   */
   static async deleteExpired(db: Pool, { now, until, limit }: Expired): Promise<number> {
-    const some = db(Lockout.tableName)
-      .where('last_failed_at', '<=', until)
-      .andWhere((lock) => lock.whereNull('locked_until').orWhere('locked_until', '<=', now))
-    return deleteByKey(Lockout, db, some.limit(limit))
+    return deletingExpired.run(db, { now, until, limit })
   }
 }

@@ -14,8 +14,8 @@ function owner(t: Knex.CreateTableBuilder, column: string, table: string): Knex.
   return t.uuid(column).references('id').inTable(table).onDelete('CASCADE')
 }
 
-/** A pool's name, in the order of its characters' codes on both databases; Postgres would order it by the language of the server. */
-function poolName(db: SchemaDb, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
+/** A text in the order of its characters' codes on both databases; Postgres would order it by the language of the server. */
+function textByCode(db: SchemaDb, t: Knex.CreateTableBuilder, column: string): Knex.ColumnBuilder {
   return t.specificType(column, db.client.driverName === 'pg' ? 'text collate "C"' : 'text')
 }
 
@@ -119,7 +119,7 @@ async function createUsers(db: SchemaDb): Promise<void> {
     t.text('password_hash')
     t.text('first_name')
     t.text('last_name')
-    poolName(db, t, 'namespace').notNullable()
+    textByCode(db, t, 'namespace').notNullable()
     t.text('status').notNullable().defaultTo('active').checkIn(['active', 'suspended', 'deleted'])
     // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= min_token_version here and at user_apps.
     t.integer('token_version').notNullable().defaultTo(0)
@@ -136,7 +136,7 @@ async function createUsers(db: SchemaDb): Promise<void> {
   await db.raw("create unique index users_email_namespace_live on users (email, namespace) where status <> 'deleted'")
   await db.schema.createTable('user_namespaces', (t) => {
     owner(t, 'user_id', 'users').notNullable()
-    poolName(db, t, 'namespace').notNullable()
+    textByCode(db, t, 'namespace').notNullable()
     t.bigInteger('created_at').notNullable()
     t.primary(['user_id', 'namespace'])
     t.index(['namespace', 'user_id'])
@@ -426,12 +426,16 @@ async function createLimits(db: SchemaDb): Promise<void> {
     t.integer('count').notNullable()
     t.bigInteger('resets_at').notNullable().index()
   })
-  // Keyed by user, or by a digest of (e-mail, app) for addresses that no user has.
+  // Keyed by (digest of an e-mail, pool), by a device of a user, or by the second factor of a user.
   await db.schema.createTable('lockouts', (t) => {
-    t.text('key').primary()
+    textByCode(db, t, 'key').primary()
+    // Whose credentials failed; null where nobody has the address.
+    t.uuid('user_id')
     t.integer('failures').notNullable()
     t.bigInteger('last_failed_at').notNullable().index()
     t.bigInteger('locked_until')
+    // How often the failures have locked.
+    t.integer('locks').notNullable().defaultTo(0)
   })
 }
 

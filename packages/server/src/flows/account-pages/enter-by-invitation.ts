@@ -32,7 +32,13 @@ export async function enterByInvitation(
     mode: 'register_or_login',
     invite_token: token,
   } as const
-  const unused = { invite_code: undefined, organization_name: undefined, role_code: undefined, linked_app_codes: undefined }
+  const unused = {
+    device_token: undefined,
+    invite_code: undefined,
+    organization_name: undefined,
+    role_code: undefined,
+    linked_app_codes: undefined,
+  }
   // What webhooks are told of the body: what the form asked for.
   const answer = await register(deps, { ...named, ...unused, two_factor_code }, named, actor)
   if (answer.refresh_token !== undefined) await logout(deps, answer.refresh_token, actor)

@@ -1,11 +1,13 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures } from '../../resources/lockouts/count-failure.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { type NewSessionRequest, openSession } from '../../resources/sessions/open-session.ts'
+import type { WayIn } from './way-in.ts'
 import type { CountedAttempt } from './with-attempt.ts'
 
 /** Who somebody is, and the way in by which they have proven it. */
@@ -21,12 +23,18 @@ export interface Proof extends NewSessionRequest {
 export async function enter(deps: Deps<Tx>, { counted, ...request }: Proof, actor: Actor): Promise<TokenAnswer> {
   const tokens = await openSession(deps, request, actor)
   if (counted) {
-    await clearFailures(deps, counted.lockKey, { unlessLocked: true })
+    await clearFailures(deps, failuresAt(request, counted.way))
     await giveBackAttempt(deps, counted.attempt)
   }
   const about = { actor, userId: request.user.id, appId: request.app?.id ?? null }
   await recordEvent(deps, { event: 'login.success', ...about, ...methodDetails(request.authMethod) })
   return tokens
+}
+
+/** The failures that bar an entry, and those that it clears. Wrong codes bar nobody who was not asked for one. */
+function failuresAt({ user, secondFactor }: NewSessionRequest, { lockKeys, clearedKeys }: WayIn) {
+  const codes = secondFactorKey(user.id)
+  return { barring: secondFactor.activatedAt !== null ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
 }
 
 /** Lets somebody in who has just signed up with a password, which the audit tells by `user.registered` alone. */

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { deviceOf } from '../../lib/device-token.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
@@ -14,6 +15,7 @@ import { enter } from './enter.ts'
 import type { AttemptTarget } from './record-login-failure.ts'
 import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
+import { byKnownDevice, byPassword, type WayIn } from './way-in.ts'
 import { withAttempt } from './with-attempt.ts'
 
 export interface PasswordLogin {
@@ -22,6 +24,8 @@ export interface PasswordLogin {
   app_code?: string | undefined
   organization_id?: string | undefined
   two_factor_code?: string | undefined
+  /** Of an earlier answer, which makes the device one that is known. */
+  device_token?: string | undefined
   role_code?: string | undefined
   linked_app_codes?: string[] | undefined
 }
@@ -44,8 +48,8 @@ export async function login(
   return withAttempt(
     deps,
     {
-      email: input.email,
       target: () => findTarget(deps, input),
+      way: (target) => wayOf(deps, input, target),
       async prove({ app, user }, counted) {
         const verified = await verifyPassword(deps, input.password, user, actor)
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
@@ -69,12 +73,24 @@ export async function login(
 interface PasswordTarget extends AttemptTarget {
   user: FoundUser | undefined
   app: App | null
+  /** All who have the address. */
+  users: readonly FoundUser[]
 }
 
 async function findTarget(deps: Deps, { email, app_code }: PasswordLogin): Promise<PasswordTarget> {
   const { users, catalogGeneration } = await listUsersOfEmail(deps, email)
   const app = await resolveApp(deps, app_code, catalogGeneration)
-  return { email, app, user: firstInPools(users, poolSet(app)) }
+  return { email, app, user: firstInPools(users, poolSet(app)), users }
+}
+
+/** A device token that is not good for this very user is none. */
+function wayOf(deps: Deps, { email, device_token: token }: PasswordLogin, target: PasswordTarget | undefined): WayIn {
+  if (!target) return byPassword(deps, { email, pools: [], users: [] })
+  const { app, user, users } = target
+  const owner = user && { ...user, factor_activated_at: user.factor?.activated_at ?? null }
+  const device = token === undefined ? undefined : deviceOf(deps.config.encryptionKeys, token, owner, deps.clock())
+  if (user && device !== undefined) return byKnownDevice(deps, user, device)
+  return byPassword(deps, { email, pools: poolSet(app), user, users })
 }
 
 /** Without an app only where the settings allow it; the pool set is then `default`. */

@@ -1,6 +1,8 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
+import { poolsOf } from '../../lib/pool-set.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
 import { limitUser } from '../../resources/rate-limits/limit-user.ts'
@@ -8,12 +10,13 @@ import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { verifyPassword } from './verify-password.ts'
+import { byPassword } from './way-in.ts'
 import { withAttempt } from './with-attempt.ts'
 
 /**
  * Asks somebody who is logged in for the credentials once more: a stolen access token alone does not pass, and guesses with one are
- * limited, counted and answered as those at a login. Passing clears no failures: only a complete login does.
- * Only what is given is looked at; a code, where a second factor is active.
+ * limited, counted and answered as those at a login by password through an app that sees the pools of the user. Passing clears no
+ * failures: only a complete login does. Only what is given is looked at; a code, where a second factor is active.
  * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
  */
 export async function proveAgain(
@@ -27,12 +30,12 @@ export async function proveAgain(
   await withAttempt(
     deps,
     {
-      email: user.email,
       target: { email: user.email, user, app },
-      async prove(_, { attempt, lockKey }) {
+      way: () => byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] }),
+      async prove(_, { attempt, way }) {
         if (password !== undefined) await verifyPassword(deps, password, user, actor)
         if (code !== undefined) await passSecondFactor(deps, user, code, actor)
-        await assertNotLocked(deps, lockKey)
+        await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])
         await giveBackAttempt(deps, attempt)
       },
       async recordFailure({ code }) {

@@ -4,6 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
+import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { login } from '../entry/login.ts'
 import { describePassed, type GivenToken } from './describe-passed.ts'
@@ -27,7 +29,7 @@ const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
   app_access_denied: 'access',
 }
 
-const nothingElse = { two_factor_code: undefined, role_code: undefined, linked_app_codes: undefined }
+const nothingElse = { two_factor_code: undefined, device_token: undefined, role_code: undefined, linked_app_codes: undefined }
 
 interface RefusedStep {
   at: Step['name']
@@ -62,7 +64,8 @@ export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: Req
 
 async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestOrigin): Promise<LoginOutcome> {
   const { email, appCode, organizationId, user, found } = loginCase
-  // Whoever has a second factor is taken to bring it.
+  // Whoever has a second factor is taken to bring it, and is refused while codes are.
+  const refusedCode = found && loginCase.hasTwoFactor ? await refusalOfCodes(deps, found.id) : undefined
   if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
   const loginOutcome = await login(
     deps,
@@ -75,13 +78,25 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
   // The login of somebody else of that address: the password of the one who was named would be wrong.
   const isOfAnother = user !== undefined && found?.id !== user.id
   const isBeforeUser = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('user')
-  return isOfAnother && !isBeforeUser ? { refusal: { at: 'user', error: new ApiError('invalid_credentials') } } : loginOutcome
+  if (isOfAnother && !isBeforeUser) return { refusal: { at: 'user', error: new ApiError('invalid_credentials') } }
+  const isBeforeCode = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('two_factor')
+  return refusedCode && !isBeforeCode ? { refusal: { at: 'two_factor', error: refusedCode } } : loginOutcome
 
   function refused(error: unknown): LoginOutcome {
     if (!(error instanceof ApiError)) throw error
     const at = error.code === 'invalid_credentials' ? (found ? 'password' : 'user') : refusingStep[error.code]
     if (at === undefined) throw error
     return { refusal: { at, error } }
+  }
+}
+
+async function refusalOfCodes(deps: Deps, userId: string): Promise<ApiError | undefined> {
+  try {
+    await assertNotLocked(deps, [secondFactorKey(userId)])
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
   }
 }
 

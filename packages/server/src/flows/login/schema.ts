@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalDeviceToken, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
 import { email, id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
@@ -12,6 +12,7 @@ export const loginBody = z
     app_code: optionalAppCode,
     organization_id: id.nullish().transform((value) => value ?? undefined),
     two_factor_code: optionalTwoFactorCode,
+    device_token: optionalDeviceToken,
     ...overrideFields,
   })
   .meta({ id: 'Login' })

@@ -15,6 +15,7 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter } from '../entry/enter.ts'
+import { byToken } from '../entry/way-in.ts'
 import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
 import type { ConsumeMagicLinkInput } from './schema.ts'
 
@@ -25,8 +26,8 @@ export interface MagicLogin {
 }
 
 /**
- * Logs in with the token of a mail, which stands for the password: everything else is as at a login, limits, lockout, second factor and
- * gate. A try that fails spends nothing. It verifies the address, and claims an unproven account.
+ * Logs in with the token of a mail, which stands for the password: everything else is as at a login: a limit of its own, the second
+ * factor with its lockout, and the gate. A try that fails spends nothing. It verifies the address, and claims an unproven account.
  * Throws `invalid_token`, `auth_method_not_allowed`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
  * and what the gate throws.
  */
@@ -39,7 +40,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
   const tokens = await withAttempt(
     deps,
     {
-      email,
+      way: () => byToken(deps, email, 'magic_link'),
       target: { email, user: { id: user_id }, app },
       prove: (_, counted) => logIn(deps, { found, app, code: input.two_factor_code, counted }, actor),
     },

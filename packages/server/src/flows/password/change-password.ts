@@ -9,13 +9,14 @@ import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
-import { admit, insertRefreshToken, issueTokens } from '../../resources/sessions/open-session.ts'
+import { admit, insertRefreshToken, issueTokens, newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../entry/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
@@ -55,7 +56,9 @@ export async function changePassword(
     const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
     const organizationId = session.organizationId ?? undefined
     const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
-    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
+    const factor = await SecondFactor.findActive(deps.db, user.id)
+    const deviceToken = newDeviceTokenOf(deps, user, factor?.activated_at ?? null)
+    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
   })
 }
 

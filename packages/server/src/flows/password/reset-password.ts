@@ -7,7 +7,7 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { clearFailures, lockoutKey } from '../../resources/lockouts/count-failure.ts'
+import { forgetFailures } from '../../resources/lockouts/forget-failures.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
@@ -45,7 +45,8 @@ export async function resetPassword(
 }
 
 async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, actor: Actor): Promise<void> {
-  await clearFailures(deps, lockoutKey(deps, { userId: user.id, email: user.email, appId: undefined }))
+  // Wrong codes stay counted: a mailbox is no second factor.
+  await forgetFailures(deps, user, { secondFactor: false })
   await addNotice(deps, 'password_reset', { user, appId }, actor)
   await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId })
 }

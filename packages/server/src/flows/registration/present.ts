@@ -24,6 +24,7 @@ export function presentRegistration(input: {
       expires_in: tokens.expires_in,
       refresh_token: tokens.refresh_token,
       refresh_expires_in: tokens.refresh_expires_in,
+      device_token: tokens.device_token,
     }),
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalDeviceToken, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
 import { email, MAX_NAME, text } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../../lib/records.ts'
 
@@ -24,6 +24,7 @@ export const registerBody = z
     invite_token: optionalText,
     organization_name: optionalName,
     two_factor_code: optionalTwoFactorCode.meta({ description: 'Only with `register_or_login` of an existing user' }),
+    device_token: optionalDeviceToken,
     ...overrideFields,
   })
   .meta({ id: 'Register' })

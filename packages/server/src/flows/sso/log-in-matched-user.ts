@@ -13,6 +13,7 @@ import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter, type Proof } from '../entry/enter.ts'
+import { byToken } from '../entry/way-in.ts'
 import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
 import type { Exchange } from './exchange.ts'
 import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
@@ -40,7 +41,7 @@ export async function logInMatchedUser(
     if (!tokens) await giveBackAttempt(deps, counted.attempt)
     return tokens
   }
-  return withAttempt(deps, { email, target: { email, user, app }, prove }, actor)
+  return withAttempt(deps, { target: { email, user, app }, way: () => byToken(deps, email, 'provider'), prove }, actor)
 }
 
 /** `factor` is undefined for an account that is claimed. */

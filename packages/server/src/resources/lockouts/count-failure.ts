@@ -1,50 +1,60 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { keyedDigest } from '../../lib/keyed-digest.ts'
-import { type Lock, Lockout } from '../../models/lockout.ts'
+import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 
-/**
- * What failures are counted by: the user, or for an address that no user of the app has, a digest of address and app, so that both
- * are counted and answered alike.
- */
-export function lockoutKey(deps: Deps, input: { userId: string | undefined; email: string; appId: string | undefined }): string {
-  if (input.userId !== undefined) return `user:${input.userId}`
-  return `address:${keyedDigest(deps.config.encryptionKeys[0], 'lockout', input.email, input.appId ?? '')}`
+/** A try that failed: what it is counted by, and whose credentials it was for. */
+export interface Failure {
+  keys: readonly string[]
+  userId: string | null
 }
 
-/** Throws `account_locked` with the seconds left. */
-export async function assertNotLocked(deps: Deps, key: string): Promise<void> {
-  refuseWhileLocked(deps, await Lockout.findLock(deps.db, key))
+/** Throws `account_locked` with the seconds left, the longest of them, when any of the keys is locked. */
+export async function assertNotLocked(deps: Deps, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) refuseWhileLocked(deps, await Lockout.listLocks(deps.db, keys))
+}
+
+/** Of passwords: a count starts again when the last failure lies a lock time back. */
+function passwordRule({ config, clock }: Deps): LockRule {
+  const lockMs = config.lockoutSeconds * 1_000
+  return { threshold: config.lockoutThreshold, lockMs, maxLockMs: lockMs, staleBefore: clock() - lockMs }
 }
 
 /**
- * Counts a failure, in one statement that is committed by itself; says whether it is the one that locks. While locked nothing is
- * counted and the lock is not prolonged; afterwards, or when the last failure lies a lock time back, the count begins anew.
+ * Counts a failure under all of its keys, in one statement that is committed by itself. `locks` says how often the keys have locked, where
+ * this is the failure that locks. While locked nothing is counted and no lock is prolonged; afterwards the count starts again.
  * Throws `account_locked` when others have locked meanwhile: of any number of guesses at once, no more than the threshold are told
  * that they were wrong.
  */
-export async function countFailure(deps: Deps<Pool>, key: string): Promise<{ locks: boolean }> {
-  const { lockoutThreshold, lockoutSeconds } = deps.config
-  const limits = { now: deps.clock(), lockMs: lockoutSeconds * 1000, threshold: lockoutThreshold }
-  const counted = await Lockout.count(deps.db, key, limits)
-  if (counted) return { locks: counted.locked_until !== null }
-  await assertNotLocked(deps, key)
+export async function countFailure(
+  deps: Deps<Pool>,
+  { keys, userId }: Failure,
+  rule = passwordRule(deps),
+): Promise<{ locks: number | undefined }> {
+  const counted = await Lockout.count(deps.db, { keys, userId, now: deps.clock(), rule })
+  if (counted.length < keys.length) await assertNotLocked(deps, keys)
   // The lock ended between the two statements.
-  return countFailure(deps, key)
+  if (counted.length === 0) return countFailure(deps, { keys, userId }, rule)
+  return { locks: counted.find(({ locked_until }) => locked_until !== null)?.locks }
 }
 
 /**
- * Forgets all failures: after a complete login, an unlock or a reset. `unlessLocked` throws `account_locked` instead when there is a
- * lock, which needs a transaction: failures that are being counted are waited for.
+ * Forgets the failures of `clear` after a complete login, unless one of `barring` is locked: throws `account_locked` then. Failures that
+ * are being counted are waited for.
  */
-export async function clearFailures(deps: Deps<Tx>, key: string, { unlessLocked = false } = {}): Promise<void> {
-  const lock = await Lockout.findLockForUpdate(deps.db, key)
-  if (unlessLocked) refuseWhileLocked(deps, lock)
-  if (lock) await Lockout.clear(deps.db, key)
+export async function clearFailures(
+  deps: Deps<Tx>,
+  { barring, clear }: { barring: readonly string[]; clear: readonly string[] },
+): Promise<void> {
+  const keys = [...new Set([...barring, ...clear])].sort()
+  const found = await Lockout.listLocksForUpdate(deps.db, keys)
+  const among = (some: readonly string[]) => found.filter(({ key }) => some.includes(key))
+  refuseWhileLocked(deps, among(barring))
+  const counted = among(clear).map(({ key }) => key)
+  if (counted.length > 0) await Lockout.clear(deps.db, counted)
 }
 
-function refuseWhileLocked(deps: Deps, lock: Lock | undefined): void {
-  const leftMs = (lock?.locked_until ?? 0) - deps.clock()
-  if (leftMs > 0) throw new ApiError('account_locked', { retryAfter: leftMs / 1000 })
+function refuseWhileLocked(deps: Deps, locks: readonly Lock[]): void {
+  const leftMs = Math.max(0, ...locks.map(({ locked_until }) => locked_until ?? 0)) - deps.clock()
+  if (leftMs > 0) throw new ApiError('account_locked', { retryAfter: leftMs / 1_000 })
 }

@@ -8,7 +8,7 @@ export const lockoutRoutes: Route[] = [
     path: '/admin/users/{userId}/unlock',
     tag: 'Users',
     summary: 'Lift the lockout of a user',
-    description: 'Forgets the failed logins, whether or not they led to a lock.',
+    description: 'Forgets wrong passwords and wrong second-factor codes, whether or not they led to a lock.',
     auth: 'system_admin',
     params: userParams,
     responses: { 204: null },

@@ -1,12 +1,17 @@
 import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
+import type { LockRule } from '../../models/lockout.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertNotLocked, countFailure } from '../lockouts/count-failure.ts'
+import { addNotice } from '../mail/add-notice.ts'
 import type { NewAccount } from '../users/insert-user.ts'
 import type { ClaimableAccount } from '../users/present.ts'
 import { clearSecondFactor } from './remove-second-factor.ts'
@@ -16,33 +21,34 @@ declare const proven: unique symbol
 /** That a user passed the second factor or has none. Made by this file alone and asked for by `openSession`: no door can forget it. */
 export interface SecondFactorProof {
   readonly userId: string
-  /** False when there was none. `openSession` looks again, for one that was activated since. */
-  readonly isPassed: boolean
   /** Milliseconds. A factor that is newer was not asked for. */
   readonly provenAt: number
+  /** When the one that was passed was activated. Null where there was none: `openSession` looks again, for one that was activated since. */
+  readonly activatedAt: number | null
   readonly [proven]: true
 }
 
 /**
  * For every door: once whoever is there has proven the first factor. A code that is accepted is spent at once,
  * whatever becomes of the login, so this stands before the door's transaction; of any number of uses of one code one passes.
- * Throws `two_factor_required` without a code, `invalid_two_factor_code`.
+ * Wrong codes are counted by the user, whatever door they come through, and lock it for all of them.
+ * Throws `account_locked`, `two_factor_required` without a code, `invalid_two_factor_code`.
  */
 export async function passSecondFactor(
   deps: Deps<Pool>,
-  user: { id: string; factor?: FactorRow | null },
+  user: { id: string; email: string; factor?: FactorRow | null },
   code: string | undefined,
   actor: Actor,
 ): Promise<SecondFactorProof> {
   const provenAt = deps.clock()
   const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
-  if (factor) await spendCode(deps, factor, code, actor)
-  return proofFor(user, { isPassed: factor != null, provenAt })
+  if (factor) await passCode(deps, user, factor, code, actor)
+  return proofFor(user, { provenAt, activatedAt: factor?.activated_at ?? null })
 }
 
 /** For a user who is created in this very transaction and can have no second factor yet. */
 export function proofForNewUser(user: NewAccount): SecondFactorProof {
-  return proofFor(user, { isPassed: false, provenAt: user.created_at })
+  return proofFor(user, { provenAt: user.created_at, activatedAt: null })
 }
 
 /**
@@ -54,20 +60,48 @@ export async function proofByRemoval(
   account: ClaimableAccount,
 ): Promise<{ proof: SecondFactorProof; removed: boolean }> {
   const removed = await clearSecondFactor(deps, account.id)
-  return { proof: proofFor(account, { isPassed: false, provenAt: deps.clock() }), removed }
+  return { proof: proofFor(account, { provenAt: deps.clock(), activatedAt: null }), removed }
 }
 
-function proofFor(user: { id: string }, proof: { isPassed: boolean; provenAt: number }): SecondFactorProof {
+function proofFor(user: { id: string }, proof: { provenAt: number; activatedAt: number | null }): SecondFactorProof {
   return { userId: user.id, ...proof } as SecondFactorProof
 }
 
-async function spendCode(deps: Deps<Pool>, factor: FactorRow, code: string | undefined, actor: Actor): Promise<void> {
+async function passCode(
+  deps: Deps<Pool>,
+  user: { id: string; email: string },
+  factor: FactorRow,
+  code: string | undefined,
+  actor: Actor,
+): Promise<void> {
+  const keys = [secondFactorKey(user.id)]
+  await assertNotLocked(deps, keys)
   if (code === undefined) throw new ApiError('two_factor_required')
   const totpCode = totpCodeIn(code)
   const isSpent = totpCode
     ? await spendTotpStep(deps, factor, totpCode)
     : await spendRecoveryCode(deps, factor.user_id, code, actor)
-  if (!isSpent) throw new ApiError('invalid_two_factor_code')
+  if (isSpent) return
+  const { locks } = await countFailure(deps, { keys, userId: user.id }, codeRule(deps))
+  if (locks !== undefined) await tellOfLock(deps, user, locks, actor)
+  throw new ApiError('invalid_two_factor_code')
+}
+
+const longestLockMs = 6 * 60 * 60 * 1_000
+
+/** Whoever guesses codes knows the first factor already: the count is never forgotten by time, and each lock is longer than the last. */
+function codeRule({ config }: Deps): LockRule {
+  const lockMs = config.lockoutSeconds * 1_000
+  return { threshold: config.lockoutThreshold, lockMs, maxLockMs: Math.max(lockMs, longestLockMs), staleBefore: 0 }
+}
+
+/** The user gets one mail, however often it locks before the next login. */
+async function tellOfLock(deps: Deps<Pool>, user: { id: string; email: string }, locks: number, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    if (locks === 1) await addNotice(deps, 'two_factor_locked', { user }, actor)
+    const about = { userId: user.id, reason: 'invalid_two_factor_code', details: { email: user.email } }
+    await recordEvent(deps, { event: 'user.locked', actor, ...about })
+  })
 }
 
 async function spendTotpStep(deps: Deps<Pool>, factor: FactorRow, code: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { newDeviceToken } from '../../lib/device-token.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
@@ -120,7 +121,7 @@ export interface NewSessionRequest extends SessionRequest {
 export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
   if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of somebody else was proven')
   const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
-  if (rolesAndGrant.hasSecondFactor && !request.secondFactor.isPassed) throw new ApiError('two_factor_required')
+  if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')
   const admission = await admit(deps, { ...request, rolesAndGrant }, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
@@ -142,7 +143,13 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,
   })
-  return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt })
+  const deviceToken = newDeviceTokenOf(deps, admission.user, request.secondFactor.activatedAt)
+  return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
+}
+
+/** By which the device that gets it is known at the next login. It is bound to the active second factor, by when that was activated. */
+export function newDeviceTokenOf(deps: Deps, user: PooledUser, factorActivatedAt: number | null): string {
+  return newDeviceToken(deps.config.encryptionKeys, { ...user, factor_activated_at: factorActivatedAt }, deps.clock())
 }
 
 /** Stores a refresh token of a session; returns when it expires, in milliseconds. */
@@ -167,7 +174,7 @@ export function issueTokens(
   deps: Deps,
   admission: Admission,
   session: { id: string; expiresAt: number },
-  refresh: { token: string; expiresAt: number },
+  refresh: { token: string; expiresAt: number; deviceToken?: string },
 ): TokenAnswer {
   const now = deps.clock()
   const issuedAt = Math.floor(now / 1000)
@@ -183,5 +190,6 @@ export function issueTokens(
     expiresIn: expiresAt - issuedAt,
     refreshToken: refresh.token,
     refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),
+    deviceToken: refresh.deviceToken,
   })
 }

@@ -10,6 +10,7 @@ export function presentTokens(input: {
   expiresIn: number
   refreshToken: string
   refreshExpiresIn: number
+  deviceToken: string | undefined
 }): TokenAnswer {
   const { user, app, membership } = input.admission
   return {
@@ -18,6 +19,7 @@ export function presentTokens(input: {
     expires_in: input.expiresIn,
     refresh_token: input.refreshToken,
     refresh_expires_in: input.refreshExpiresIn,
+    ...(input.deviceToken === undefined ? {} : { device_token: input.deviceToken }),
     user: presentUser(user),
     app: app ? presentAppRef(app) : null,
     organization: membership,

@@ -13,7 +13,7 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { clearFailures, lockoutKey } from '../lockouts/count-failure.ts'
+import { forgetFailures } from '../lockouts/forget-failures.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertAdministrable, holdsAdminRole } from '../users/assert-administrable.ts'
@@ -44,7 +44,7 @@ async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])
     await model.deleteOfUser(deps.db, userId)
   await UserApp.revokeAllOf(deps.db, userId, now)
-  await clearFailures(deps, lockoutKey(deps, { userId, email: before.email, appId: undefined }))
+  await forgetFailures(deps, before, { secondFactor: true })
   await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   if (wasAdmin) await assertAdministrable(deps)
   await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })

@@ -14,6 +14,11 @@ test.each([
     '{"password":"pass word 1","again":"pass word 1","deep":[[{"x":"pass word 1"}]]}',
     '{"password":"[REDACTED]","again":"[REDACTED]","deep":[[{"x":"[REDACTED]"}]]}',
   ],
+  [
+    '{"device_token":"gdt_a.b.c","deep":[{"Device_Token":"gdt_a.b.c","x":"gdt_a.b.c"}]}',
+    '{"device_token":"[REDACTED]","deep":[{"Device_Token":"[REDACTED]","x":"[REDACTED]"}]}',
+  ],
+  ['{"device_token":"","a":"","device_tokens":"kept"}', '{"device_token":"[REDACTED]","a":"","device_tokens":"kept"}'],
   ['{"password":"pass word 1","pass word 1":true}', '{"password":"[REDACTED]","[REDACTED]":true}'],
   ['{"password":"pass word 1","hint":"not pass word 1 itself"}', '{"password":"[REDACTED]","hint":"not pass word 1 itself"}'],
   [

@@ -1,25 +1,27 @@
 const redacted = '[REDACTED]'
-const secretKeys = new Set(['password', 'two_factor_code'])
+const secretKeys = new Set(['password', 'two_factor_code', 'device_token'])
 
 /**
- * The body of a registration as webhooks carry it: verbatim, but for the values under `password` and `two_factor_code`,
- * in any case and at any depth, and every string that equals the password.
+ * The body of a registration as webhooks carry it: verbatim, but for the values under the keys of secrets, in any case and at any
+ * depth, and every string that equals the password or the device token.
  */
 export function redactRegistration(received: Record<string, unknown>): Record<string, unknown> {
-  return redactMembers(received, received.password)
+  const { password, device_token: deviceToken } = received
+  const isGiven = typeof deviceToken === 'string' && deviceToken.trim() !== ''
+  return redactMembers(received, isGiven ? [password, deviceToken] : [password])
 }
 
-function redact(value: unknown, password: unknown): unknown {
-  if (typeof value === 'string') return value === password ? redacted : value
+function redact(value: unknown, secrets: readonly unknown[]): unknown {
+  if (typeof value === 'string') return secrets.includes(value) ? redacted : value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((entry: unknown) => redact(entry, password))
-  return redactMembers(value, password)
+  if (Array.isArray(value)) return value.map((entry: unknown) => redact(entry, secrets))
+  return redactMembers(value, secrets)
 }
 
-function redactMembers(object: object, password: unknown): Record<string, unknown> {
+function redactMembers(object: object, secrets: readonly unknown[]): Record<string, unknown> {
   const members = Object.entries(object).map(([key, member]): [string, unknown] => [
-    key === password ? redacted : key,
-    secretKeys.has(key.toLowerCase()) ? redacted : redact(member, password),
+    secrets.includes(key) ? redacted : key,
+    secretKeys.has(key.toLowerCase()) ? redacted : redact(member, secrets),
   ])
   // Defines each member as its own, `__proto__` too.
   return Object.fromEntries(members)

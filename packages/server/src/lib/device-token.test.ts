@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type DeviceOwner, deviceOf, newDeviceToken } from './device-token.ts'
+
+const [key, other] = [randomBytes(32), randomBytes(32)]
+const now = Date.UTC(2026, 0, 1)
+const dayMs = 86_400_000
+const owner: DeviceOwner = { id: 'u-1', email: 'ada@example.com', min_token_version: 3, factor_activated_at: null }
+const token = newDeviceToken([key], owner, now)
+
+test('a token stands for one device of its owner, for 180 days', () => {
+  const device = deviceOf([key], token, owner, now)
+  expect(device).toMatch(/^[\w-]{22}$/)
+  expect(deviceOf([key], token, owner, now + 180 * dayMs - 1)).toBe(device)
+  expect(deviceOf([key], token, owner, now + 180 * dayMs)).toBeUndefined()
+  expect(deviceOf([key], newDeviceToken([key], owner, now), owner, now)).not.toBe(device)
+})
+
+test('it tells nothing of its owner', () => {
+  expect(token).toMatch(/^gdt_[0-9a-z]+\.[\w-]{22}\.[\w-]{43}$/)
+})
+
+test.each<[string, Partial<DeviceOwner>]>([
+  ['another user', { id: 'u-2' }],
+  ['another address', { email: 'bob@example.com' }],
+  ['another session floor', { min_token_version: 4 }],
+  ['another second factor', { factor_activated_at: now }],
+])('it counts for nothing with %s', (_, changed) => {
+  expect(deviceOf([key], token, { ...owner, ...changed }, now)).toBeUndefined()
+})
+
+test('it counts for nothing without an owner, changed anywhere, and under another key', () => {
+  expect(deviceOf([key], token, undefined, now)).toBeUndefined()
+  expect(deviceOf([other], token, owner, now)).toBeUndefined()
+  for (const [index, letter] of [...token].entries()) {
+    const changed = token.slice(0, index) + (letter === 'a' ? 'b' : 'a') + token.slice(index + 1)
+    expect([index, deviceOf([key], changed, owner, now)]).toEqual([index, undefined])
+  }
+  for (const text of ['', 'gdt_', `${token}a`, ` ${token}`, token.toUpperCase()])
+    expect(deviceOf([key], text, owner, now)).toBeUndefined()
+})
+
+test('while the key is replaced, tokens of either key count', () => {
+  expect(deviceOf([other, key], token, owner, now)).toBe(deviceOf([key], token, owner, now))
+})

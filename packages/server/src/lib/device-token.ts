@@ -1,0 +1,46 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { keyedDigest } from './keyed-digest.ts'
+
+const lifeMs = 180 * 86_400_000
+const form = /^gdt_((?<time>[0-9a-z]{1,11})\.(?<device>[\w-]{22}))\.(?<mac>[\w-]{43})$/
+
+/** What a device token is bound to: it is dead as soon as any of it is another. */
+export interface DeviceOwner {
+  id: string
+  email: string
+  /** Rises with whatever ends all sessions of the user. */
+  min_token_version: number
+  /** When the active second factor was activated; null without one. */
+  factor_activated_at: number | null
+}
+
+type Keys = readonly [Buffer, ...Buffer[]]
+
+/**
+ * What a client keeps to show, at its next login, that this device has logged the user in before. It is stored nowhere, tells nothing of
+ * the user, and opens nothing: it replaces neither the password nor the second factor.
+ */
+export function newDeviceToken([key]: Keys, owner: DeviceOwner, now: number): string {
+  const time = now.toString(36)
+  const device = randomBytes(16).toString('base64url')
+  return `gdt_${time}.${device}.${macOf(key, owner, time, device)}`
+}
+
+/** Stands in for the owner where nobody has the address, so that a token takes the same time. */
+const nobody: DeviceOwner = { id: '', email: '', min_token_version: 0, factor_activated_at: null }
+
+/** The device that a token stands for; undefined when it is none of this owner, expired, or dead. Tokens of each of the keys count. */
+export function deviceOf(keys: Keys, token: string, owner: DeviceOwner | undefined, now: number): string | undefined {
+  const { time, device, mac } = form.exec(token)?.groups ?? {}
+  if (time === undefined || device === undefined || mac === undefined) return undefined
+  const given = Buffer.from(mac)
+  const isGenuine = keys
+    .map((key) => Buffer.from(macOf(key, owner ?? nobody, time, device)))
+    .reduce((found, genuine) => timingSafeEqual(genuine, given) || found, false)
+  return owner && isGenuine && now - Number.parseInt(time, 36) < lifeMs ? device : undefined
+}
+
+function macOf(key: Buffer, owner: DeviceOwner, time: string, device: string): string {
+  const { id, email, min_token_version: floor, factor_activated_at: factor } = owner
+  return keyedDigest(key, 'device-token', id, email, String(floor), String(factor), time, device)
+}

@@ -1,0 +1,41 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { addressPrefix, devicePrefix, poolOfKey, secondFactorKey } from '../../lib/lock-keys.ts'
+import { poolsOf } from '../../lib/pool-set.ts'
+import { Lockout } from '../../models/lockout.ts'
+import { listUsersOfEmail } from '../users/find-user-in-pools.ts'
+
+interface Forgotten {
+  failures: number
+  isLocked: boolean
+}
+
+/**
+ * Forgets the wrong passwords of a user, and the locks that they led to: those of the address, but for pools in which somebody else has it,
+ * and those of the user's devices. `secondFactor` forgets the wrong codes too. Says what there was; undefined when there was nothing.
+ */
+export async function forgetFailures(
+  deps: Deps<Tx>,
+  user: { id: string; email: string },
+  { secondFactor }: { secondFactor: boolean },
+): Promise<Forgotten | undefined> {
+  const others = (await listUsersOfEmail(deps, user.email)).users.filter(({ id }) => id !== user.id)
+  // Failures there may be guesses at the password of that user.
+  const ofOthers = poolsOf(others)
+  const ofAddress = await Lockout.listByPrefixForUpdate(deps.db, addressPrefix(deps.config.encryptionKeys[0], user.email))
+  const rows = [
+    ...ofAddress.filter(({ key }) => !ofOthers.includes(poolOfKey(key)!)),
+    ...(await Lockout.listByPrefixForUpdate(deps.db, devicePrefix(user.id))),
+    ...(secondFactor ? await Lockout.listLocksForUpdate(deps.db, [secondFactorKey(user.id)]) : []),
+  ]
+  if (rows.length === 0) return undefined
+  await Lockout.clear(
+    deps.db,
+    rows.map(({ key }) => key),
+  )
+  const now = deps.clock()
+  return {
+    failures: Math.max(...rows.map(({ failures }) => failures)),
+    isLocked: rows.some(({ locked_until }) => locked_until !== null && locked_until > now),
+  }
+}
