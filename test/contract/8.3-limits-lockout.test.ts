@@ -397,3 +397,39 @@ test('a failure is counted though the client went away', async () => {
   await expect.poll(() => failuresOf(service)).toEqual([1])
   expect(hasher.verified).toBe(1)
 })
+
+describe('GET /admin/lockouts', () => {
+  test('lists what is locked and what counts, with the e-mail where a user has it', async () => {
+    const { service, app, user } = await build()
+    const nobody = someEmail()
+    const { device_token } = (await service.login(user.email, app.code)).body
+    for (let i = 0; i < 3; i += 1) await service.login(user.email, app.code, wrong)
+    await service.login(user.email, app.code, { ...wrong, device_token })
+    await service.login(nobody, app.code, wrong)
+    const list = async () => (await service.admin('GET', '/admin/lockouts')).body.items
+    const items: Json[] = await list()
+    expect(items.map(({ key }) => key)).toEqual(items.map(({ key }) => key).sort())
+    const lockedUntil = new Date(service.deps.clock() + 100_000).toISOString()
+    expect(items.map(({ key: _, ...item }) => item)).toEqual(
+      expect.arrayContaining([
+        { email: user.email, pool: 'default', locked_until: lockedUntil, failures: 3 },
+        { email: user.email, pool: null, locked_until: null, failures: 1 },
+        { email: null, pool: 'default', locked_until: null, failures: 1 },
+      ]),
+    )
+    expect(items).toHaveLength(3)
+    expect(JSON.stringify(items)).not.toContain(nobody)
+
+    const first = (await service.admin('GET', '/admin/lockouts?limit=2')).body
+    const rest = (await service.admin('GET', `/admin/lockouts?limit=2&cursor=${first.next_cursor}`)).body
+    expect([...first.items, ...rest.items]).toEqual(items)
+    expect(rest.next_cursor).toBeNull()
+
+    // An address that the user has no more is nobody's.
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email: someEmail() } })
+    const emails = (await list()).filter(({ pool }: Json) => pool !== null).map(({ email }: Json) => email)
+    expect(emails).toEqual([null, null])
+    service.advance(100)
+    expect(await list()).toEqual([])
+  })
+})

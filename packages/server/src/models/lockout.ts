@@ -1,8 +1,10 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
+import type { PageRequest } from '../lib/keyset.ts'
 import { afterKeysOf, keysOfSecondFactors } from '../lib/lock-keys.ts'
 import { BaseModel, type Expired, rowsOf } from './base-model.ts'
+import { withPageByName } from './list-query.ts'
 
 export type Lock = Pick<Lockout, 'key' | 'failures' | 'locked_until'>
 
@@ -104,6 +106,19 @@ export class Lockout extends BaseModel {
     await rowsOf(Lockout, db)
       .whereIn('key', [...keys])
       .delete()
+  }
+
+  /** Those that count now, by key: a lock that has not ended, or failures after `staleBefore`. Failures of a second factor never end. */
+  static async listPage(db: Db, { now, staleBefore, ...request }: PageRequest & { now: number; staleBefore: number }) {
+    const query = Lockout.query(db).where((any) => {
+      any.where('locked_until', '>', now).orWhere((counted) => {
+        counted.whereNull('locked_until')
+        counted.where((recent) => {
+          recent.where('last_failed_at', '>', staleBefore).orWhere('key', 'like', `${keysOfSecondFactors}%`)
+        })
+      })
+    })
+    return withPageByName(query, request, 'key')
   }
 
   /**

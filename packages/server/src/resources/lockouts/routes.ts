@@ -1,12 +1,31 @@
-import { noContent, type Route, route } from '../../http/route.ts'
-import { userParams } from './schema.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { listLockouts } from './list-lockouts.ts'
+import { presentLockout } from './present.ts'
+import { listLockoutsQuery, lockoutPage, userParams } from './schema.ts'
 import { unlockUser } from './unlock-user.ts'
+
+const tag = 'Users'
 
 export const lockoutRoutes: Route[] = [
   route({
+    method: 'GET',
+    path: '/admin/lockouts',
+    tag,
+    summary: 'List what failed logins have locked, or count towards a lock',
+    description: 'Ordered by key. An address that nobody has is counted too; its e-mail is not stored.',
+    auth: 'system_admin',
+    query: listLockoutsQuery,
+    responses: { 200: lockoutPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listLockouts(deps, query)
+      return ok({ items: items.map(presentLockout), next_cursor: nextCursor })
+    },
+  }),
+  route({
     method: 'POST',
     path: '/admin/users/{userId}/unlock',
-    tag: 'Users',
+    tag,
     summary: 'Lift the lockout of a user',
     description: 'Forgets wrong passwords and wrong second-factor codes, whether or not they led to a lock.',
     auth: 'system_admin',

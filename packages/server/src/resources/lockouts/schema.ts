@@ -1,1 +1,18 @@
+import { z } from 'zod'
+import { page, pageByNameQuery, timestamp } from '../../lib/fields.ts'
+
 export { userParams } from '../../lib/fields.ts'
+
+export const listLockoutsQuery = z.strictObject(pageByNameQuery)
+
+export const lockoutRecord = z
+  .object({
+    key: z.string().meta({ description: 'What the failures are counted by' }),
+    email: z.string().nullable().meta({ description: 'Null where nobody has the address' }),
+    pool: z.string().nullable().meta({ description: 'Null for a known device and for a second factor' }),
+    locked_until: timestamp.nullable().meta({ description: 'Null while the failures have not locked' }),
+    failures: z.int(),
+  })
+  .meta({ id: 'Lockout' })
+
+export const lockoutPage = page(lockoutRecord)
