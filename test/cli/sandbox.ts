@@ -127,7 +127,7 @@ export interface Machine {
   contextsPath: string
   readContexts(): {
     current: string | null
-    contexts: Record<string, { base_url: string; email: string; tokens: Record<string, unknown> | null }>
+    contexts: Record<string, { base_url: string; email: string; tokens: Record<string, unknown> | null; device_token?: string }>
   }
   /** Lets a test age a token. */
   changeTokens(name: string, changes: Record<string, unknown>): void

@@ -47,6 +47,29 @@ describe('signing in', () => {
     expect(later.stderr).not.toContain(access_token)
   })
 
+  test('a machine that has signed in before is not locked out by strangers, also after a logout', async () => {
+    const { login, authctl, readContexts } = machine()
+    await login(service.url)
+    const { device_token } = readContexts().contexts.default!
+    expect(device_token).toMatch(/^gdt_/)
+    await authctl('logout')
+    const guess = { email: admin.email, password: 'a wrong guess', app_code: 'authctl' }
+    for (let count = 0; count < 10; count += 1)
+      await fetch(`${service.url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(guess),
+      })
+    const strange = await machine().authctl(`login --email ${admin.email} --password-stdin --base-url ${service.url} --json`, {
+      input: admin.password,
+    })
+    expect(JSON.parse(strange.stderr).error).toMatchObject({ code: 'account_locked' })
+    const again = await authctl('login --password-stdin --json', { input: admin.password })
+    expect(again.exit).toBe(0)
+    const { stdout } = await authctl(`user unlock ${admin.email} --json`)
+    expect(JSON.parse(stdout)).toBeTruthy()
+  })
+
   test('a wrong password is exit 4 and keeps nothing', async () => {
     const { authctl } = machine()
     const { stdout, stderr, exit } = await authctl(

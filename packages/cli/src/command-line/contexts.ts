@@ -29,6 +29,8 @@ export interface Context {
   base_url: string
   email: string | null
   tokens: StoredTokens | null
+  /** Tells the service at the next login that this machine has signed in before. It outlives the session, and opens nothing. */
+  device_token?: string
 }
 
 export interface ContextFile {

@@ -4,6 +4,7 @@ import type { components } from '../api-types.ts'
 import { assertContextName, findContext } from '../command-line/contexts.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, text } from '../command-line/options.ts'
+import { normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Result, record } from '../output/output.ts'
 import { askFor } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
@@ -20,7 +21,8 @@ export const login = command({
   summary: 'Sign in and keep the session in a context',
   description:
     'The password is asked for, hidden, and so is the two-factor code of an account that has one. The session goes into the context ' +
-    'in use, or the one that --context names ("default" when there is none), in a file that only you can read.',
+    'in use, or the one that --context names ("default" when there is none), in a file that only you can read. What shows the service ' +
+    'that this machine has signed in before stays there after a logout: guesses of strangers then cannot lock you out here.',
   examples: [
     'login --email ada@example.com',
     'login --email ada@example.com --base-url https://auth.example.com --context production',
@@ -36,13 +38,20 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   const email = input.email || context?.email || (await askFor(tools, '--email', 'E-mail:'))
   tools.io.note(`signing in at ${baseUrl} as ${email}`)
   const { password, code } = await readSecrets(tools, input.passwordStdin)
-  const answer = await signIn(tools, tools.anonymousApi(baseUrl), { email, password, code })
+  // What one service gave is shown to no other.
+  const device = context && normalizeBaseUrl(context.base_url) === baseUrl ? context.device_token : undefined
+  const answer = await signIn(tools, tools.anonymousApi(baseUrl), { email, password, code, device })
 
   const isCurrent = await tools.contexts.change((file) => {
     const before = findContext(file, contextName)
     if (before && before.base_url !== baseUrl)
       tools.io.note(`context "${contextName}" was of ${before.base_url} and is now of ${baseUrl}`)
-    file.contexts[contextName] = { base_url: baseUrl, email: answer.user.email, tokens: storedTokens(answer, tools.now()) }
+    file.contexts[contextName] = {
+      base_url: baseUrl,
+      email: answer.user.email,
+      tokens: storedTokens(answer, tools.now()),
+      ...(answer.device_token === undefined ? {} : { device_token: answer.device_token }),
+    }
     file.current ??= contextName
     return file.current === contextName
   })
@@ -53,12 +62,18 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
 async function signIn(
   tools: Tools,
   api: Api,
-  { email, password, code }: Secrets & { email: string },
+  { email, password, code, device }: Secrets & { email: string; device: string | undefined },
 ): Promise<components['schemas']['Tokens']> {
   const attempt = (two_factor_code?: string) =>
     bodyOf(
       api.POST('/api/v1/auth/login', {
-        body: { email, password, app_code: ownAppCode, ...(two_factor_code ? { two_factor_code } : {}) },
+        body: {
+          email,
+          password,
+          app_code: ownAppCode,
+          ...(device ? { device_token: device } : {}),
+          ...(two_factor_code ? { two_factor_code } : {}),
+        },
       }),
     )
   try {

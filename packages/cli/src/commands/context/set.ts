@@ -1,4 +1,4 @@
-import { assertContextName, findContext } from '../../command-line/contexts.ts'
+import { assertContextName, type Context, findContext } from '../../command-line/contexts.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, positional, text } from '../../command-line/options.ts'
 import { normalizeBaseUrl } from '../../command-line/settings.ts'
@@ -37,8 +37,9 @@ export async function runSetContext(tools: Tools, { name, email }: Input<typeof 
 
   const change = (file: ReturnType<typeof contexts.read>) => {
     const before = findContext(file, name)
-    const after = { base_url: baseUrl, email: email ?? before?.email ?? null, tokens: before?.tokens ?? null }
-    if (before && (before.base_url !== after.base_url || before.email !== after.email)) after.tokens = null
+    const named = { base_url: baseUrl, email: email ?? before?.email ?? null }
+    const isSame = before?.base_url === named.base_url && before.email === named.email
+    const after: Context = isSame ? { ...before, ...named } : { ...named, tokens: null }
     const outcome: Outcome = !before ? 'created' : JSON.stringify(before) === JSON.stringify(after) ? 'unchanged' : 'updated'
     file.contexts[name] = after
     file.current ??= name
