@@ -164,7 +164,8 @@ const countRefreshes = (context: BrowserContext) => {
   return statuses
 }
 
-const storedSession = (page: Page): Promise<Json> => page.evaluate('JSON.parse(Object.values(localStorage)[0] ?? "null")')
+const storedSession = (page: Page): Promise<Json> =>
+  page.evaluate('JSON.parse(Object.entries(localStorage).find(([key]) => !key.endsWith(":device"))?.[1] ?? "null")')
 
 test('npm start in the folder of the example serves the page, from the SDK as it is published', async () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

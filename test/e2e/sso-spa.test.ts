@@ -155,7 +155,8 @@ async function isSignedOut(page: Page): Promise<void> {
   await heading(page, 'Sign in').waitFor()
 }
 
-const storedSession = (page: Page): Promise<Json> => page.evaluate('JSON.parse(Object.values(localStorage)[0] ?? "null")')
+const storedSession = (page: Page): Promise<Json> =>
+  page.evaluate('JSON.parse(Object.entries(localStorage).find(([key]) => !key.endsWith(":device"))?.[1] ?? "null")')
 
 test('a first login goes out to the provider and comes back signed in, with a clean address, and stays so', async () => {
   const account = someone()

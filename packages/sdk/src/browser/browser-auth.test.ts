@@ -144,6 +144,23 @@ describe('login and register', () => {
     expect(elsewhere.seen).toEqual([])
   })
 
+  test('what makes this browser a known one goes along with the next login, whoever signed out', async () => {
+    let logins = 0
+    const { service, auth, platform, options } = await buildTab(({ path }) => {
+      if (path === '/auth/logout') return { status: 204 }
+      logins += 1
+      return tokensOf(logins, { device_token: `device-${logins}`, created: false, access: 'granted' })
+    })
+    const sent = () => service.seen.filter(({ path }) => path !== '/auth/logout').map(({ body }) => body.device_token)
+    await auth.login(credentials)
+    await auth.logout()
+    await auth.login(credentials)
+    await auth.logout()
+    await auth.register({ ...credentials, mode: 'register_or_login' })
+    await buildAuth(platform, options).login(credentials)
+    expect(sent()).toEqual([undefined, 'device-1', 'device-2', 'device-3'])
+  })
+
   test('a registration signs in, waits for an admin, or asks for a code', async () => {
     const granted = { created: true, access: 'granted' }
     const { service, auth } = await buildTab(() => ({ ...(tokensOf(1, granted) as object), status: 201 }))

@@ -3,7 +3,7 @@ import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './opti
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
 import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
-import { type BrowserUser, isFresh, isUnexpired, readTokens, type Session } from './session.ts'
+import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
 import { type BrowserSso, Sso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
 
@@ -45,6 +45,14 @@ const REFRESH_PAUSE_MS = 250
 const FUTILE_PAUSE_MS = 10_000
 /** The service knows the session and will give it nothing more; other statuses pass. */
 const endingStatuses = [400, 401, 403]
+
+/** What may be in an answer that opens a session, besides the session. */
+interface Unchecked {
+  access?: unknown
+  created?: unknown
+  user?: unknown
+  device_token?: string
+}
 
 const signedOut = () => new BrowserAuthError('signed_out', 'Nobody is signed in')
 
@@ -100,7 +108,7 @@ export class TabAuth implements BrowserAuth {
     const { email, password, firstName, lastName, organizationName, inviteToken, mode, twoFactorCode, extra } = input
     const names = { first_name: firstName, last_name: lastName, organization_name: organizationName }
     const body = { ...extra, email, password, ...names, invite_token: inviteToken, mode, app_code: this.#config.appCode }
-    return this.#register(body, twoFactorCode)
+    return this.#open('/auth/register', body, twoFactorCode)
   }
 
   readonly logout = async ({ everywhere = false }: { readonly everywhere?: boolean } = {}): Promise<void> => {
@@ -128,7 +136,7 @@ export class TabAuth implements BrowserAuth {
   readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
-      throw new BrowserAuthError('origin_not_allowed', 'fetch sends the token to this origin, the service and apiOrigins alone')
+      throw new BrowserAuthError('origin_not_allowed', 'The token is for this origin, the service and apiOrigins')
     // A body can be read once.
     const second = request.clone()
     const token = await this.getAccessToken()
@@ -165,27 +173,20 @@ export class TabAuth implements BrowserAuth {
   }
 
   /** Any door to a session; what the service asks a code for becomes a state. */
-  async #open(path: string, body: object, code?: string): Promise<LoginResult> {
+  async #open<Result extends LoginResult | RegisterResult>(path: string, body: object, code?: string): Promise<Result> {
     const sentAt = this.#platform.now()
+    const { store } = this.#config
     try {
-      const answer = await this.#service.post(path, { ...body, two_factor_code: code })
-      return await this.#begin(answer, sentAt)
+      const answer = await this.#service.post(path, { ...body, two_factor_code: code, device_token: store.device() })
+      // The first two are a registration's.
+      const { access, created, user, device_token }: Unchecked = Object(answer)
+      if (access === 'pending') return { status: 'access_pending', user, created } as Result
+      const signedIn = await this.#begin(answer, sentAt)
+      store.device(device_token)
+      return { ...signedIn, created } as Result
     } catch (error) {
       if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
-      return { status: 'two_factor_required', submitCode: (code) => this.#open(path, body, code) }
-    }
-  }
-
-  async #register(body: object, code?: string): Promise<RegisterResult> {
-    const sentAt = this.#platform.now()
-    try {
-      const answer = await this.#service.post('/auth/register', { ...body, two_factor_code: code })
-      const { created, access, user } = answer as { created: boolean; access: string; user: BrowserUser }
-      if (access === 'pending') return { status: 'access_pending', user, created }
-      return { ...(await this.#begin(answer, sentAt)), created }
-    } catch (error) {
-      if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
-      return { status: 'two_factor_required', submitCode: (code) => this.#register(body, code) }
+      return { status: 'two_factor_required', submitCode: (code) => this.#open(path, body, code) } as Result
     }
   }
 

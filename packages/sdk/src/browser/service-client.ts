@@ -65,7 +65,7 @@ export async function refusalOf(response: Response): Promise<BrowserAuthError> {
 
 function readRefusal({ status, headers }: Response, answer: Record<string, unknown> | undefined): BrowserAuthError {
   // The second factor is asked for. Thrown as far as to the caller, who makes a state of it.
-  if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A second factor is required', { status })
+  if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A code is required', { status })
   const { code, title, detail, errors, request_id } = answer ?? {}
   // A proxy or the login page of a network answers with a status too.
   if (typeof code !== 'string') return unreachable(status)

@@ -34,6 +34,18 @@ test('a storage that takes nothing more loses no session, and keeps no spent tok
   expect(store.read()).toBeUndefined()
 })
 
+test('the device token stays when the session goes, and a full storage keeps the one before', () => {
+  const storage = new MapStorage()
+  const store = new SharedStore(storage, 'k')
+  expect(store.device()).toBeUndefined()
+  store.device('one')
+  store.write(sessionOf(1))
+  store.clear()
+  storage.isFull = true
+  store.device('two')
+  expect(new SharedStore(storage, 'k').device()).toBe('one')
+})
+
 test('memory keeps a session for its own tab', () => {
   const store = new MemoryStore()
   expect(store.read()).toBeUndefined()

@@ -5,6 +5,11 @@ import { parseSession, type Session } from './session.ts'
 export interface SessionStore {
   /** Whether other tabs read and write the same one. */
   readonly isShared: boolean
+  /**
+   * What shows the service at the next login that this browser has signed in before; a token that is given replaces it. It stays when
+   * the session ends, and opens nothing.
+   */
+  device(token?: string): string | undefined
   read(): Session | undefined
   write(session: Session): void
   clear(): void
@@ -14,6 +19,9 @@ export interface SessionStore {
 export class MemoryStore implements SessionStore {
   readonly isShared = false
   #session: Session | undefined
+
+  /** Nothing outlives the session here. */
+  device(): undefined {}
 
   read(): Session | undefined {
     return this.#session
@@ -41,6 +49,16 @@ export class SharedStore implements SessionStore {
   constructor(storage: TokenStorage, key: string) {
     this.#storage = storage
     this.#key = key
+  }
+
+  device(token?: string): string | undefined {
+    const key = `${this.#key}:device`
+    try {
+      if (token) this.#storage.setItem(key, token)
+    } catch {
+      // A full storage keeps the one before.
+    }
+    return this.#storage.getItem(key) ?? token
   }
 
   read(): Session | undefined {
