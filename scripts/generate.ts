@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import stringify from 'json-stringify-pretty-compact'
 import { renderReference } from '../packages/cli/src/reference.ts'
 import { renderApiReports } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
@@ -18,7 +19,7 @@ interface Derived {
 }
 
 const derived: Derived[] = [
-  { path: 'docs/openapi.json', generate: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+  { path: 'docs/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
   { path: 'docs/errors.md', generate: errorsPage },
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'docs/authctl.md', generate: renderReference },
