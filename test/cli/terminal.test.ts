@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -58,6 +59,34 @@ test('deactivate is asked for without a default; no is exit 9, yes does it', asy
   expect((await agreed.ended()).exit).toBe(0)
   expect(JSON.parse((await here.authctl('app show asked-twice --json')).stdout).status).toBe('inactive')
 })
+
+test.each(['grant add --app open', 'user role --role support', 'org member --org acme --role org_member'])(
+  '%s asks first when nobody has verified the address of an account that was registered',
+  async (command) => {
+    const here = machine()
+    await here.login(service.url)
+    await here.authctl('app create open --name Open')
+    await here.authctl('role create support --name Support --scope global')
+    await here.authctl('org create acme --name Acme')
+    const email = `${randomUUID()}@example.com`
+    const body = JSON.stringify({ email, password: 'a password of somebody', app_code: 'open' })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${service.url}/api/v1/auth/register`, { method: 'POST', headers, body })
+    const [noun, verb, ...rest] = command.split(' ')
+    const typed = noun === 'user' ? `user role ${email} ${rest.join(' ')}` : `${noun} ${verb} --user ${email} ${rest.join(' ')}`
+    const declined = here.terminal(typed)
+    await declined.shows('nobody has verified')
+    declined.type('no\r')
+    expect((await declined.ended()).exit).toBe(9)
+    const agreed = here.terminal(typed)
+    await agreed.shows('nobody has verified')
+    agreed.type('yes\r')
+    expect((await agreed.ended()).exit).toBe(0)
+    // A script goes on, and is warned by the answer.
+    expect((await here.authctl(typed)).exit).toBe(0)
+    await here.authctl('app delete open --confirm open --force')
+  },
+)
 
 test('delete asks for the name; another one is exit 9', async () => {
   const here = machine()

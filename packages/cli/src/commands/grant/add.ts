@@ -2,6 +2,7 @@ import { bodyOf } from '../../api/api-client.ts'
 import { parseExpiry } from '../../command-line/duration.ts'
 import { type Input, requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
+import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
 import { forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
 import { grantAccess } from '../../nouns/grant-access.ts'
 import type { Result } from '../../output/output.ts'
@@ -17,7 +18,9 @@ const options = {
 export const addGrant = command({
   path: 'grant add',
   summary: 'Let a user enter an app',
-  description: 'A revoked grant becomes active again; its old tokens stay dead.',
+  description:
+    'A revoked grant becomes active again; its old tokens stay dead. On a terminal, asks first when somebody registered the account ' +
+    'and its address was never verified.',
   examples: [
     'grant add --app shop --user bob@example.com',
     'grant add --app shop --user bob@example.com@@staff --expires 30d --reason "audit in March"',
@@ -38,5 +41,8 @@ export async function runAddGrant(tools: Tools, input: Input<typeof options>): P
   const users = await readUsers(tools, input)
   // An app that is not there is one failure, not one for each user.
   if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
-  return forUsers(tools, users, (userId) => grantAccess(api, { userId, appId }, body))
+  return forUsers(tools, users, async (userId) => {
+    await confirmUnproven(tools, userId)
+    return grantAccess(api, { userId, appId }, body)
+  })
 }

@@ -2,6 +2,7 @@ import { type Api, bodyAndNewness, bodyOf, pages } from '../../api/api-client.ts
 import type { components } from '../../api-types.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, texts } from '../../command-line/options.ts'
+import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
 import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Result, record } from '../../output/output.ts'
@@ -39,7 +40,9 @@ export async function runSetMember(tools: Tools, { org, user, role, remove }: In
   if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
   const { id: organizationId, slug } = await getOrganization(api, org)
   const path = { organizationId, userId: await findUserId(api, user) }
-  return remove ? removeMember(api, path, slug) : putMember(api, path, slug, roles)
+  if (remove) return removeMember(api, path, slug)
+  await confirmUnproven(tools, path.userId)
+  return putMember(api, path, slug, roles)
 }
 
 type Member = components['schemas']['Member']

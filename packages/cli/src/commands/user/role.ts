@@ -1,6 +1,7 @@
 import { type Api, bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText } from '../../command-line/options.ts'
+import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { findUserId } from '../../nouns/user-ref.ts'
@@ -37,6 +38,7 @@ export async function runSetUserRole(tools: Tools, { user, role, remove }: Input
   const userId = await findUserId(api, user)
   const answer = { user_id: userId, role: role_code }
   if (remove) return record(answer, await takeAway(api, userId, role_code))
+  await confirmUnproven(tools, userId)
   const body = { role_code }
   const { response } = await api.POST('/api/v1/admin/users/{userId}/roles', { params: { path: { userId } }, body })
   return record(answer, response.status === 201 ? 'added' : 'unchanged')

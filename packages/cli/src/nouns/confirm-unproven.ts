@@ -1,0 +1,15 @@
+import { bodyOf } from '../api/api-client.ts'
+import { confirmYes } from '../terminal/prompt.ts'
+import type { Tools } from '../tools/create-tools.ts'
+
+/**
+ * On a terminal, asks before something is given to an account that somebody registered and whose address was never verified: it may be
+ * the address of somebody else. A script is not asked; the answer warns it.
+ */
+export async function confirmUnproven(tools: Tools, userId: string): Promise<void> {
+  const { api, io, settings } = tools
+  if (!io.canAsk || settings.yes || settings.dryRun) return
+  const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
+  const isUnproven = !user.email_verified && (user.made_by === 'self' || user.made_by === 'provider')
+  if (isUnproven) await confirmYes(tools, `give this to ${user.email}, an address that nobody has verified`)
+}
