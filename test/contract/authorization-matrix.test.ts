@@ -119,6 +119,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'GET /admin/settings',
       'GET /admin/secrets',
       'GET /admin/explain',
+      'GET /admin/lockouts',
       'GET /admin/audit',
       'GET /admin/users',
       'POST /admin/users',

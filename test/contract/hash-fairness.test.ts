@@ -57,6 +57,23 @@ test('what is refused for want of room is counted by no limit and no lockout', a
   expect(await service.deps.db('audit_events').where({ event: 'login.failed' })).toHaveLength(tried)
 })
 
+test('a known device waits in a line of its own, behind no flood from its address', async () => {
+  const service = await buildService(settings)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user, device_token } = await buildUser(service, app)
+  const order: string[] = []
+  const note = (who: string) => (reply: Reply) => {
+    expect(reply.status).toBe(200)
+    order.push(who)
+  }
+  const known = { email: user.email, password: PASSWORD, app_code: app.code, device_token }
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => login(service, user, app, '192.0.2.1').then(note('flood'))),
+    service.call('POST', '/auth/login', { body: known, headers: from('192.0.2.1') }).then(note('known')),
+  ])
+  expect(order.indexOf('known')).toBeLessThan(4)
+})
+
 test.each([
   ['of one /48 wait in one line', '2001:db8:1:1::1', '2001:db8:1:2::2', true],
   ['of two wait in two', '2001:db8:1::1', '2001:db8:2::1', false],

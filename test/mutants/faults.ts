@@ -35,7 +35,8 @@ const login: PlantedFault[] = [
   {
     title: 'a second factor that is turned on while the password is checked is not asked for',
     file: server('resources/sessions/open-session.ts'),
-    search: "if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')",
+    search:
+      "if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')",
     replace: '',
     tests: contract('two-factor'),
   },

@@ -1,7 +1,6 @@
-/** Whose work waits together. */
+/** Whose work waits together, and how many pieces of it are served before the next line has its turn. */
 export interface Line {
   key: string
-  /** How many pieces of it are served before the next line has its turn. */
   turns: number
 }
 

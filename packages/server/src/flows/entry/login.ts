@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { deviceOf } from '../../lib/device-token.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
@@ -51,9 +52,10 @@ export async function login(
       target: () => findTarget(deps, input),
       way: (target) => wayOf(deps, input, target),
       async prove({ app, user }, counted) {
-        const verified = await verifyPassword(deps, input.password, user, actor)
+        const line = hashLineOf(actor, counted.way.device)
+        const verified = await verifyPassword(deps, input.password, user, line)
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
-        const storeUpgrade = await upgradeHash(deps, input.password, verified, actor)
+        const storeUpgrade = await upgradeHash(deps, input.password, verified, line)
         const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
         const proof = { secondFactor, app, overrides, authMethod: 'password', counted }
 

@@ -1,6 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -33,7 +34,7 @@ export async function proveAgain(
       target: { email: user.email, user, app },
       way: () => byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] }),
       async prove(_, { attempt, way }) {
-        if (password !== undefined) await verifyPassword(deps, password, user, actor)
+        if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
         if (code !== undefined) await passSecondFactor(deps, user, code, actor)
         await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])
         await giveBackAttempt(deps, attempt)

@@ -1,7 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import type { Actor } from '../../lib/caller.ts'
-import { hashLineOf } from '../../lib/hash-line.ts'
+import type { HashLine } from '../../lib/hash-line.ts'
 import { User } from '../../models/user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
@@ -13,11 +12,11 @@ export async function upgradeHash(
   deps: Deps,
   password: string,
   user: PooledUser,
-  actor: Actor,
+  line: HashLine,
 ): Promise<((deps: Deps<Tx>) => Promise<void>) | undefined> {
   const { password_hash: hash } = user
   if (hash === null || !deps.passwords.needsUpgrade(hash)) return undefined
-  const upgraded = await deps.passwords.hash(password, hashLineOf(actor)).catch(() => undefined)
+  const upgraded = await deps.passwords.hash(password, line).catch(() => undefined)
   if (upgraded === undefined) return undefined
   return async (deps) => {
     await User.replaceHash(deps.db, user, upgraded)

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
-import { hashLineOf } from '../../lib/hash-line.ts'
+import type { HashLine } from '../../lib/hash-line.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /** One bcrypt at the configured cost whatever the user is, so that time tells nothing. Throws `invalid_credentials`. */
@@ -9,9 +8,9 @@ export async function verifyPassword<U extends Pick<PooledUser, 'password_hash'>
   deps: Deps,
   password: string,
   user: U | undefined,
-  actor: Actor,
+  line: HashLine,
 ): Promise<U> {
-  const matches = await deps.passwords.verify(password, user?.password_hash, hashLineOf(actor))
+  const matches = await deps.passwords.verify(password, user?.password_hash, line)
   if (!matches || !user) throw new ApiError('invalid_credentials')
   return user
 }

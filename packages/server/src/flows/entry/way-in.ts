@@ -15,6 +15,8 @@ export interface WayIn {
   lockKeys: readonly string[]
   /** Those of them that a complete login clears. */
   clearedKeys: readonly string[]
+  /** The known device that it is. */
+  device?: string
 }
 
 /** With a password. `users` are all who have the address; `user` is the one whose password it is. */
@@ -31,8 +33,8 @@ export function byPassword(
 
 /** With a password, on a device that has logged this user in before. */
 export function byKnownDevice(deps: Deps, { id, email }: PooledUser, device: string): WayIn {
-  const keys = [deviceKey(id, device)]
-  return { limitKey: limitKey(deps, email, 'device', device), lockKeys: keys, clearedKeys: keys }
+  const key = deviceKey(id, device)
+  return { limitKey: limitKey(deps, email, 'device', device), lockKeys: [key], clearedKeys: [key], device: key }
 }
 
 /** With something that nobody can guess, where a wrong second-factor code is all that fails. */

@@ -62,7 +62,7 @@ async function collisionsAmong(deps: Deps, emails: readonly string[], pools: rea
 }
 
 /** Those of the pools that a user is in, in their order. */
-export function poolsOf(user: Pick<PooledUser, 'namespace' | 'tags'>, pools: readonly string[]): string[] {
+function poolsWithin(user: Pick<PooledUser, 'namespace' | 'tags'>, pools: readonly string[]): string[] {
   return pools.filter((pool) => isIn(user, pool))
 }
 
@@ -87,7 +87,7 @@ export async function warnOfCollisions(deps: Deps, pools: readonly string[]): Pr
   if (pools.length < 2) return []
   const counts = new Map<string, { namespaces: [string, string]; count: number }>()
   for (const { users } of await findCollisions(deps, pools, { most: mostCounted })) {
-    for (const [key, namespaces] of pairsOf(users.map((user) => poolsOf(user, pools))))
+    for (const [key, namespaces] of pairsOf(users.map((user) => poolsWithin(user, pools))))
       counts.set(key, { namespaces, count: (counts.get(key)?.count ?? 0) + 1 })
   }
   const rank = ([first, second]: [string, string]) => pools.indexOf(first) * pools.length + pools.indexOf(second)
