@@ -22,7 +22,9 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unp
 /** What takes long and breaks seldom, and what repeats `npm run check`. */
 const fullLaneOnly = isFastLane
   ? [
+      'packages/server/src/adapters/password-hasher',
       'test/cli/long-lists',
+      'test/contract/{6-rotation-guide,hash-fairness,production-secrets}',
       'test/e2e/{api-reference,npm-start,sso-spa}',
       'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
@@ -40,11 +42,13 @@ const neutral = isFastLane
       '6.1-webhook-delivery',
       '6.1-webhook-targets',
       '8.2-redirect-urls',
+      '8.3-known-devices',
       'account-pages',
       'api-reference',
+      'authority',
+      'authorization-matrix',
       'cors',
       'explain',
-      'hash-fairness',
       'mail-delivery',
       'metrics',
       'openapi',
@@ -52,6 +56,7 @@ const neutral = isFastLane
       'password-hashes',
       'sso-hostile',
       'sso-login',
+      'sso-private-hosts',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
@@ -67,7 +72,7 @@ const onDatabase = (
   test: {
     name,
     include,
-    exclude,
+    exclude: [...exclude, ...fullLaneOnly],
     env: { TEST_DATABASE: name.split(',')[0]!, ...env },
     globalSetup: [...globalSetup, 'test/support/reply-coverage.ts'],
   },
@@ -93,7 +98,7 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'] } },
+      { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'], exclude: fullLaneOnly } },
       onDatabase('sqlite', { exclude: programsOnPostgres }),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
       onDatabase('postgres', {
