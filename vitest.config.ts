@@ -24,7 +24,7 @@ const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
       'test/cli/long-lists',
-      'test/contract/{6-rotation-guide,hash-fairness,production-secrets}',
+      'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs}',
       'test/e2e/{api-reference,npm-start,sso-spa}',
       'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
@@ -32,8 +32,6 @@ const fullLaneOnly = isFastLane
       'test/workspace/check',
     ].map((name) => `${name}.test.ts`)
   : []
-/** What starts the server as a program on SQLite says little that it does not say on PostgreSQL. */
-const programsOnPostgres = isFastLane ? ['test/contract/programs.test.ts'] : []
 /** What would say the same on any database: in the fast lane it runs on SQLite alone. */
 const neutral = isFastLane
   ? [
@@ -49,7 +47,9 @@ const neutral = isFastLane
       'authorization-matrix',
       'cors',
       'explain',
+      'magic-link',
       'mail-delivery',
+      'mail-verification',
       'metrics',
       'openapi',
       'password-blocklist',
@@ -57,6 +57,7 @@ const neutral = isFastLane
       'sso-hostile',
       'sso-login',
       'sso-private-hosts',
+      'sso-trust',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
@@ -99,7 +100,7 @@ export default defineConfig({
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'], exclude: fullLaneOnly } },
-      onDatabase('sqlite', { exclude: programsOnPostgres }),
+      onDatabase('sqlite', {}),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
       onDatabase('postgres', {
         exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral],
