@@ -87,7 +87,7 @@ export default defineConfig({
   // Where it runs what comes once before all tests.
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 300_000,
     // A condition that is waited for comes late on a busy machine, which is no failure.
     expect: { poll: { timeout: 60_000 } },
@@ -99,7 +99,10 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'], exclude: fullLaneOnly } },
+      {
+        extends: true,
+        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'], exclude: fullLaneOnly },
+      },
       onDatabase('sqlite', {}),
       // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
       onDatabase('postgres', {

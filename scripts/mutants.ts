@@ -1,21 +1,13 @@
 // `npm run mutants`: plants faults one by one (`test/mutants/faults.ts`), runs the tests beside each, and prints how many were caught.
 // `npm run mutants -- lockout` plants those whose title or file holds the word. A fault is planted while Vitest loads the file, so the
 // sources on disk stay as they are. Exits with 1 when a fault no longer fits its file, or fewer than 95 % are caught.
-import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { startVitest, type Vite } from 'vitest/node'
-import { type PlantedFault, plantedFaults } from '../test/mutants/faults.ts'
+import { misfitOf, type PlantedFault, plantedFaults } from '../test/mutants/faults.ts'
 
 const leastCaught = 0.95
 const root = join(import.meta.dirname, '..')
-
-/** Why a fault cannot be planted, or undefined. */
-function misfit({ file, search, replace }: PlantedFault): string | undefined {
-  const places = readFileSync(join(root, file), 'utf8').split(search).length - 1
-  if (places !== 1) return `what it replaces stands ${places} times in ${file}`
-  return search === replace ? 'it changes nothing' : undefined
-}
 
 /** Whether a test fails with the fault in place. */
 async function isCaught({ file, search, replace, tests, database = 'sqlite' }: PlantedFault): Promise<boolean> {
@@ -46,7 +38,7 @@ const chosen = plantedFaults.filter(({ title, file }) => words.every((word) => t
 const load = loadavg()[0]!.toFixed(1)
 console.log(`${cpus().length} cores, Node ${process.version}, load ${load} at the start`)
 const misfits = chosen.filter((fault) => {
-  const why = misfit(fault)
+  const why = misfitOf(fault)
   if (why) console.log(`does not fit: ${fault.title}: ${why}`)
   return why
 })

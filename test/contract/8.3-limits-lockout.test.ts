@@ -1,6 +1,8 @@
 // The lockout of an account after repeated failures.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import type { ApiError } from '../../packages/server/src/errors.ts'
+import { countFailure } from '../../packages/server/src/resources/lockouts/count-failure.ts'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
@@ -346,6 +348,15 @@ describe('at once', () => {
     }
     expect(await failuresOf(service)).toEqual([7, 7])
     expect(await auditEvents(service, { event: 'user.locked' })).toHaveLength(2)
+  })
+
+  test('failures that reach the database at the same moment count to the threshold, and leave the lock as it is', async () => {
+    const { service } = await build({ AUTH_LOCKOUT_THRESHOLD: '3' })
+    const failure = { keys: ['password:planted'], userId: null }
+    const told = await atOnce(20, () => countFailure(service.deps, failure).catch((error: ApiError) => error.code))
+    expect(told.filter((one) => one === 'account_locked')).toHaveLength(17)
+    expect(await failuresOf(service)).toEqual([3])
+    expect(await countFailure(service.deps, failure).catch((error: ApiError) => error.code)).toBe('account_locked')
   })
 
   test('the right password among the guesses lets in, or is told nothing but the lock', async () => {

@@ -164,27 +164,30 @@ describe('requests', () => {
 
 describe('what waits', () => {
   // Three seconds of hashing have to wait, so it takes as long.
-  test.skipIf(isFastLane)('passwords: how long each waited, and those refused since they would have waited too long', async () => {
-    const service = await buildService({ AUTH_HASH_THREADS: '1', AUTH_BCRYPT_COST: '10' })
-    const app = await buildApp(service, { auto_grant_on_signup: true })
-    const user = await buildUser(service, app)
-    expect(await rise(service, 'password_hash_wait_seconds_count', {}, () => service.login(user.user.email, app.code))).toBe(1)
-    let refused = 0
-    let longest = 0
-    const storm = async () => {
-      const hashes = Promise.allSettled(Array.from({ length: 400 }, () => service.deps.passwords.hash(PASSWORD, anyLine)))
-      longest = sum(await scrape(service), 'password_hash_queue_length')!
-      for (const { status, reason } of (await hashes) as PromiseRejectedResult[]) {
-        if (status !== 'rejected') continue
-        expect(reason).toBeInstanceOf(HashQueueFullError)
-        refused += 1
+  test.skipIf(isFastLane)(
+    'passwords: how long each waited, and those refused since they would have waited too long',
+    async () => {
+      const service = await buildService({ AUTH_HASH_THREADS: '1', AUTH_BCRYPT_COST: '10' })
+      const app = await buildApp(service, { auto_grant_on_signup: true })
+      const user = await buildUser(service, app)
+      expect(await rise(service, 'password_hash_wait_seconds_count', {}, () => service.login(user.user.email, app.code))).toBe(1)
+      let refused = 0
+      let longest = 0
+      const storm = async () => {
+        const hashes = Promise.allSettled(Array.from({ length: 400 }, () => service.deps.passwords.hash(PASSWORD, anyLine)))
+        longest = sum(await scrape(service), 'password_hash_queue_length')!
+        for (const { status, reason } of (await hashes) as PromiseRejectedResult[]) {
+          if (status !== 'rejected') continue
+          expect(reason).toBeInstanceOf(HashQueueFullError)
+          refused += 1
+        }
       }
-    }
-    expect(await rise(service, 'password_hashes_refused_total', {}, storm)).toBe(refused)
-    expect(refused).toBeGreaterThan(0)
-    expect(longest).toBeGreaterThan(0)
-    expect(sum(await scrape(service), 'password_hash_queue_length')).toBe(0)
-  })
+      expect(await rise(service, 'password_hashes_refused_total', {}, storm)).toBe(refused)
+      expect(refused).toBeGreaterThan(0)
+      expect(longest).toBeGreaterThan(0)
+      expect(sum(await scrape(service), 'password_hash_queue_length')).toBe(0)
+    },
+  )
 
   test('the outbox: entries still to be sent, the age of the oldest due one, and attempts by their outcome', async () => {
     const mailbox = await startMailbox()

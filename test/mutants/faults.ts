@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** A fault that somebody could make, and the tests that stand next to it: one of them has to fail when it is there. */
 export interface PlantedFault {
   /** What would go wrong. */
@@ -10,6 +12,13 @@ export interface PlantedFault {
   tests: readonly string[]
   /** Where the fault shows; SQLite when nothing is said. */
   database?: 'sqlite' | 'postgres' | 'postgres, many connections'
+}
+
+/** Why a fault cannot be planted in the file as it is now, or undefined. */
+export function misfitOf({ file, search, replace }: PlantedFault): string | undefined {
+  const places = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split(search).length - 1
+  if (places !== 1) return `what it replaces stands ${places} times in ${file}`
+  return search === replace ? 'it changes nothing' : undefined
 }
 
 const server = (path: string) => `packages/server/src/${path}`
@@ -30,6 +39,8 @@ const login: PlantedFault[] = [
     file: server('models/lockout.ts'),
     search: 'where lockouts.locked_until is null or lockouts.locked_until <= :now\n',
     replace: '\n',
+    // Only guesses that meet one another come so far.
+    database: 'postgres, many connections',
     tests: contract('8.3-limits-lockout'),
   },
   {
@@ -120,9 +131,9 @@ const login: PlantedFault[] = [
   {
     title: 'the second factor is asked for before the password',
     file: server('flows/entry/login.ts'),
-    search: 'const verified = await verifyPassword(deps, input.password, user)',
+    search: 'const verified = await verifyPassword(deps, input.password, user, line)',
     replace:
-      'if (user) await passSecondFactor(deps, user, input.two_factor_code, actor)\n    const verified = await verifyPassword(deps, input.password, user)',
+      'if (user) await passSecondFactor(deps, user, input.two_factor_code, actor)\n        const verified = await verifyPassword(deps, input.password, user, line)',
     tests: contract('two-factor', '4.5-login'),
   },
   {
@@ -237,14 +248,14 @@ const registration: PlantedFault[] = [
   {
     title: 'a webhook carries the password',
     file: server('resources/webhooks/redact-registration.ts'),
-    search: "new Set(['password', 'two_factor_code'])",
-    replace: "new Set(['two_factor_code'])",
+    search: "new Set(['password', 'two_factor_code', 'device_token'])",
+    replace: "new Set(['two_factor_code', 'device_token'])",
     tests: unit('server/src/resources/webhooks/redact-registration'),
   },
   {
     title: 'a webhook carries the password under another key',
     file: server('resources/webhooks/redact-registration.ts'),
-    search: 'return value === password ? redacted : value',
+    search: 'return secrets.includes(value) ? redacted : value',
     replace: 'return value',
     tests: unit('server/src/resources/webhooks/redact-registration'),
   },
@@ -808,8 +819,8 @@ const limits: PlantedFault[] = [
   {
     title: 'each IPv6 address of a customer has a limit of its own',
     file: server('lib/client-address.ts'),
-    search: '.slice(0, 4)',
-    replace: '.slice(0, 8)',
+    search: 'networkOf(address, 64)',
+    replace: 'networkOf(address, 128)',
     tests: unit('server/src/lib/client-address'),
   },
   {

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plantedFaults } from '../mutants/faults.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const server = 'packages/server/src'
@@ -259,6 +260,13 @@ test('a citation of what is not in the repository is refused', async () => {
   )
   expect(code).toBe(1)
   expect(output).toContain('lib/planted-words.ts:1 cites')
+})
+
+test('a line that a planted fault no longer fits is told', async () => {
+  const { file, search } = plantedFaults[0]!
+  const { code, output } = await planted({ [file]: `// ${search}\n` }, () => check('mutants'))
+  expect(code).toBe(1)
+  expect(output).toContain(`what it replaces stands 2 times in ${file}`)
 })
 
 test('an unknown check is named, and so are those there are', async () => {
