@@ -1,0 +1,31 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { BcryptEngine } from './bcrypt/bcrypt-engine.ts'
+import { bcryptBody, formatBcrypt, parseBcrypt } from './bcrypt/bcrypt-text.ts'
+import type { PasswordScheme, Verdict } from './password-scheme.ts'
+
+const saltBytes = 16
+
+/** bcrypt by either engine. */
+export class BcryptScheme implements PasswordScheme {
+  readonly prefixes = ['$2a$', '$2b$', '$2y$']
+  readonly #engine: BcryptEngine
+
+  constructor(engine: BcryptEngine) {
+    this.#engine = engine
+  }
+
+  async hash(password: string, cost: number): Promise<string> {
+    const salt = randomBytes(saltBytes)
+    const digest = await this.#engine.digest({ password, salt, cost, costAtLeast: cost })
+    return formatBcrypt({ cost, salt, digest })
+  }
+
+  /** A hash of a lower cost runs on, or the time would tell whose hash was imported with one, and so who has an account. */
+  async verify(hash: string, password: string, costAtLeast: number): Promise<Verdict> {
+    const { salt, cost } = parseBcrypt(hash)
+    const digest = await this.#engine.digest({ password, salt, cost, costAtLeast })
+    const made = Buffer.from(bcryptBody(formatBcrypt({ cost, salt, digest })))
+    const kept = Buffer.from(bcryptBody(hash))
+    return { matches: made.length === kept.length && timingSafeEqual(made, kept), rounds: 2 ** Math.max(cost, costAtLeast) }
+  }
+}

@@ -1,0 +1,30 @@
+import type { BcryptEngine, DigestJob } from './bcrypt-engine.ts'
+import type { Lanes } from './lanes.ts'
+
+/** Hashes in lanes. The thread looks for further jobs between the steps, so one that comes later joins those that are running. */
+export class LaneEngine implements BcryptEngine {
+  readonly #lanes: Lanes
+  #isRunning = false
+
+  constructor(lanes: Lanes) {
+    this.#lanes = lanes
+  }
+
+  digest({ password, ...job }: DigestJob): Promise<Uint8Array> {
+    return new Promise((done) => {
+      const bytes = new TextEncoder().encode(password)
+      this.#lanes.start({ ...job, password: bytes, done })
+      bytes.fill(0)
+      if (!this.#isRunning) this.#run()
+    })
+  }
+
+  #run(): void {
+    this.#isRunning = this.#lanes.taken > 0
+    if (!this.#isRunning) return
+    setImmediate(() => {
+      this.#lanes.step()
+      this.#run()
+    })
+  }
+}

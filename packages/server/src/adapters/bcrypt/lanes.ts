@@ -1,0 +1,134 @@
+import { keyBytes, type LaneProgram, laneBytes, laneProgram, layout, stateWords, textBytes } from './lane-program.ts'
+import { piWords } from './pi-words.ts'
+
+/** Node has it, and its types do not declare it. */
+declare const WebAssembly: {
+  Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer }
+  Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+  Instance: new (module: object, imports: object) => { readonly exports: Record<string, (argument: number) => void> }
+}
+
+/** What bcrypt encrypts with the state that password and salt have made. */
+const plainText = new TextEncoder().encode('OrpheanBeholderScryDoubt')
+/** Of the encrypted text bcrypt leaves out the last byte. */
+const digestBytes = 23
+/** Between two looks at what else there is to do: some 2 ms. */
+const stepRounds = 32
+
+export interface LaneJob {
+  password: Uint8Array
+  /** 16 bytes. */
+  salt: Uint8Array
+  cost: number
+  /** The lane goes on until it has run as many rounds as a hash of this cost takes. */
+  costAtLeast: number
+  done(digest: Uint8Array): void
+}
+
+interface RunningJob {
+  rounds: number
+  digestAfter: number
+  endAfter: number
+  digest: Uint8Array | undefined
+  done(digest: Uint8Array): void
+}
+
+/** bcrypt for several passwords at once on this thread. Each has a lane; one may join, or be finished, at any step of the others. */
+export class Lanes {
+  readonly count: number
+  /** Holds nothing of a job that is done. */
+  readonly memory: ArrayBuffer
+  readonly #bytes: Uint8Array
+  readonly #words: Int32Array
+  readonly #view: DataView
+  readonly #program: LaneProgram
+  readonly #initialState = piWords(stateWords)
+  /** By their lanes; those that are taken come first. */
+  readonly #jobs: RunningJob[] = []
+
+  constructor(count: number) {
+    this.count = count
+    const memory = new WebAssembly.Memory({ initial: 1 })
+    this.memory = memory.buffer
+    this.#bytes = new Uint8Array(this.memory)
+    this.#words = new Int32Array(this.memory)
+    this.#view = new DataView(this.memory)
+    this.#program = instantiate(count, memory)
+  }
+
+  get taken(): number {
+    return this.#jobs.length
+  }
+
+  /** Puts a job into a free lane. Throws RangeError when there is none. */
+  start({ password, salt, cost, costAtLeast, done }: LaneJob): void {
+    if (this.taken === this.count) throw new RangeError('no lane is free')
+    const lane = this.taken * laneBytes
+    // The key has a closing zero, as a string in C.
+    this.#fill(lane + layout.key, keyBytes, password, password.length + 1)
+    this.#fill(lane + layout.salt, keyBytes, salt, salt.length)
+    this.#fill(lane + layout.text, textBytes, plainText, plainText.length)
+    this.#words.set(this.#initialState, (lane + layout.state) / Int32Array.BYTES_PER_ELEMENT)
+    this.#program.begin(lane)
+    const digestAfter = 2 ** cost
+    this.#jobs.push({ rounds: 0, digestAfter, endAfter: Math.max(digestAfter, 2 ** costAtLeast), digest: undefined, done })
+  }
+
+  /** Takes all jobs some rounds further, and tells those that are done by it. */
+  step(): void {
+    const rounds = Math.min(
+      stepRounds,
+      ...this.#jobs.map(({ rounds, digest, digestAfter, endAfter }) => (digest ? endAfter : digestAfter) - rounds),
+    )
+    this.#program.advance[this.taken - 1]?.(rounds)
+    // From the last one on, since the last lane moves to where one becomes free.
+    for (let number = this.taken - 1; number >= 0; number -= 1) this.#account(number, rounds)
+  }
+
+  #account(number: number, rounds: number): void {
+    const job = this.#jobs[number]
+    if (!job) return
+    job.rounds += rounds
+    if (job.rounds === job.digestAfter) job.digest = this.#digest(number * laneBytes)
+    if (job.rounds < job.endAfter || !job.digest) return
+    this.#free(number)
+    job.done(job.digest)
+  }
+
+  #digest(lane: number): Uint8Array {
+    this.#program.finish(lane)
+    this.#swapWords(lane + layout.text, textBytes)
+    return this.#bytes.slice(lane + layout.text, lane + layout.text + digestBytes)
+  }
+
+  /** Lanes that are taken stay together: the last one moves here. What it leaves behind is zeros. */
+  #free(number: number): void {
+    const last = this.#jobs.pop()
+    const lastLane = this.taken * laneBytes
+    if (last && number < this.taken) {
+      this.#bytes.copyWithin(number * laneBytes, lastLane, lastLane + laneBytes)
+      this.#jobs[number] = last
+    }
+    this.#bytes.fill(0, lastLane, lastLane + laneBytes)
+  }
+
+  /** Writes `length` bytes: the first `period` of the source, or zeros where it has fewer, over and over. */
+  #fill(address: number, length: number, source: Uint8Array, period: number): void {
+    for (let index = 0; index < length; index += 1) this.#bytes[address + index] = source[index % period] ?? 0
+    this.#swapWords(address, length)
+  }
+
+  /** Blowfish reads the highest byte of a word first, WebAssembly the lowest. */
+  #swapWords(address: number, length: number): void {
+    for (let at = address; at < address + length; at += Int32Array.BYTES_PER_ELEMENT)
+      this.#view.setInt32(at, this.#view.getInt32(at), true)
+  }
+}
+
+function instantiate(count: number, memory: object): LaneProgram {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(laneProgram(count)), { host: { memory } })
+  const { begin, finish } = exports
+  const advance = Array.from({ length: count }, (_, index) => exports[`advance${index + 1}`])
+  if (!begin || !finish || !advance.every((each) => each !== undefined)) throw new Error('the program of the lanes is not whole')
+  return { begin, finish, advance }
+}

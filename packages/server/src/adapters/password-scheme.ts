@@ -1,0 +1,19 @@
+/** A way to hash passwords. Which one made a hash is told by what the hash begins with. */
+export interface PasswordScheme {
+  prefixes: readonly string[]
+  /** Takes as long as a hash of bcrypt at cost `costAtLeast` takes, or longer. */
+  verify(hash: string, password: string, costAtLeast: number): Promise<Verdict>
+}
+
+export interface Verdict {
+  matches: boolean
+  /** The rounds of bcrypt that were run. */
+  rounds: number
+}
+
+/** Throws where no scheme knows the hash. */
+export function schemeOf(hash: string, schemes: readonly PasswordScheme[]): PasswordScheme {
+  const found = schemes.find(({ prefixes }) => prefixes.some((prefix) => hash.startsWith(prefix)))
+  if (!found) throw new Error('the hash is of an unknown scheme')
+  return found
+}
