@@ -167,7 +167,7 @@ describe('what waits', () => {
   test.skipIf(isFastLane)(
     'passwords: how long each waited, and those refused since they would have waited too long',
     async () => {
-      const service = await buildService({ AUTH_HASH_THREADS: '1', AUTH_BCRYPT_COST: '10' })
+      const service = await buildService({ AUTH_HASH_THREADS: '1', AUTH_BCRYPT_COST: '11' })
       const app = await buildApp(service, { auto_grant_on_signup: true })
       const user = await buildUser(service, app)
       expect(await rise(service, 'password_hash_wait_seconds_count', {}, () => service.login(user.user.email, app.code))).toBe(1)

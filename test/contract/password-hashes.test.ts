@@ -1,7 +1,8 @@
 // How passwords are stored, what other systems' hashes are worth, and the upgrade of a hash at login.
 import { createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { describe, expect, test } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
@@ -232,4 +233,26 @@ describe('the upgrade of a hash at login', () => {
     await login(user, PASSWORD)
     expect(await hashOf(user.id)).toBe(changed)
   })
+})
+
+test('where WebAssembly cannot be used, passwords are hashed all the same, one at a time in a thread, and the reason is told once', async () => {
+  const { PasswordHasher }: typeof import('../support/server-parts.ts') = await import(
+    /* @vite-ignore */ inject('programs').serverParts
+  )
+  // No module that is loaded from here on may have a memory.
+  setFlagsFromString('--wasm-max-mem-pages=0')
+  onTestFinished(() => setFlagsFromString('--wasm-max-mem-pages=65536'))
+  const fellBack = vi.fn()
+  const hasher = new PasswordHasher({ cost: 4, threads: 2, observer: { worked() {}, refused() {}, fellBack } })
+  onTestFinished(() => hasher.close())
+  hasher.warmUp()
+  const line = { key: 'anybody', turns: 1 }
+  const hash = await hasher.hash(PASSWORD, line)
+  expect(bcrypt.compareSync(PASSWORD, hash)).toBe(true)
+  expect(await hasher.verify(PASSWORD, hash, line)).toBe(true)
+  expect(await hasher.verify('not this password', hash, line)).toBe(false)
+  await vi.waitFor(() => expect(fellBack.mock.calls).toEqual([[expect.stringContaining('WebAssembly')]]))
+  const waiting = Array.from({ length: 7 }, () => hasher.hash(PASSWORD, line))
+  expect(hasher.queueLength).toBe(5)
+  await Promise.all(waiting)
 })

@@ -145,10 +145,24 @@ const login: PlantedFault[] = [
   },
   {
     title: 'a hash of a lower cost is compared in its own time',
-    file: server('adapters/hash-worker.ts'),
-    search: 'costsBetween(own, cost)',
-    replace: 'costsBetween(own, own)',
-    tests: contract('password-hashes'),
+    file: server('adapters/bcrypt/lanes.ts'),
+    search: 'Math.max(digestAfter, 2 ** costAtLeast)',
+    replace: 'digestAfter',
+    tests: unit('server/src/adapters/bcrypt/lanes'),
+  },
+  {
+    title: 'a password stays in the memory of its lane',
+    file: server('adapters/bcrypt/lanes.ts'),
+    search: 'this.#bytes.fill(0, lastLane, lastLane + laneBytes)',
+    replace: 'this.#bytes.fill(0, lastLane + layout.text, lastLane + laneBytes)',
+    tests: unit('server/src/adapters/bcrypt/lanes'),
+  },
+  {
+    title: 'the last lane does not move to where one becomes free',
+    file: server('adapters/bcrypt/lanes.ts'),
+    search: 'this.#bytes.copyWithin(number * laneBytes, lastLane, lastLane + laneBytes)',
+    replace: '',
+    tests: unit('server/src/adapters/bcrypt/lanes'),
   },
   {
     title: 'a failed login is not audited',

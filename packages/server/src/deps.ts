@@ -68,7 +68,14 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     db,
     clock,
     logger,
-    passwords: new PasswordHasher({ cost: config.bcryptCost, threads: config.hashThreads, observer: metrics.hashObserver() }),
+    passwords: new PasswordHasher({
+      cost: config.bcryptCost,
+      threads: config.hashThreads,
+      observer: {
+        ...metrics.hashObserver(),
+        fellBack: (reason) => logger.warn({ reason }, 'passwords are hashed by bcryptjs, which takes three times as long'),
+      },
+    }),
     passwordBlocklist: config.passwordBlocklist ? commonPasswords() : new Set(),
     accessTokens: new AccessTokens({
       secret: config.accessSecret,

@@ -8,32 +8,28 @@ const latestShare = 0.05
 interface Load {
   /** Jobs of this cost that wait or run. */
   jobs: number
-  /** What one takes a thread, as measured. */
+  /** How long one takes, as measured. */
   ms: number
 }
 
-/** What a core of a common server takes for a hash: 70 ms at cost 10, and twice as long at each further cost. */
+/** How long a hash takes on a common server while all lanes are taken: 100 ms at cost 10, and twice as long at each further cost. */
 function estimatedMs(cost: number): number {
-  return 70 * 2 ** (cost - 10)
+  return 100 * 2 ** (cost - 10)
 }
 
-/** The hashes that wait or run, and how long a further one would wait for a thread at the rate that the threads have shown. */
+/** The hashes that wait or run, and how long a further one would wait at the rate that has been measured. */
 export class HashBacklog {
-  readonly #threads: number
   readonly #loads = new Map<number, Load>()
 
-  constructor(threads: number) {
-    this.#threads = threads
-  }
-
-  isFull(): boolean {
+  /** Where `atOnce` hashes are worked on at the same time. */
+  isFull(atOnce: number): boolean {
     let jobs = 0
     let workMs = 0
     for (const load of this.#loads.values()) {
       jobs += load.jobs
       workMs += load.jobs * load.ms
     }
-    return jobs >= maxJobs || (jobs >= this.#threads && workMs / this.#threads > maxWaitMs)
+    return jobs >= maxJobs || (jobs >= atOnce && workMs / atOnce > maxWaitMs)
   }
 
   add(cost: number): void {

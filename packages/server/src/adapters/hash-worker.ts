@@ -1,6 +1,8 @@
 import { setPriority } from 'node:os'
-import bcrypt from 'bcryptjs'
-import { bcryptCost, costsBetween, hashOfNobody } from '../lib/password-hash.ts'
+import { parentPort } from 'node:worker_threads'
+import { openEngine } from './bcrypt/open-engine.ts'
+import { BcryptScheme } from './bcrypt-scheme.ts'
+import { schemeOf } from './password-scheme.ts'
 
 // On Linux this lowers this thread alone: the event loop that answers everybody else goes first on a busy machine.
 try {
@@ -20,25 +22,28 @@ export interface HashAnswer {
   rounds: number
 }
 
-/** The body of one worker thread: bcryptjs in its synchronous form, since nothing else shares this thread. */
-export default function run(job: HashJob): HashAnswer {
+/** What a thread says at its start if it must do without the lanes: then it takes one job at a time. */
+export interface FallbackNotice {
+  fallback: string
+}
+
+const { engine, fallback } = await openEngine()
+if (fallback !== undefined) parentPort?.postMessage({ fallback } satisfies FallbackNotice)
+const bcrypt = new BcryptScheme(engine)
+const schemes = [bcrypt]
+
+/** One job of a worker thread, which may have as many at once as there are lanes. */
+export default async function run(job: HashJob): Promise<HashAnswer> {
   const started = performance.now()
-  const { result, rounds } = job.kind === 'hash' ? hash(job) : verify(job)
+  const { result, rounds } = job.kind === 'hash' ? await hash(job) : await verify(job)
   return { result, rounds, workedMs: performance.now() - started }
 }
 
-function hash({ input, cost }: HashJob & { kind: 'hash' }) {
-  return { result: bcrypt.hashSync(input, cost), rounds: 2 ** cost }
+async function hash({ input, cost }: HashJob & { kind: 'hash' }) {
+  return { result: await bcrypt.hash(input, cost), rounds: 2 ** cost }
 }
 
-/** Otherwise the time would tell whose hash was imported with a lower cost, and so who has an account. */
-function verify({ input, hash, cost }: HashJob & { kind: 'verify' }) {
-  const own = bcryptCost(hash)!
-  const result = bcrypt.compareSync(input, hash)
-  let rounds = 2 ** own
-  for (const missing of costsBetween(own, cost)) {
-    bcrypt.compareSync(input, hashOfNobody(missing))
-    rounds += 2 ** missing
-  }
-  return { result, rounds }
+async function verify({ input, hash, cost }: HashJob & { kind: 'verify' }) {
+  const { matches, rounds } = await schemeOf(hash, schemes).verify(hash, input, cost)
+  return { result: matches, rounds }
 }

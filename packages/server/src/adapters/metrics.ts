@@ -69,7 +69,7 @@ export class Metrics {
   }
 
   /** For the hasher of passwords. */
-  hashObserver(): HashObserver {
+  hashObserver(): Omit<HashObserver, 'fellBack'> {
     return {
       worked: (waitedSeconds, rounds) => {
         this.hashWaitSeconds.observe(waitedSeconds)

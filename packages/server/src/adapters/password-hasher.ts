@@ -1,17 +1,20 @@
 import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashQueueFullError } from '../lib/unavailable.ts'
+import { laneCount } from './bcrypt/lane-program.ts'
 import { FairQueue, type Line } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
-import type { HashAnswer, HashJob } from './hash-worker.ts'
+import type { FallbackNotice, HashAnswer, HashJob } from './hash-worker.ts'
 
-/** Told of each hash how long it waited for a thread and what it cost, or that it was refused. */
+/** Told of each hash how long it waited for a lane and what it cost, or that it was refused. */
 export interface HashObserver {
   worked(waitedSeconds: number, rounds: number): void
   refused(): void
+  /** The threads do without the lanes, for this reason; told once. */
+  fellBack(reason: string): void
 }
 
-const nobody: HashObserver = { worked() {}, refused() {} }
+const nobody: HashObserver = { worked() {}, refused() {}, fellBack() {} }
 
 interface WaitingJob {
   job: HashJob
@@ -22,8 +25,9 @@ interface WaitingJob {
 }
 
 /**
- * bcrypt in worker threads, so that no number of logins stops the event loop. Jobs wait in lines that are served in turn, as many as
- * can be done within a bounded wait; past that the newest of the longest line is refused.
+ * bcrypt in worker threads, so that no number of logins stops the event loop. Each thread has lanes, and works on as many passwords at
+ * once. Jobs wait in lines that are served in turn, as many as can be done within a bounded wait; past that the newest of the longest
+ * line is refused.
  * Every verification costs what one bcrypt at the configured cost does, also for users that do not exist and for hashes of a lower cost.
  */
 export class PasswordHasher {
@@ -33,13 +37,14 @@ export class PasswordHasher {
   readonly #observer: HashObserver
   readonly #backlog: HashBacklog
   readonly #waiting = new FairQueue<WaitingJob>()
+  #jobsPerThread = laneCount
   #running = 0
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
     this.#threads = options.threads
     this.#observer = options.observer ?? nobody
-    this.#backlog = new HashBacklog(options.threads)
+    this.#backlog = new HashBacklog()
   }
 
   /** Starts all threads and keeps them. Otherwise each starts when there is work for it, and ends when there was none for a while. */
@@ -49,17 +54,22 @@ export class PasswordHasher {
 
   #open(minThreads: number): Piscina {
     const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
-    return new Piscina({
+    const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
       minThreads,
       maxThreads: this.#threads,
+      concurrentTasksPerWorker: laneCount,
       // A hash needs next to nothing; without a limit each thread would let its heap grow before it cleans up.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       idleTimeout: 30_000,
     })
+    return pool.once('message', ({ fallback }: FallbackNotice) => {
+      this.#jobsPerThread = 1
+      this.#observer.fellBack(fallback)
+    })
   }
 
-  /** Hashes that wait for a thread now. */
+  /** Hashes that wait for a lane of a thread now. */
   get queueLength(): number {
     return this.#waiting.size
   }
@@ -94,7 +104,7 @@ export class PasswordHasher {
   }
 
   #run(job: HashJob, cost: number, line: Line): Promise<string | boolean> {
-    const isFull = this.#backlog.isFull()
+    const isFull = this.#backlog.isFull(this.#atOnce)
     return new Promise((resolve, reject) => {
       this.#backlog.add(cost)
       this.#waiting.add(line, { job, cost, asked: performance.now(), resolve, reject })
@@ -111,8 +121,12 @@ export class PasswordHasher {
     refused.reject(new HashQueueFullError())
   }
 
+  get #atOnce(): number {
+    return this.#threads * this.#jobsPerThread
+  }
+
   #startNext(): void {
-    while (this.#running < this.#threads) {
+    while (this.#running < this.#atOnce) {
       const item = this.#waiting.next()
       if (!item) return
       this.#running += 1
