@@ -26,7 +26,7 @@ const fullLaneOnly = isFastLane
       'test/cli/long-lists',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs}',
       'test/e2e/{api-reference,npm-start,sso-spa}',
-      'test/faults/{disk-full,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
+      'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/sdk',
       'test/workspace/check',
