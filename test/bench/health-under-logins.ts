@@ -1,4 +1,4 @@
-// How long `GET /health` takes while fifty logins at cost 10 are in flight all the time, beside the same server at rest.
+// How long `GET /health` and a refresh take while fifty logins at cost 10 are in flight all the time, beside the same server at rest.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,16 +36,32 @@ try {
   const service = children.start('node', [gatehouse, 'serve'], settings)
   const url = await children.waitForLine(service, (line) => (JSON.parse(line) as { url?: string }).url)
 
+  const refresh = await openSession(url)
   const idle = await probe(url)
-  report('at rest', idle)
+  report('GET /health at rest', idle)
+  const idleRefresh = await repeat(refresh)
+  report('a refresh at rest', idleRefresh)
   const storm = startLogins(url)
   const busy = await probe(url)
-  report(`with ${LOGINS_IN_FLIGHT} logins in flight`, busy)
-  const { perSecond, refused } = await storm.stop()
+  report(`GET /health with ${LOGINS_IN_FLIGHT} logins in flight`, busy)
+  const busyRefresh = await repeat(refresh)
+  report(`a refresh with ${LOGINS_IN_FLIGHT} logins in flight`, busyRefresh)
+  const { perSecond, done, refused } = await storm.stop()
   console.log(`${perSecond.toFixed(1)} logins a second meanwhile, ${refused} refused`)
   const what = `GET /health with ${LOGINS_IN_FLIGHT} logins in flight, p99`
   record({ what, ours: quantile(busy, 0.99), unit: 'ms', better: 'lower', bound: BOUND_MS })
   record({ what, beside: 'at rest', ours: quantile(busy, 0.99), peer: quantile(idle, 0.99), unit: 'ms', better: 'lower' })
+  for (const [name, share] of [
+    ['p50', 0.5],
+    ['p99', 0.99],
+  ] as const)
+    record({
+      ...{ what: `a refresh with ${LOGINS_IN_FLIGHT} logins in flight, ${name}`, ours: quantile(busyRefresh, share), unit: 'ms' },
+      ...{ beside: 'at rest', peer: quantile(idleRefresh, share), better: 'lower' },
+    })
+  record({ what: `logins meanwhile, ${LOGINS_IN_FLIGHT} in flight`, ours: perSecond, unit: 'a second', better: 'higher' })
+  const served = (100 * done) / (done + refused)
+  record({ what: `logins served of ${LOGINS_IN_FLIGHT} in flight`, ours: served, unit: '%', better: 'higher', bound: 100 })
 } finally {
   await children.stopAll()
   rmSync(folder, { recursive: true, force: true })
@@ -61,13 +77,35 @@ async function probe(url: string): Promise<number[]> {
   return (await Promise.all(pending)).sort((a, b) => a - b)
 }
 
+/** One after another, since each refresh needs the token of the one before. */
+async function repeat(work: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = []
+  const until = performance.now() + SECONDS * 1_000
+  while (performance.now() < until) times.push(await timeOf(work))
+  return times.sort((a, b) => a - b)
+}
+
+/** Logs in, and gives what refreshes that session. */
+async function openSession(url: string): Promise<() => Promise<void>> {
+  const ask = async (path: string, body: object): Promise<string> => {
+    const headers = { 'content-type': 'application/json' }
+    const reply = await fetch(`${url}/api/v1/auth/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (reply.status !== 200) throw new Error(`${path} answered ${reply.status}`)
+    return ((await reply.json()) as { refresh_token: string }).refresh_token
+  }
+  let token = await ask('login', { email, password, app_code: 'authctl' })
+  return async () => {
+    token = await ask('refresh', { refresh_token: token })
+  }
+}
+
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await work()
   return performance.now() - started
 }
 
-function startLogins(url: string): { stop(): Promise<{ perSecond: number; refused: number }> } {
+function startLogins(url: string): { stop(): Promise<{ perSecond: number; done: number; refused: number }> } {
   const started = performance.now()
   let done = 0
   let refused = 0
@@ -92,14 +130,14 @@ function startLogins(url: string): { stop(): Promise<{ perSecond: number; refuse
     async stop() {
       stopping = true
       await Promise.all(loops)
-      return { perSecond: done / ((performance.now() - started) / 1000), refused }
+      return { perSecond: done / ((performance.now() - started) / 1000), done, refused }
     },
   }
 }
 
 function report(what: string, sorted: number[]): void {
   const at = (share: number) => quantile(sorted, share).toFixed(1)
-  console.log(`GET /health ${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms of ${sorted.length}`)
+  console.log(`${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms of ${sorted.length}`)
 }
 
 function quantile(sorted: readonly number[], share: number): number {

@@ -1,5 +1,6 @@
 // better-auth with passwords by bcrypt, as a server of its own. PORT and URL are printed as one line of JSON.
 import { createServer } from 'node:http'
+import rust from '@node-rs/bcrypt'
 import bcryptNative from 'bcrypt'
 import bcryptjs from 'bcryptjs'
 import { betterAuth } from 'better-auth'
@@ -10,7 +11,11 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 
 const { DATABASE_URL = '', BCRYPT = 'bcryptjs', COST = '10', UPDATE_AGE = '86400' } = process.env
-const bcrypt = BCRYPT === 'native' ? bcryptNative : bcryptjs
+const { hash, compare } = {
+  bcryptjs,
+  native: bcryptNative,
+  rust: { hash: (password, cost) => rust.hash(password, { cost }), compare: (password, hash) => rust.verify(password, hash) },
+}[BCRYPT]
 const isSqlite = DATABASE_URL.startsWith('sqlite:')
 const database = isSqlite
   ? new Database(DATABASE_URL.slice('sqlite:'.length))
@@ -32,8 +37,8 @@ const auth = betterAuth({
   emailAndPassword: {
     enabled: true,
     password: {
-      hash: (password) => bcrypt.hash(password, Number(COST)),
-      verify: ({ hash, password }) => bcrypt.compare(password, hash),
+      hash: (password) => hash(password, Number(COST)),
+      verify: ({ hash: kept, password }) => compare(password, kept),
     },
   },
   plugins: [admin()],

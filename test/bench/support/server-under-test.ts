@@ -38,18 +38,22 @@ export async function startProgram(children: Children, file: string, env: Record
   return start(children, 'program', [file], env)
 }
 
-/** A server of `test/bench/peers`, which installs its packages when they are not there yet. */
+/** A server of `test/bench/peers`. */
 export async function startPeer(
   children: Children,
   file: string,
   name: string,
   env: Record<string, string>,
 ): Promise<ServerUnderTest> {
-  if (!existsSync(`${peers}/node_modules`)) {
-    const { status } = spawnSync('pnpm', ['install', '--frozen-lockfile'], { cwd: peers, stdio: ['ignore', 2, 2] })
-    if (status !== 0) throw new Error('the peers could not be installed')
-  }
+  installPeers()
   return start(children, name, [`${peers}/${file}.mjs`], env)
+}
+
+/** Installs what the benches run beside ours, where it is not there yet. */
+export function installPeers(): void {
+  if (existsSync(`${peers}/node_modules/@node-rs/bcrypt`)) return
+  const { status } = spawnSync('pnpm', ['install', '--frozen-lockfile'], { cwd: peers, stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new Error('the peers could not be installed')
 }
 
 async function start(children: Children, name: string, args: string[], env: Record<string, string>): Promise<ServerUnderTest> {
