@@ -91,6 +91,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'DELETE /auth/sessions/{sessionId}',
       'POST /auth/logout-all',
       'GET /auth/identities',
+      'POST /auth/identities/link',
       'DELETE /auth/identities/{identityId}',
       'POST /auth/invitations/accept',
     ],

@@ -104,6 +104,13 @@ describe('a second factor', () => {
   })
 })
 
+const linkOf = (provider: string) => ({
+  provider,
+  redirect_url: 'https://app.example.com/signed-in',
+  code_challenge: 'c'.repeat(43),
+  state: 'of the client',
+})
+
 /** What asks for a proof, and what has to be there before. */
 const doors: Record<
   string,
@@ -122,6 +129,10 @@ const doors: Record<
   'POST /auth/2fa/disable': {
     prepare: enableTwoFactor,
     call: (on, token, body) => on.call('POST', '/auth/2fa/disable', { token, body }),
+  },
+  'POST /auth/identities/link': {
+    prepare: enableTwoFactor,
+    call: (on, token, proof) => on.call('POST', '/auth/identities/link', { token, body: { ...linkOf('acme'), ...proof } }),
   },
   'DELETE /auth/identities/{identityId}': {
     prepare: enableTwoFactor,

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
@@ -125,6 +126,46 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const replies = await atOnce(6, (index) => exchange(servers[index % 2]!, arrived[index]!))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     expect(new Set(replies.map(({ body }) => body.user.id)).size).toBe(1)
+  })
+
+  const register = async (): Promise<Json> => {
+    const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
+    return (await servers[0].call('POST', '/auth/register', { body })).body
+  }
+
+  /** A link, begun on the first server and answered on the second. */
+  async function arriveToLink(token: string, subject: string): Promise<Arrived> {
+    const verifier = randomBytes(32).toString('base64url')
+    const code_challenge = createHash('sha256').update(verifier).digest('base64url')
+    const body = { provider: 'acme', redirect_url: REDIRECT_URL, code_challenge, state: 'of the client' }
+    const begun = await servers[0].call('POST', '/auth/identities/link', { token, body })
+    const back = await provider.logIn(begun.body.location, subject)
+    return { code: answerOf(await comeBack(servers[1], back)).code!, verifier }
+  }
+
+  const link = (server: ServerInstance, { code, verifier }: Arrived, token: string) =>
+    server.call('POST', '/auth/sso/token', { token, body: { code, code_verifier: verifier } })
+
+  test('one subject, linked by ten users at once on both, is linked with one', async () => {
+    const subject = someone()
+    const tokens: string[] = await atOnce(10, async () => (await register()).access_token)
+    const arrived: Arrived[] = await atOnce(10, (index) => arriveToLink(tokens[index]!, subject))
+    const replies = await atOnce(10, (index) => link(servers[index % 2]!, arrived[index]!, tokens[index]!))
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status, body } of replies) if (status !== 200) expect(body.code).toBe('identity_in_use')
+    expect(await db('user_identities').where({ subject })).toHaveLength(1)
+  })
+
+  test('a link whose session ends while it waits for the user’s row is not made', async () => {
+    const { user, access_token: token, refresh_token } = await register()
+    const arrived = await arriveToLink(token, someone())
+    const letGo = await holdUserRow(user.id)
+    const linking = link(servers[1], arrived, token)
+    await lockWaiters(1)
+    expect((await servers[0].call('POST', '/auth/logout', { body: { refresh_token } })).status).toBe(204)
+    await letGo()
+    expect((await linking).body.code).toBe('token_revoked')
+    expect(await db('user_identities').where({ user_id: user.id })).toEqual([])
   })
 
   test('a first login and a registration of one e-mail at once, over pools that overlap, are one user', async () => {

@@ -58,6 +58,7 @@ export const errorCodes = {
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   user_exists: { status: 409, title: 'A user with this e-mail exists' },
   link_required: { status: 409, title: 'A user with this e-mail exists, and the provider is not linked with it' },
+  identity_in_use: { status: 409, title: 'Another user is linked with this account of the provider' },
   email_exists_in_pool: { status: 409, title: 'Another user of this e-mail is in one of the pools' },
   app_code_taken: { status: 409, title: 'Another app has this code' },
   app_in_use: { status: 409, title: 'Users still have access to this app' },

@@ -77,7 +77,11 @@ export class TabAuth implements BrowserAuth {
     this.#config = config
     this.#platform = platform
     this.#service = new ServiceClient(platform.fetch, config.baseUrl)
-    this.sso = new Sso(platform, config, (path, body) => this.#open(path, body))
+    const asUser = new ServiceClient(this.fetch, config.baseUrl)
+    this.sso = new Sso(platform, config, {
+      openSession: (path, body) => this.#open(path, body),
+      callAsUser: (path, body) => asUser.post(path, body),
+    })
     this.#listen()
     this.#sync()
   }

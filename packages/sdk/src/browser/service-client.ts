@@ -44,8 +44,8 @@ export class ServiceClient {
         signal: AbortSignal.timeout(isUrgent ? TIMEOUT_MS : LONG_TIMEOUT_MS),
       })
       text = await response.text()
-    } catch {
-      throw unreachable()
+    } catch (error) {
+      throw BrowserAuthError.is(error) ? error : unreachable()
     }
     if (response.status === 204) return undefined
     const answer = parseObject(text)

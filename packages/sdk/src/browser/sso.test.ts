@@ -99,6 +99,70 @@ test('two-factor is a state here too', async () => {
   expect(service.seen[1]!.body).toEqual({ ...service.seen[0]!.body, two_factor_code: '123456' })
 })
 
+/** A tab where somebody is signed in; `answer` says what the service makes of a link and of its code. */
+async function signedIn(answer: Answering) {
+  const service = await startPeer((request, count) => (request.path === '/auth/login' ? tokensOf(1) : answer(request, count)))
+  const platform = buildPlatform()
+  const auth = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
+  await auth.login({ email: 'ada@example.com', password: 'a password' })
+  service.seen.length = 0
+  return { service, platform, auth }
+}
+
+const location = 'https://id.example/authorize?state=of-the-service'
+const identity = { id: 'i-1', provider: 'acme', created_at: '2026-01-01T00:00:00.000Z' }
+
+test('a link is begun and ended with the token of whoever is signed in, and leaves the session as it is', async () => {
+  const answer: Answering = ({ path }) => ({ status: 200, body: path === '/auth/identities/link' ? { location } : identity })
+  const { service, platform, auth } = await signedIn(answer)
+  await auth.sso.link('acme', { redirectUrl: '/cb', returnTo: '/settings', password: 'a password', twoFactorCode: '123456' })
+  expect(platform.assigned).toEqual([location])
+  const begun = service.seen[0]!
+  expect(begun.body).toEqual({
+    provider: 'acme',
+    redirect_url: 'https://app.example/cb',
+    code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    state: expect.stringMatching(/^[\w-]{43}$/),
+    password: 'a password',
+    two_factor_code: '123456',
+  })
+
+  platform.visit(`https://app.example/cb?code=c-1&state=${begun.body.state}`)
+  const ended = { status: 'linked', provider: 'acme', returnTo: 'https://app.example/settings' }
+  expect(await auth.sso.finish()).toEqual(ended)
+  const { path, headers, body } = service.seen[1]!
+  expect([path, begun.headers.authorization, headers.authorization]).toEqual([
+    '/auth/sso/token',
+    ...Array(2).fill('Bearer access-1'),
+  ])
+  expect(createHash('sha256').update(body.code_verifier).digest('base64url')).toBe(begun.body.code_challenge)
+  expect(platform.location!.href).toBe('https://app.example/cb')
+  expect([auth.state.status, await auth.getAccessToken()]).toEqual(['signed_in', 'access-1'])
+  const reloaded = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
+  const again = reloaded.sso.finish(`https://app.example/cb?code=c-1&state=${begun.body.state}`)
+  expect(await errorCodeOf(again)).toBe('sso_state_mismatch')
+})
+
+test('a link that the service refuses leaves the page where it is, and nothing behind', async () => {
+  const { platform, auth } = await signedIn(() => refusal(403, 'fresh_login_required'))
+  expect(await errorCodeOf(auth.sso.link('acme'))).toBe('fresh_login_required')
+  expect([platform.assigned, platform.sessionStorage]).toMatchObject([[], { items: new Map() }])
+})
+
+test('a link goes on with a renewed token, and is over when nobody is signed in any more', async () => {
+  const { service, auth, platform } = await signedIn(({ path, headers }) => {
+    if (path === '/auth/refresh') return tokensOf(2)
+    if (path === '/auth/logout') return { status: 204 }
+    return headers.authorization === 'Bearer access-1' ? refusal(401, 'token_revoked') : { status: 200, body: { location } }
+  })
+  await auth.sso.link('acme')
+  expect(platform.assigned).toEqual([location])
+  const { state } = service.seen[0]!.body
+  await auth.logout()
+  expect(await errorCodeOf(auth.sso.finish(`https://app.example/start?code=c-1&state=${state}`))).toBe('signed_out')
+  expect(await errorCodeOf(auth.sso.link('acme'))).toBe('signed_out')
+})
+
 test.each([
   ['access_denied', 'sso_denied'],
   ['temporarily_unavailable', 'sso_failed'],

@@ -2,6 +2,7 @@ import { BrowserAuthError } from './errors.ts'
 import { challengeOf, randomWord } from './pkce.ts'
 import type { Platform, TokenStorage } from './platform.ts'
 import type { LoginResult } from './results.ts'
+import { unreachable } from './service-client.ts'
 
 export interface SsoStartOptions {
   /**
@@ -13,9 +14,22 @@ export interface SsoStartOptions {
   readonly returnTo?: string
 }
 
+export interface SsoLinkOptions extends SsoStartOptions {
+  /** Needed when the last login is more than ten minutes ago: the service then refuses with `fresh_login_required`. */
+  readonly password?: string
+  /** The same, where a second factor is active. */
+  readonly twoFactorCode?: string
+}
+
+/** The account at the provider is now one more way to log in. */
+export interface Linked {
+  readonly status: 'linked'
+  readonly provider: string
+}
+
 /** What `finish` made of the page's address. */
-export type SsoResult = LoginResult & {
-  /** What `start` was given: a URL of this origin. */
+export type SsoResult = (LoginResult | Linked) & {
+  /** What `start` or `link` was given: a URL of this origin. */
   readonly returnTo: string | undefined
 }
 
@@ -23,7 +37,12 @@ export interface BrowserSso {
   /** Leaves the page for the provider's. */
   start(provider: string, options?: SsoStartOptions): Promise<void>
   /**
-   * Ends a login that `start` began in this tab; `url` is the page's address unless told. Undefined when that is no answer of a
+   * Leaves the page for the provider's, to link the account there with that of the user who is signed in: after `link_required`, or
+   * from a page of settings. Throws `fresh_login_required`, `signed_out`, and what else the service refuses with.
+   */
+  link(provider: string, options?: SsoLinkOptions): Promise<void>
+  /**
+   * Ends what `start` or `link` began in this tab; `url` is the page's address unless told. Undefined when that is no answer of a
    * provider, so it may be called on every load. Called again for the same answer, it gives the same promise. The answer is
    * taken out of the address bar. Throws `sso_state_mismatch`, `sso_denied`, `sso_failed`, and what the service refuses with.
    */
@@ -35,9 +54,14 @@ interface Begun {
   readonly state: string
   readonly verifier: string
   readonly returnTo: string | undefined
+  readonly isLink?: boolean
 }
 
-type OpenSession = (path: string, body: object) => Promise<LoginResult>
+interface Calls {
+  openSession(path: string, body: object): Promise<LoginResult>
+  /** With the token of the user who is signed in. */
+  callAsUser(path: string, body: object): Promise<unknown>
+}
 
 /** Third-party login: authorization code with PKCE, S256. */
 export class Sso implements BrowserSso {
@@ -45,18 +69,33 @@ export class Sso implements BrowserSso {
   readonly #baseUrl: string
   readonly #appCode: string
   readonly #key: string
-  readonly #openSession: OpenSession
+  readonly #calls: Calls
   #finishing: { state: string; result: Promise<SsoResult> } | undefined
 
-  constructor(platform: Platform, { baseUrl, appCode }: { baseUrl: string; appCode: string }, openSession: OpenSession) {
+  constructor(platform: Platform, { baseUrl, appCode }: { baseUrl: string; appCode: string }, calls: Calls) {
     this.#platform = platform
     this.#baseUrl = baseUrl
     this.#appCode = appCode
     this.#key = `gatehouse:sso:${appCode}`
-    this.#openSession = openSession
+    this.#calls = calls
   }
 
-  async start(provider: string, { redirectUrl, returnTo }: SsoStartOptions = {}): Promise<void> {
+  async start(provider: string, options: SsoStartOptions = {}): Promise<void> {
+    const { begun, request } = await this.#begin(options)
+    const query = new URLSearchParams({ app_code: this.#appCode, ...request })
+    this.#leave(`${this.#baseUrl}/auth/sso/${encodeURIComponent(provider)}/start?${query}`, begun)
+  }
+
+  async link(provider: string, { password, twoFactorCode, ...options }: SsoLinkOptions = {}): Promise<void> {
+    const { begun, request } = await this.#begin(options)
+    const body = { provider, ...request, password, two_factor_code: twoFactorCode }
+    const { location }: { location?: unknown } = Object(await this.#calls.callAsUser('/auth/identities/link', body))
+    if (typeof location !== 'string') throw unreachable()
+    this.#leave(location, { ...begun, isLink: true })
+  }
+
+  /** What this tab keeps, and what the service is told of it. */
+  async #begin({ redirectUrl, returnTo }: SsoStartOptions): Promise<{ begun: Begun; request: Record<string, string> }> {
     const { location } = this.#platform
     if (!location) throw new BrowserAuthError('config_invalid', 'Third-party login needs a page')
     const begun: Begun = {
@@ -64,14 +103,17 @@ export class Sso implements BrowserSso {
       verifier: randomWord(),
       returnTo: returnTo === undefined ? undefined : this.#ownUrl('returnTo', returnTo),
     }
-    const query = new URLSearchParams({
-      app_code: this.#appCode,
+    const request = {
       redirect_url: redirectUrl === undefined ? location.href.split(/[?#]/)[0]! : this.#ownUrl('redirectUrl', redirectUrl),
       code_challenge: await challengeOf(begun.verifier),
       state: begun.state,
-    })
+    }
+    return { begun, request }
+  }
+
+  #leave(url: string, begun: Begun): void {
     this.#tabStorage().setItem(this.#key, JSON.stringify(begun))
-    location.assign(`${this.#baseUrl}/auth/sso/${encodeURIComponent(provider)}/start?${query}`)
+    this.#platform.location!.assign(url)
   }
 
   async finish(url = this.#platform.location?.href ?? ''): Promise<SsoResult | undefined> {
@@ -87,8 +129,7 @@ export class Sso implements BrowserSso {
     try {
       const begun = this.#takeBegun(state)
       if (!code) throw endedBy(error)
-      const exchange = this.#openSession('/auth/sso/token', { code, code_verifier: begun.verifier })
-      const result = await exchange.catch((error: unknown) => {
+      const result = await this.#redeem(begun, code).catch((error: unknown) => {
         isOver = !(BrowserAuthError.is(error) && error.retryable)
         // Nothing is known of the code then, so the same answer may be brought again.
         if (!isOver) this.#putBack(begun)
@@ -98,6 +139,14 @@ export class Sso implements BrowserSso {
     } finally {
       if (isOver) this.#clearAddress(url)
     }
+  }
+
+  async #redeem({ verifier, isLink }: Begun, code: string): Promise<LoginResult | Linked> {
+    const body = { code, code_verifier: verifier }
+    if (!isLink) return this.#calls.openSession('/auth/sso/token', body)
+    const { provider }: { provider?: unknown } = Object(await this.#calls.callAsUser('/auth/sso/token', body))
+    if (typeof provider !== 'string') throw unreachable()
+    return { status: 'linked', provider }
   }
 
   #putBack(begun: Begun): void {

@@ -36,6 +36,13 @@ export const accountWarnings = {
     .meta({ description: 'Nobody has proven that this account is theirs: its address may belong to somebody else' }),
 }
 
+/** A login at a provider that a user may come in with. */
+export const identityRecord = z
+  .object({ id, provider: z.string().meta({ description: 'Code of the provider' }), created_at: timestamp })
+  .meta({ id: 'Identity' })
+
+export type IdentityRecord = z.output<typeof identityRecord>
+
 /** The members that carry tokens. */
 export const tokenMembers = {
   token_type: z.literal('Bearer'),

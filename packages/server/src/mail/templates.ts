@@ -138,8 +138,8 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   identity_linked: {
     subject: 'A way to sign in was added',
     sentence:
-      `the provider ${provider} was added to the ways to sign in to your account: somebody signed in there, and it says that your ` +
-      'e-mail address is theirs.',
+      `the provider ${provider} was added to the ways to sign in to your account: whoever signs in there, with the account that was ` +
+      'used for this, comes in as you.',
     advice:
       'If this was not you, set a new password with "forgot password" now, which ends every session; then remove this way to sign ' +
       'in from your account, and tell whoever runs the service.',

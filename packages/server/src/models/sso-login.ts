@@ -5,7 +5,16 @@ import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 /** A third-party login on its way, as far as its client is concerned. */
 export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
 
-const clientColumns = ['state_hash', 'provider_id', 'app_id', 'issuer', 'redirect_url', 'client_state', 'code_challenge'] as const
+const clientColumns = [
+  'state_hash',
+  'provider_id',
+  'app_id',
+  'session_id',
+  'issuer',
+  'redirect_url',
+  'client_state',
+  'code_challenge',
+] as const
 
 type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
 
@@ -22,7 +31,7 @@ function withBox<K extends 'challenge_box' | 'claims_box'>(
   return row && box ? { ...row, [column]: box } : undefined
 }
 
-/** A login at a provider: begun, answered by the provider, and spent by its client. */
+/** A login at a provider, or the link of one: begun, answered by the provider, and spent by its client. */
 export class SsoLogin extends BaseModel {
   static override tableName = 'sso_logins'
   static override idColumn = 'state_hash'
@@ -30,6 +39,8 @@ export class SsoLogin extends BaseModel {
   declare state_hash: string
   declare provider_id: string
   declare app_id: string
+  /** The session whose user is to be linked, and which alone may spend the code; null for a login. */
+  declare session_id: string | null
   /** What the provider was when it began. */
   declare issuer: string
   declare redirect_url: string

@@ -35,8 +35,12 @@ export class UserIdentity extends BaseModel {
     await rowsOf(UserIdentity, db).insert(row)
   }
 
-  static async find(db: Db, { id, user_id }: Pick<UserIdentity, 'id' | 'user_id'>): Promise<UserIdentity | undefined> {
-    return UserIdentity.query(db).findOne({ id, user_id }).withGraphFetched('provider')
+  /** One of a user: by its id, or by what the provider calls the user. */
+  static async find(
+    db: Db,
+    of: Pick<UserIdentity, 'id' | 'user_id'> | Pick<UserIdentity, 'user_id' | 'provider_id' | 'subject'>,
+  ): Promise<UserIdentity | undefined> {
+    return UserIdentity.query(db).findOne(of).withGraphFetched('provider')
   }
 
   /** Newest first. */

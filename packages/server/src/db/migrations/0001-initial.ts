@@ -284,6 +284,8 @@ async function createThirdPartyLogin(db: SchemaDb): Promise<void> {
     t.text('state_hash').primary()
     owner(t, 'provider_id', 'sso_providers').notNullable().index()
     owner(t, 'app_id', 'apps').notNullable().index()
+    // Of a link, which only this session may complete: its bearer is looked up anyway, so the row needs no reference.
+    t.uuid('session_id')
     // What the provider was when it began: an answer is not judged by what an admin made of it since.
     t.text('issuer').notNullable()
     t.text('redirect_url').notNullable()

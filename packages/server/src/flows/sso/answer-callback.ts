@@ -13,10 +13,10 @@ import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
+import { assertRedirectUrl } from './begin-at-provider.ts'
 import { codeLifeMs, type SsoProfile } from './exchange.ts'
 import { openFor, type PkceState, sealFor } from './pkce-state.ts'
 import type { CallbackInput } from './schema.ts'
-import { assertRedirectUrl } from './start-sso.ts'
 
 /** The error words of RFC 6749 that a client is told, and their text. Never the provider's own text, which anybody could have written. */
 const outcomes = {

@@ -1,7 +1,9 @@
 import { ok, type Reply, type Route, route } from '../../http/route.ts'
+import { proofErrors, proofNote } from '../entry/prove-identity.ts'
 import { answerCallback } from './answer-callback.ts'
 import { exchangeCode } from './exchange-code.ts'
-import { callbackQuery, exchangeBody, ssoParams, startQuery, tokenAnswer } from './schema.ts'
+import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'
+import { startLink } from './start-link.ts'
 import { startSso } from './start-sso.ts'
 
 const tag = 'Third-party login'
@@ -58,17 +60,41 @@ export const ssoRoutes: Route[] = [
   }),
   route({
     method: 'POST',
+    path: '/auth/identities/link',
+    tag,
+    summary: 'Begin to link the own account with a provider',
+    description:
+      'Send the browser to `location`. It comes back to `redirect_url` as from a login, and `POST /auth/sso/token` with the bearer of ' +
+      `this very session makes the link, within ten minutes. ${proofNote}`,
+    auth: 'user',
+    noStore: true,
+    body: linkBody,
+    responses: { 200: linkAnswer },
+    errors: [
+      ...proofErrors,
+      'app_code_required',
+      'app_inactive',
+      'auth_method_not_allowed',
+      'invalid_two_factor_code',
+      'not_found',
+      'sso_provider_disabled',
+    ],
+    handle: async (deps, { body, caller, origin }) => ok({ location: await startLink(deps, body, caller, { caller, origin }) }),
+  }),
+  route({
+    method: 'POST',
     path: '/auth/sso/token',
     tag,
-    summary: 'Exchange the code of a third-party login for tokens',
+    summary: 'Exchange the code of a third-party login for tokens, or that of a link for the identity',
     description:
       'A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. A user ' +
       'who has no account in the pools of the app is registered. An e-mail links to the user who has it only when the provider is ' +
-      'trusted for its domain and the user holds no global role but `base_user`: otherwise `link_required`.',
+      'trusted for its domain and the user holds no global role but `base_user`: otherwise `link_required`. The code of a link ' +
+      '(`POST /auth/identities/link`) gives no tokens: it takes the bearer of the session that began it, and answers with the identity.',
     auth: 'public',
     noStore: true,
     body: exchangeBody,
-    responses: { 200: tokenAnswer },
+    responses: { 200: tokensOrIdentity },
     errors: [
       'account_locked',
       'account_suspended',
@@ -76,14 +102,19 @@ export const ssoRoutes: Route[] = [
       'app_inactive',
       'auth_method_not_allowed',
       'email_domain_not_allowed',
+      'identity_in_use',
       'invalid_sso_code',
       'invalid_two_factor_code',
       'link_required',
       'sign_up_closed',
       'sso_email_missing',
       'sso_provider_disabled',
+      'token_expired',
+      'token_invalid',
+      'token_missing',
+      'token_revoked',
       'two_factor_required',
     ],
-    handle: async (deps, { body, origin }) => ok(await exchangeCode(deps, body, { caller: undefined, origin })),
+    handle: async (deps, { body, bearer, origin }) => ok(await exchangeCode(deps, body, { bearer, origin })),
   }),
 ]

@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalTwoFactorCode } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalTwoFactorCode, proofFields } from '../../lib/entry-fields.ts'
 import { authMethodCode, MAX_TEXT, text } from '../../lib/fields.ts'
-
-export { tokenAnswer } from '../../lib/records.ts'
+import { identityRecord, tokenAnswer } from '../../lib/records.ts'
 
 export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
 
-/** What a client sends a browser with. */
-export const startQuery = z.strictObject({
-  app_code: optionalAppCode,
+/** By which a client knows its answer again, and shows that the answer is its own. */
+const clientFields = {
   redirect_url: text.min(1).meta({ description: 'One of the `allowed_redirect_urls` of the app' }),
   code_challenge: z
     .string()
@@ -19,8 +17,21 @@ export const startQuery = z.strictObject({
     .regex(/^S256$/, 'must be S256')
     .optional(),
   state: z.string().min(1).max(500).meta({ description: 'Comes back as it is' }),
-})
+}
+export type ClientInput = Pick<StartInput, keyof typeof clientFields>
+
+/** What a client sends a browser with. */
+export const startQuery = z.strictObject({ app_code: optionalAppCode, ...clientFields })
 export type StartInput = z.output<typeof startQuery>
+
+export const linkBody = z
+  .strictObject({ provider: authMethodCode.meta({ description: 'Code of the provider' }), ...clientFields, ...proofFields })
+  .meta({ id: 'LinkIdentity' })
+export type LinkInput = z.output<typeof linkBody>
+
+export const linkAnswer = z
+  .object({ location: z.string().meta({ description: 'Where the browser goes: a page of the provider' }) })
+  .meta({ id: 'IdentityLinkStart' })
 
 const word = z.string().max(MAX_TEXT).optional()
 
@@ -41,3 +52,5 @@ export const exchangeBody = z
   })
   .meta({ id: 'ExchangeSsoCode' })
 export type ExchangeInput = z.output<typeof exchangeBody>
+
+export const tokensOrIdentity = z.union([tokenAnswer, identityRecord])

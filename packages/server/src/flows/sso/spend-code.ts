@@ -23,5 +23,7 @@ export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLoginRow): Pr
 }
 
 export function invalidCode(): ApiError {
-  return new ApiError('invalid_sso_code', { detail: 'The code is unknown, expired or used, or the verifier is not its own' })
+  return new ApiError('invalid_sso_code', {
+    detail: 'The code is unknown, expired or used, or the verifier or the session is not its own',
+  })
 }

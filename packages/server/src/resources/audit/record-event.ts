@@ -12,6 +12,8 @@ export type AuditEventName =
   | 'email.verified'
   | 'grant.created'
   | 'grant.revoked'
+  | 'identity.link_failed'
+  | 'identity.link_started'
   | 'identity.linked'
   | 'identity.unlinked'
   | 'invitation.accepted'

@@ -1,9 +1,8 @@
-import type { z } from 'zod'
+import type { IdentityRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { UserIdentity } from '../../models/user-identity.ts'
-import type { identityRecord } from './schema.ts'
 
 /** An identity with its provider, as every answer shows one: what the provider calls the user stays inside. */
-export function presentIdentity(identity: UserIdentity): z.output<typeof identityRecord> {
+export function presentIdentity(identity: UserIdentity): IdentityRecord {
   return { id: identity.id, provider: identity.provider.code, created_at: iso(identity.created_at) }
 }

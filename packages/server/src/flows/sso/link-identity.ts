@@ -1,0 +1,63 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import type { IdentityRecord } from '../../lib/records.ts'
+import { Session } from '../../models/session.ts'
+import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
+import { assertAppActive } from '../../resources/apps/get-app.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { addIdentity } from '../../resources/identities/add-identity.ts'
+import { presentIdentity } from '../../resources/identities/present.ts'
+import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { recording } from '../entry/record-login-failure.ts'
+import type { Exchange } from './exchange.ts'
+import { keepProviderOf, lockSubject } from './keep-provider.ts'
+import { invalidCode, spendCode } from './spend-code.ts'
+
+/**
+ * Ends a link that a user has begun while logged in: a code for the identity. It takes the bearer of the very session that began, so
+ * that nobody can be brought to link somebody else's account. The address at the provider plays no part: it verifies nothing.
+ * Throws the `token_*` errors, `invalid_sso_code` for any other session, `sso_provider_disabled`, `app_inactive`,
+ * `auth_method_not_allowed` and `identity_in_use`. A try that fails leaves the code as it was.
+ */
+export async function linkIdentity(
+  deps: Deps<Pool>,
+  exchange: Exchange,
+  { bearer, origin }: { bearer: string | undefined; origin: RequestOrigin },
+): Promise<IdentityRecord> {
+  if (bearer === undefined) throw new ApiError('token_missing')
+  const caller = await authenticateCaller(deps, bearer)
+  if (caller.kind !== 'user') throw new ApiError('token_invalid', { detail: 'An access token of a user is required' })
+  const actor = { caller, origin }
+  const about = { actor, userId: caller.userId, appId: exchange.app.id }
+  return recording(
+    ({ code: reason }) => recordEvent(deps, { event: 'identity.link_failed', ...about, reason }),
+    async () => {
+      if (caller.sessionId !== exchange.login.session_id) throw invalidCode()
+      assertAppActive(exchange.app)
+      return transaction(deps, (deps) => link(deps, exchange, caller, actor))
+    },
+  )
+}
+
+async function link(
+  deps: Deps<Tx>,
+  exchange: Exchange,
+  { userId, sessionId }: UserCaller,
+  actor: Actor,
+): Promise<IdentityRecord> {
+  const { app, login, profile } = exchange
+  const provider = await keepProviderOf(deps, exchange)
+  assertMethodAllowed(app, provider.code)
+  await lockSubject(deps, exchange)
+  await lockUserRow(deps, userId)
+  // Whoever has claimed the account or changed its password meanwhile has ended the session, and wants no link of it.
+  if (!(await Session.isOpenOf(deps.db, { id: sessionId, user_id: userId }))) throw new ApiError('token_revoked')
+  await spendCode(deps, login)
+  const subject = { providerId: provider.id, subject: profile.subject }
+  const user = await getUser(deps, userId)
+  return presentIdentity(await addIdentity(deps, subject, { user, appId: app.id, provider: provider.code }, actor))
+}

@@ -1,0 +1,32 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
+import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
+import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
+import { proveIdentity } from '../entry/prove-identity.ts'
+import { assertMayBegin, beginAtProvider } from './begin-at-provider.ts'
+import type { LinkInput } from './schema.ts'
+
+/**
+ * Begins to link the caller with an account at a provider, through the app of the session; answers where the browser goes. What it
+ * leads to is bound to this session. Throws what `proveIdentity` throws, `app_code_required` for a session without an app, and what
+ * `startSso` throws of provider, app and redirect URL; `auth_method_not_allowed` also when the app takes no new links of it.
+ */
+export async function startLink(deps: Deps<Pool>, input: LinkInput, caller: UserCaller, actor: Actor): Promise<string> {
+  const { userId, sessionId, appId } = caller
+  const factor = await SecondFactor.findActive(deps.db, userId)
+  await proveIdentity(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)
+  const provider = await getEnabledProvider(deps, input.provider)
+  if (appId === null) throw new ApiError('app_code_required', { detail: 'Log in through an app that has redirect URLs' })
+  const app = await getApp(deps, appId)
+  assertAppActive(app)
+  assertMayBegin({ provider, app }, input)
+  assertMethodAllowed(app, provider.code)
+  const location = await beginAtProvider(deps, { provider, app, sessionId }, input)
+  await recordEvent(deps, { event: 'identity.link_started', actor, userId, appId, details: { provider: provider.code } })
+  return location
+}

@@ -1,0 +1,30 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { poolsOf } from '../../lib/pool-set.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
+import { addNotice } from '../mail/add-notice.ts'
+import type { PooledUser } from '../users/present.ts'
+import { findLinkedUser, type Subject } from './find-linked-user.ts'
+import { insertIdentity } from './insert-identity.ts'
+
+/**
+ * Links a user, who has asked for it, with a subject. One that the user is linked with already is left as it is; one that another user
+ * of the same pools is linked with is refused, since a login by it could mean either. Needs the locks of the subject and of the
+ * user's row. Throws `identity_in_use`.
+ */
+export async function addIdentity(
+  deps: Deps<Tx>,
+  { providerId, subject }: Subject,
+  { user, appId, provider }: { user: PooledUser; appId: string; provider: string },
+  actor: Actor,
+): Promise<UserIdentity> {
+  const of = { user_id: user.id, provider_id: providerId, subject }
+  const known = await UserIdentity.find(deps.db, of)
+  if (known) return known
+  if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')
+  await insertIdentity(deps, { providerId, subject }, { userId: user.id, appId, provider }, actor)
+  await addNotice(deps, 'identity_linked', { user, appId, provider }, actor)
+  return (await UserIdentity.find(deps.db, of))!
+}
