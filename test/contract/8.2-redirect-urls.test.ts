@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { serviceFixture } from '../support/fixtures.ts'
-import { buildApp } from '../support/service.ts'
+import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { buildApp, someEmail } from '../support/service.ts'
 
-// Which rules an app may have; how candidates are held against them is tested beside lib/redirect-url.ts.
+// Which rules an app may have; how candidates are held against them is tested in full beside lib/redirect-url.ts.
 
 const service = serviceFixture()
 
@@ -103,6 +103,29 @@ test.each([
   })
   expectError(reply, 'validation_failed')
   expect(faultsOf(reply)).toEqual(['allowed_redirect_urls.1: invalid_value'])
+})
+
+describe('what a client asks for', () => {
+  const app = appFixture(service, { allowed_redirect_urls: ['https://app.example.com/app/*'] })
+  const ask = (redirect_url: string) =>
+    service.call('POST', '/auth/password/forgot', { body: { email: someEmail(), app_code: app.code, redirect_url } })
+
+  test.each([
+    'https://app.example.com/app/../admin',
+    'https://app.example.com/app/..;/admin',
+    'https://app.example.com/app/..;x=1/admin',
+    'https://app.example.com/app/%252e%252e/admin',
+    'https://app.example.com/app/%25252e%25252e%252fadmin',
+    'https://app.example.com/app/..%253b/admin',
+  ])('does not lead out of a rule that ends in *: %s', async (candidate) => {
+    const reply = await ask(candidate)
+    expectError(reply, 'validation_failed')
+    expect(faultsOf(reply)).toEqual(['redirect_url: invalid_value'])
+  })
+
+  test('matches where it stays within', async () => {
+    for (const path of ['x;v=1/y', '100%25', 'x..;y']) expect((await ask(`https://app.example.com/app/${path}`)).status).toBe(202)
+  })
 })
 
 test('a rule is a string of at most 2,000 characters, and there are at most 200', async () => {
