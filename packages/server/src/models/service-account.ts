@@ -6,6 +6,7 @@ import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel } from './base-model.ts'
 import { withPage } from './list-query.ts'
+import { ServiceAccountApp } from './service-account-app.ts'
 
 /** What a bearer is authenticated by. */
 export interface AccountRow {
@@ -84,8 +85,7 @@ export class ServiceAccount extends BaseModel {
     appIds: readonly string[],
   ): Promise<void> {
     await ServiceAccount.query(db).insert(row)
-    if (appIds.length === 0) return
-    await db('service_account_apps').insert(appIds.map((app_id) => ({ service_account_id: row.id, app_id })))
+    await ServiceAccountApp.insert(db, row.id, appIds)
   }
 
   static async update(db: Tx, id: string, changes: Pick<ServiceAccount, 'token_hash' | 'updated_at'>): Promise<void> {

@@ -4,6 +4,7 @@ import type { SchemaDb } from './schema-db.ts'
 // Conventions of every table (docs/data-model.md): ids are UUIDv7; times are bigint milliseconds since 1970
 // from the app's clock; yes or no is an integer 0 or 1; lists and objects are JSON text. So one statement means the same on both
 // databases. Codes of roles and names of pools and services never change and serve as keys themselves.
+// "Reserved" marks a column or table that no code reads or writes yet. It is here so that the feature it is for needs no migration.
 
 function stamps(t: Knex.CreateTableBuilder): void {
   t.bigInteger('created_at').notNullable()
@@ -22,8 +23,10 @@ function textByCode(db: SchemaDb, t: Knex.CreateTableBuilder, column: string): K
 export async function up(db: SchemaDb): Promise<void> {
   await createOrganizationsAndRoles(db)
   await createApps(db)
+  await createAppKeys(db)
   await createUsers(db)
   await createMembershipsAndGrants(db)
+  await createAccessRequests(db)
   await createSessions(db)
   await createSecondFactors(db)
   await createThirdPartyLogin(db)
@@ -81,6 +84,22 @@ async function createOrganizationsAndRoles(db: SchemaDb): Promise<void> {
   })
 }
 
+/**
+ * Reserved: the secrets that sign the tokens of one app, at most one in each stage. The next one is accepted already, the current one
+ * signs, the previous one is still accepted. Without a box it is the shared secret, which a change may begin or end with.
+ */
+async function createAppKeys(db: SchemaDb): Promise<void> {
+  await db.schema.createTable('app_keys', (t) => {
+    owner(t, 'app_id', 'apps').notNullable()
+    t.integer('version').notNullable()
+    t.text('secret_box')
+    t.text('stage').notNullable().checkIn(['next', 'current', 'previous'])
+    t.bigInteger('created_at').notNullable()
+    t.primary(['app_id', 'version'])
+    t.unique(['app_id', 'stage'])
+  })
+}
+
 async function createApps(db: SchemaDb): Promise<void> {
   await db.schema.createTable('apps', (t) => {
     t.uuid('id').primary()
@@ -103,6 +122,10 @@ async function createApps(db: SchemaDb): Promise<void> {
     t.text('allowed_auth_methods').notNullable().defaultTo('[]')
     t.text('webhooks').notNullable().defaultTo('[]')
     t.text('permission_scope').notNullable().defaultTo('services').checkIn(['services', 'roles'])
+    // Reserved: whether the tokens of the app are signed with the shared secret or with one of `app_keys`.
+    t.text('signing').notNullable().defaultTo('shared').checkIn(['shared', 'own'])
+    // Reserved: whether service accounts may get access tokens for the app.
+    t.integer('machine_tokens').notNullable().defaultTo(0)
     t.text('sign_up').notNullable().defaultTo('open').checkIn(['open', 'invitation', 'closed'])
     stamps(t)
   })
@@ -120,6 +143,8 @@ async function createUsers(db: SchemaDb): Promise<void> {
     t.text('first_name')
     t.text('last_name')
     textByCode(db, t, 'namespace').notNullable()
+    // Reserved: when the user last logged in. Sessions tell the same until they are cleaned up.
+    t.bigInteger('last_login_at')
     t.text('status').notNullable().defaultTo('active').checkIn(['active', 'suspended', 'deleted'])
     // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= min_token_version here and at user_apps.
     t.integer('token_version').notNullable().defaultTo(0)
@@ -184,6 +209,26 @@ async function createMembershipsAndGrants(db: SchemaDb): Promise<void> {
   })
 }
 
+/** Reserved: a user's question to be let into an app. A user has at most one open request for an app. */
+async function createAccessRequests(db: SchemaDb): Promise<void> {
+  await db.schema.createTable('access_requests', (t) => {
+    t.uuid('id').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    owner(t, 'app_id', 'apps').notNullable()
+    t.text('status').notNullable().defaultTo('open').checkIn(['open', 'approved', 'denied'])
+    // What the user wrote to the admins, and what the admin answered.
+    t.text('message')
+    t.text('reason')
+    t.uuid('decided_by')
+    t.bigInteger('decided_at')
+    t.bigInteger('created_at').notNullable()
+    t.index(['user_id', 'id'])
+    t.index(['app_id', 'id'])
+    t.index(['status', 'id'])
+  })
+  await db.raw("create unique index access_requests_open on access_requests (user_id, app_id) where status = 'open'")
+}
+
 async function createSessions(db: SchemaDb): Promise<void> {
   await db.schema.createTable('sessions', (t) => {
     t.uuid('id').primary()
@@ -219,6 +264,8 @@ async function createSessions(db: SchemaDb): Promise<void> {
     t.text('successor_hash')
     // With the token itself it gives the successor again, to a client whose answer was lost.
     t.text('successor_salt')
+    // Reserved: how many tokens of the session came before this one. Spent tokens far behind the newest can then be deleted.
+    t.integer('position').notNullable().defaultTo(0)
     t.index(['session_id'])
     t.index(['expires_at'])
   })
@@ -253,6 +300,19 @@ async function createSecondFactors(db: SchemaDb): Promise<void> {
     t.text('code_hash').notNullable()
     t.bigInteger('used_at')
     t.primary(['user_id', 'code_hash'])
+  })
+  // Reserved: the WebAuthn credentials that a user logs in with. The key is a COSE key, and both it and the id are base64url.
+  await db.schema.createTable('passkeys', (t) => {
+    t.uuid('id').primary()
+    owner(t, 'user_id', 'users').notNullable()
+    t.text('credential_id').notNullable().unique()
+    t.text('public_key').notNullable()
+    t.bigInteger('sign_count').notNullable()
+    t.text('transports').notNullable().defaultTo('[]')
+    t.text('name').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.bigInteger('last_used_at')
+    t.index(['user_id', 'id'])
   })
 }
 
@@ -350,6 +410,8 @@ async function createServiceAccounts(db: SchemaDb): Promise<void> {
     t.text('token_hash').notNullable().unique()
     t.bigInteger('expires_at')
     t.bigInteger('last_used_at')
+    // Reserved: the claim `tv` of the account's access tokens. It only grows, and tokens with a lower one are dead.
+    t.integer('token_version').notNullable().defaultTo(0)
     stamps(t)
   })
   // By id and not by code: an app that takes the code of a deleted one takes over none of its service accounts.
@@ -358,6 +420,14 @@ async function createServiceAccounts(db: SchemaDb): Promise<void> {
     owner(t, 'app_id', 'apps').notNullable()
     t.primary(['service_account_id', 'app_id'])
     t.index(['app_id'])
+  })
+  // Reserved: the permissions that access tokens of the account carry, where the services of the app have them.
+  await db.schema.createTable('service_account_permissions', (t) => {
+    owner(t, 'service_account_id', 'service_accounts').notNullable()
+    owner(t, 'permission_id', 'permissions').notNullable()
+    t.bigInteger('created_at').notNullable()
+    t.primary(['service_account_id', 'permission_id'])
+    t.index(['permission_id'])
   })
 }
 
@@ -414,10 +484,27 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
     t.text('request_id')
     t.text('details')
     t.bigInteger('at').notNullable().index()
+    // Reserved: what proves that nobody changed the row. `salt` and the personal fields make `personal_digest`, which stays when erasing
+    // blanks both. `mac` is an HMAC of that digest and all other fields.
+    t.text('salt')
+    t.text('personal_digest')
+    t.text('mac')
+    // Reserved: the place of the row in the chain, and an HMAC of the `mac` of the row and the seal before it. A worker gives rows both
+    // after they are committed, since ids are not in the order of commits.
+    t.bigInteger('seal_position')
+    t.text('seal')
     t.index(['event', 'id'])
     t.index(['user_id', 'id'])
     t.index(['app_id', 'id'])
     t.index(['actor_id', 'id'])
+  })
+  await db.raw('create unique index audit_events_seal_position on audit_events (seal_position) where seal_position is not null')
+  // Reserved: where the chain begins after retention deleted the rows before it: the last of their seals, signed.
+  await db.schema.createTable('audit_checkpoints', (t) => {
+    t.bigInteger('seal_position').primary()
+    t.text('seal').notNullable()
+    t.text('signature').notNullable()
+    t.bigInteger('created_at').notNullable()
   })
 }
 
