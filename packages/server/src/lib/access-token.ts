@@ -56,13 +56,15 @@ export class AccessTokens {
   }
 
   sign(claims: AccessTokenClaims): string {
-    const [{ id, key }] = this.#keysFor(undefined, claims.app_id)
+    const [{ id, key }] = this.#keysFor(undefined, () => claims.app_id)
     return signJwt(claims, key, id)
   }
 
   /** The claims of a token that one of our secrets signed and whose times hold at `nowMs`; which user and session live is not asked here. */
   verify(token: string, nowMs: number): { claims: AccessTokenClaims } | { fault: TokenFault } {
-    const opened = openJwt(token, ({ header, payload }) => this.#keysFor(header.kid, payload.app_id).map(({ key }) => key))
+    const opened = openJwt(token, ({ keyId, payload }) => {
+      return this.#keysFor(keyId, () => payload().app_id).map(({ key }) => key)
+    })
     if (!opened || (opened.header.typ ?? 'JWT') !== 'JWT') return { fault: 'invalid' }
     const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
     if (!isAccessTokenClaims(claims)) return { fault: 'invalid' }
@@ -76,7 +78,7 @@ export class AccessTokens {
    * The keys that may have signed a token of this app: the one that its `kid` names, or else the one that signs now. All apps share
    * the secrets of this deployment.
    */
-  #keysFor(keyId: string | undefined, _appId: string | undefined): readonly [SigningKey] {
+  #keysFor(keyId: string | undefined, _appId: () => string | undefined): readonly [SigningKey] {
     return [this.#keys.find(({ id }) => id === keyId) ?? this.#keys[0]]
   }
 }

@@ -31,7 +31,7 @@ export class ConsumerAssertions {
 
   /** The claims of an assertion that was signed with a key of ours and whose times hold at `nowMs`. */
   verify(assertion: string, nowMs: number): { claims: ConsumerClaims } | { fault: TokenFault } {
-    const opened = openJwt(assertion, ({ payload }) => this.#keysFor(payload.sub))
+    const opened = openJwt(assertion, ({ payload }) => this.#keysFor(() => payload().sub))
     if (opened?.header.typ !== CONSUMER_TOKEN_TYPE) return { fault: 'invalid' }
     const { sub, iat, exp, kids = [] }: Record<string, unknown> = opened.payload
     if (!isSeconds(iat) || !isSeconds(exp) || exp <= iat || exp - iat > CONSUMER_TOKEN_SECONDS) return { fault: 'invalid' }
@@ -43,7 +43,7 @@ export class ConsumerAssertions {
   }
 
   /** The keys that a consumer of this app may sign with. All apps share the secrets of this deployment. */
-  #keysFor(_appCode: string | undefined): readonly KeyObject[] {
+  #keysFor(_appCode: () => string | undefined): readonly KeyObject[] {
     return this.#keys
   }
 }

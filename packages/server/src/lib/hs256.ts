@@ -1,51 +1,71 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt, { type Jwt, type JwtPayload } from 'jsonwebtoken'
+import { isRecord } from './is-record.ts'
 
 // The two kinds of JWT of this service differ in keys, type and claims; the signature of both is HMAC-SHA-256 and nothing else.
 const algorithm = 'HS256'
 
-/** What a JWT says of itself. Nothing of it is to be believed. */
-export interface DecodedJwt {
+/** A JWT that one of our keys signed. */
+export interface OpenedJwt {
   header: Jwt['header']
   payload: JwtPayload
 }
 
-/** Made once: given the text of a secret, each signature would make it again. */
+/** What a JWT claims to be before its signature is verified. Use it only to choose the keys to verify it with. */
+export interface ClaimedJwt {
+  keyId: string | undefined
+  /** Parses the payload, which verifying does too. */
+  payload(): JwtPayload
+}
+
+/** Call it once for each secret: a signature made with the text of the secret would do the same each time. */
 export function keyOf(secret: string | ArrayBuffer): KeyObject {
   return createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : Buffer.from(secret))
 }
 
-export function signJwt(claims: object, key: KeyObject, keyId: string): string {
-  return jwt.sign(claims, key, { algorithm, keyid: keyId })
+/** Signs claims that have an `iat`: without one, jsonwebtoken would add it to the object. */
+export function signJwt(claims: object & { iat: number }, key: KeyObject, keyId: string): string {
+  return jwt.sign(claims, key, { algorithm, keyid: keyId, mutatePayload: true })
 }
 
-/**
- * A JWT that one of its keys signed; undefined for anything else. `keysFor` chooses them by what the JWT claims to be. Its times are
- * left to the caller.
- */
-export function openJwt(text: string, keysFor: (decoded: DecodedJwt) => readonly KeyObject[]): DecodedJwt | undefined {
-  const decoded = decode(text)
-  if (!decoded || 'crit' in decoded.header || 'b64' in decoded.header) return undefined
-  return keysFor(decoded).some((key) => isSignedBy(key, text)) ? decoded : undefined
+/** Verifies a JWT with the keys that `keysFor` chooses. Undefined if none of them signed it. Does not check times. */
+export function openJwt(text: string, keysFor: (claimed: ClaimedJwt) => readonly KeyObject[]): OpenedJwt | undefined {
+  for (const key of keysFor({ keyId: keyIdOf(text), payload: () => payloadOf(text) })) {
+    const opened = verified(text, key)
+    if (opened) return 'crit' in opened.header || 'b64' in opened.header ? undefined : opened
+  }
+  return undefined
 }
 
-function decode(text: string): DecodedJwt | undefined {
+function keyIdOf(text: string): string | undefined {
   try {
-    const decoded = jwt.decode(text, { complete: true })
-    // A payload may be any JSON.
-    return typeof decoded?.payload === 'object' && decoded.payload
-      ? { header: decoded.header, payload: decoded.payload }
-      : undefined
+    const header: unknown = JSON.parse(Buffer.from(text.slice(0, text.indexOf('.')), 'base64url').toString())
+    return isRecord(header) && typeof header.kid === 'string' ? header.kid : undefined
   } catch {
     return undefined
   }
 }
 
-function isSignedBy(key: KeyObject, text: string): boolean {
+function payloadOf(text: string): JwtPayload {
   try {
-    jwt.verify(text, key, { algorithms: [algorithm], ignoreExpiration: true, ignoreNotBefore: true })
-    return true
+    const payload = jwt.decode(text)
+    return typeof payload === 'object' && payload ? payload : {}
   } catch {
-    return false
+    return {}
+  }
+}
+
+function verified(text: string, key: KeyObject): OpenedJwt | undefined {
+  try {
+    const { header, payload } = jwt.verify(text, key, {
+      algorithms: [algorithm],
+      complete: true,
+      ignoreExpiration: true,
+      ignoreNotBefore: true,
+    })
+    // A payload may be any JSON.
+    return typeof payload === 'object' && payload ? { header, payload } : undefined
+  } catch {
+    return undefined
   }
 }
