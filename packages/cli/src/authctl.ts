@@ -5,7 +5,7 @@ import { isChangingContexts } from './command-line/contexts.ts'
 import { endings } from './command-line/exit-codes.ts'
 import { main } from './main.ts'
 
-/** A renewal that is nearly done is waited for, no longer than whoever pressed Ctrl-C would notice. */
+/** After Ctrl-C a renewal that is nearly done may finish within this time. */
 const longestWaitMs = 150
 
 function leave(exit: () => never): void {
@@ -14,7 +14,7 @@ function leave(exit: () => never): void {
   setTimeout(exit, longestWaitMs)
 }
 
-// A reader that has seen enough (`| head -1`) is no failure.
+// A reader that closes the pipe early (`| head -1`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   leave(() => process.exit(endings.done.exit))

@@ -12,7 +12,7 @@ export type Api = Client<paths>
 export interface Request {
   method: string
   url: string
-  /** As it goes over the wire; undefined for none. Bytes are told of by their number alone. */
+  /** The body as it goes over the wire, undefined for none. Of bytes only the number is shown. */
   body: string | Uint8Array<ArrayBuffer> | undefined
   contentType?: string
 }
@@ -31,11 +31,11 @@ export interface Bearer {
 
 /** Whose bearer a request carries. */
 export interface Session {
-  /** Throws when nobody is signed in. */
+  /** Throws if nobody is signed in. */
   bearer(): Promise<Bearer>
-  /** Another token after the service refused `rejected`; undefined when there is no way to get one. */
+  /** Gets another token after the service refused `rejected`. Undefined if there is no way to get one. */
   renew(rejected: string): Promise<Bearer | undefined>
-  /** What helps when the service refuses the token for good, where it is not to log in. */
+  /** What helps when the service refuses the token for good. Without it, the advice is to log in. */
   hint?: string
 }
 
@@ -49,7 +49,7 @@ export class PlannedRequest extends Error {
   }
 }
 
-/** One write after the other; with --dry-run all of them are planned, not the first alone. */
+/** Runs the writes one after the other. With --dry-run it plans all of them. */
 export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promise<void> {
   const planned: Request[] = []
   for (const write of writes) {
@@ -66,11 +66,11 @@ export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promi
 const attempts = 4
 const longestWaitMs = 20_000
 const retriedStatuses = new Set([429, 500, 502, 503, 504])
-/** Says that nothing was done, so that even what must not happen twice can be sent again. */
+/** With these statuses the service says that it did nothing, so any request can be sent again. */
 const refusedStatuses = new Set([429, 503])
 /** Characters of a body that --debug shows. */
 const longestShown = 4_000
-/** They refuse a password or a code in the request. Sent again, it would count as a second wrong try. */
+/** These codes refuse a password or a code in the request. Sending it again would count as a second wrong try. */
 const refusesInput = new Set<unknown>(['invalid_credentials', 'invalid_two_factor_code'])
 
 export interface Wire {
@@ -148,7 +148,7 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
   })
 }
 
-/** Where it was said what becomes of --reason: once is enough. */
+/** The outputs that were told about --reason, so that each hears it once. */
 const remarked = new WeakSet<Io>()
 
 /** One request as the signed-in user, or as nobody. A token that is refused is renewed once. Throws what the service refuses. */
@@ -217,9 +217,9 @@ const hints: Record<string, string> = {
   app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
 }
 
-/** What the status means for whoever called authctl. */
+/** What the status means for the user of authctl. */
 function endingOf(status: number, code: string): Exclude<Ending, 'done'> {
-  // A right that nobody can have: the request itself is at fault.
+  // Nobody can have this right, so the request itself is at fault.
   if (code === 'service_reserved') return 'invalid'
   if (status === 401 || status === 403 || status === 423) return 'notSignedIn'
   if (status === 404) return 'notFound'
@@ -228,7 +228,7 @@ function endingOf(status: number, code: string): Exclude<Ending, 'done'> {
   return 'invalid'
 }
 
-/** An answer that is no success, as the failure that the user is told. */
+/** Turns an answer that is not a success into the failure that the user sees. */
 export function failureOf(answer: Answer, url: string, sessionHint?: string): Failure {
   const body = errorBody(answer)
   if (answer.status === 401 && body?.requires_2fa === true) {
@@ -248,7 +248,7 @@ function retryHint(answer: Answer): string {
   return seconds === null ? 'try again later' : `try again in ${seconds} s`
 }
 
-/** From something between us and the service, or from no Gatehouse at all. */
+/** An answer of a proxy, or of a server that is not Gatehouse. */
 function foreign(answer: Answer, url: string): Failure {
   const { origin } = new URL(url)
   const location = answer.headers.get('location')

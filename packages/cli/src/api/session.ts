@@ -14,14 +14,14 @@ export function storedTokens(answer: components['schemas']['Tokens'], now: numbe
   return {
     access_token: answer.access_token,
     access_expires_at: now + lifeMs,
-    // A token that lives for a minute must not be renewed at every call.
+    // Otherwise a token that lives for a minute would be renewed at every call.
     renew_at: now + lifeMs - Math.min(renewalMarginMs, lifeMs / 4),
     refresh_token: answer.refresh_token,
     refresh_expires_at: now + answer.refresh_expires_in * 1000,
   }
 }
 
-/** A token from outside. It comes without a refresh token, so it is never renewed. */
+/** A token from the environment. It has no refresh token, so it cannot be renewed. */
 export function givenSession(token: string): Session {
   return {
     bearer: async () => ({ token, isNew: false }),
@@ -34,7 +34,7 @@ function notSignedIn(message: string, hint: string): Failure {
   return new Failure('notSignedIn', message, { code: 'not_signed_in', hint })
 }
 
-/** How to sign in to where one was: the context is named when it is not the one in use. */
+/** The command that signs in again. It names the context if another one is in use. */
 function loginHint(contextName: string, current: string | null): string {
   return contextName === (current ?? 'default') ? 'authctl login' : `authctl login --context ${contextName}`
 }
@@ -59,7 +59,7 @@ export function contextSession(wire: Wire, contexts: ContextStore, connection: C
 
   async function renewStored(rejected: string): Promise<Bearer> {
     let isNew = false
-    // What is in the file counts: another process may have renewed since this one read it.
+    // Read the file again: another process may have renewed the token since.
     tokens = await contexts.change(async (file) => {
       const stored = findContext(file, contextName)
       if (!stored?.tokens) throw notSignedIn('not signed in', loginHint(contextName, file.current))
@@ -82,7 +82,7 @@ export function contextSession(wire: Wire, contexts: ContextStore, connection: C
   return {
     async bearer() {
       if (context && normalizeBaseUrl(context.base_url) !== baseUrl) {
-        // The token of one service must not go to another because an address was typed.
+        // A typed address must not send the token of one service to another.
         throw notSignedIn(
           `not signed in at ${baseUrl}: the context "${contextName}" is of ${context.base_url}`,
           `authctl login --base-url ${baseUrl} --context NAME`,

@@ -42,13 +42,13 @@ export interface ContextFile {
 export interface ContextStore {
   readonly path: string
   read(): ContextFile
-  /** Reads, lets `change` work on what was read, and writes it, while no other process does. Nothing is written when it throws. */
+  /** Reads the contexts, runs `change` on them and writes them while other processes wait. Writes nothing if `change` throws. */
   change<T>(change: (file: ContextFile) => T | Promise<T>): Promise<T>
 }
 
 const pollMs = 40
 const patienceMs = 40_000
-/** No holder needs this long: a lock this old was left behind. */
+/** A lock older than this was left behind: no process needs that long. */
 const abandonedMs = 90_000
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -64,7 +64,7 @@ export function findContext(file: ContextFile, name: string): Context | undefine
 
 let changes = 0
 
-/** Whether this process is amid a change: to end now could lose a refresh token that is spent already. */
+/** Whether this process is changing the contexts. Ending it now could lose a refresh token after the old one was spent. */
 export function isChangingContexts(): boolean {
   return changes > 0
 }
@@ -89,7 +89,7 @@ export function openContexts(folder: string): ContextStore {
     try {
       const descriptor = openSync(staging, 'wx', 0o600)
       writeFileSync(descriptor, `${JSON.stringify(file, undefined, 2)}\n`)
-      // A refresh token is spent by now: an empty file after a power cut would be a lost session.
+      // The old refresh token is already spent, so an empty file after a power cut would lose the session.
       fsyncSync(descriptor)
       closeSync(descriptor)
       renameSync(staging, path)
@@ -166,11 +166,11 @@ function isAbandoned(lock: string): boolean {
   const content = readOrEmpty(lock)
   const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
   if (age > abandonedMs) return true
-  // An empty one is being written at this moment.
+  // An empty lock file is being written at this moment.
   return content !== '' && !isAlive(Number(content.split(' ')[0]))
 }
 
-/** Only what was judged abandoned goes: a lock that another process took meanwhile is put back. */
+/** Removes an abandoned lock. Puts it back if another process took it meanwhile. */
 function dropAbandoned(lock: string): void {
   const judged = readOrEmpty(lock)
   const aside = `${lock}.${randomUUID().slice(0, 8)}`

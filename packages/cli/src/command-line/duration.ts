@@ -2,7 +2,7 @@ import { Failure } from './exit-codes.ts'
 
 const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-/** `90s`, `12h`, `30d` in milliseconds; undefined when it is none. */
+/** Reads `90s`, `12h` or `30d` as milliseconds. Undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/.exec(text)
   const [, count, unit = ''] = match ?? []
@@ -20,7 +20,7 @@ export function parseMoment(text: string, now: number, direction: 'from now' | '
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
 }
 
-/** What `--expires` says. Throws when it is no moment. */
+/** Reads the value of `--expires`. Throws if it names no moment. */
 export function parseExpiry(text: string, now: number): string {
   const moment = parseMoment(text, now)
   if (moment !== undefined) return moment

@@ -72,7 +72,7 @@ function readTimeout(text: string | undefined): number {
 /** Which service is spoken to, and as whom. */
 export interface Connection {
   contextName: string
-  /** Undefined when there is none of that name yet. */
+  /** Undefined if no context has that name yet. */
   context: Context | undefined
   /** Without `/api/v1` and without a final slash. */
   baseUrl: string
@@ -80,7 +80,7 @@ export interface Connection {
   token: string | undefined
 }
 
-/** Flag before environment before context. A context that is named must exist, unless `mayBeNew`. */
+/** A flag wins over the environment, which wins over the context. A named context must exist, unless `mayBeNew`. */
 export function resolveConnection(
   input: Pick<GlobalInput, 'context' | 'baseUrl' | 'tokenFile'>,
   env: Record<string, string | undefined>,

@@ -55,7 +55,7 @@ const againHint = 'apply can be run again: it goes on with what is not yet as th
 
 async function agree(tools: Tools, { changes }: Plan, prune: boolean): Promise<void> {
   const pruned = changes.filter(isPruning)
-  // Whoever names another context than this one is not where they think they are.
+  // Asked even if nothing is pruned: a confirmation that names another context was meant for another service.
   if (prune && (pruned.length > 0 || tools.settings.confirm !== undefined)) {
     const { contextName } = tools.connect()
     await confirmName(tools, contextName, `prune ${namesOf(pruned)} in ${contextName}`)

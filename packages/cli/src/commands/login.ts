@@ -38,7 +38,7 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   const email = input.email || context?.email || (await askFor(tools, '--email', 'E-mail:'))
   tools.io.note(`signing in at ${baseUrl} as ${email}`)
   const { password, code } = await readSecrets(tools, input.passwordStdin)
-  // What one service gave is shown to no other.
+  // Never send the tokens of one service to another.
   const device = context && normalizeBaseUrl(context.base_url) === baseUrl ? context.device_token : undefined
   const answer = await signIn(tools, tools.anonymousApi(baseUrl), { email, password, code, device })
 

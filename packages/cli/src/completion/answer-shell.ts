@@ -6,13 +6,13 @@ import type { Command } from '../tools/command.ts'
 import { createTools } from '../tools/create-tools.ts'
 import { type Candidate, complete } from './complete.ts'
 
-/** What the service names must not be able to say more to a shell than a word does. */
+/** Names from the service that a shell would read as more than one word are left out. */
 const plainWord = /^[\w=.:@/-]+$/
 
-/** Whoever presses TAB waits no longer than this for the service. */
+/** How long TAB waits for the service. */
 const patience = '2'
 
-/** Lines for the completion scripts: a word, a tab and what it is about, or `:files`. Whatever fails, fails in silence. */
+/** Lines for the completion scripts: a word, a tab and its description, or `:files`. Failures print nothing. */
 export async function answerShell(
   words: readonly string[],
   world: World,
@@ -38,7 +38,7 @@ async function ask(
   world: World,
 ): Promise<Candidate[]> {
   const silent = { ...world, stderr: Object.assign(Object.create(world.stderr), { write: () => true }) }
-  // An answer that would have to be waited for is none.
+  // Instead of waiting for another try, completion offers nothing.
   const impatient = { ...silent, sleep: () => Promise.reject(new Error('no time')) }
   const tools = createTools(impatient, { ...unset(), ...connectionOf(words), quiet: true, timeout: patience } as GlobalInput)
   if (kind === 'contexts') {

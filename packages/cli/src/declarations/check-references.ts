@@ -6,7 +6,7 @@ import { lostPermissions } from './plan-changes.ts'
 import type { Installation } from './read-installation.ts'
 import type { Declaration, Fault } from './schema.ts'
 
-/** The ids of the organizations that a declaration names, by slug; what names none is not among them. */
+/** The ids of the organizations that a declaration names, by slug. Unknown slugs are left out. */
 export async function findOrganizations(api: Api, { apps = [] }: Declaration): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   for (const slug of new Set(apps.map(({ default_organization_slug }) => default_organization_slug))) {

@@ -1,8 +1,8 @@
-/** Belongs to the service itself: registered by nobody. */
+/** The service's own permissions. Nobody registers them. */
 export const builtInService = 'core'
 /** Belongs to this program: closed and unlinked, whatever a file says. */
 export const builtInApp = 'authctl'
-/** Each org_admin gives these, unless the service was told otherwise. */
+/** An org_admin may assign these roles unless the service is configured otherwise. */
 export const builtInOrganizationRoles = ['org_member', 'org_admin']
 /** Holds every permission, so that its list cannot be changed. */
 export const holderOfAll = 'super_admin'

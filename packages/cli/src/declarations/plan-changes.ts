@@ -88,7 +88,7 @@ function compare<K extends Kind, E extends Entry>(
     return isChanged ? [{ field, before: current ? shown(old) : null, after: shown(fresh) }] : []
   })
   if (current && fields.length === 0) return undefined
-  // A service that has no permission is not there, and need not be made.
+  // A service without permissions does not exist and need not be created.
   if (!current && 'service' in entry && entry.permissions.length === 0) return undefined
   return { change: current ? 'update' : 'create', kind, code: nameOf(entry), fields, before: current, after: entry }
 }
@@ -99,7 +99,7 @@ function standardEntry(kind: Kind, entry: Entry): Record<string, unknown> {
   return { ...Object.fromEntries(standards), [kind === 'service' ? 'service' : 'code']: nameOf(entry) }
 }
 
-/** A secret that the file brings is written anew each time: nobody can tell whether it is the one that is there. */
+/** A secret in the file is written each time, since the stored one cannot be read back for comparison. */
 function haveWebhooksChanged(current: Entry | undefined, entry: Entry, { secretWebhooks }: Installation): boolean {
   const webhooksOf = (one: Entry | undefined) => (one && 'webhooks' in one ? one.webhooks : [])
   const plain = (one: Entry | undefined) => webhooksOf(one).map((webhook) => ({ ...webhook, secret: undefined }))
@@ -117,7 +117,7 @@ function shown(value: unknown): unknown {
   )
 }
 
-/** Services and roles before what names them; what goes, after all that, apps first. */
+/** Creates services and roles before what refers to them. Deletes after that, apps first. */
 function inOrder(changes: readonly PlannedChange[]): PlannedChange[] {
   const kinds: Kind[] = ['service', 'role', 'app']
   const rank = ({ kind, change }: PlannedChange) => (change === 'prune' ? 5 - kinds.indexOf(kind) : kinds.indexOf(kind))

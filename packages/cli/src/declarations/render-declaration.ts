@@ -2,7 +2,7 @@ import { unsafe } from '../text/escape-controls.ts'
 import { isSame, type Kind, kinds, sections } from './declaration.ts'
 import { type Declaration, standardsOf } from './schema.ts'
 
-/** A declaration as it stands in a file: of each entry, what is not as it would be anyway. */
+/** A declaration as a file holds it: each entry with only the fields that differ from their defaults. */
 export function plainDeclaration(declaration: Declaration): Record<string, object[]> {
   const plain: Record<string, object[]> = {}
   for (const section of sections) {

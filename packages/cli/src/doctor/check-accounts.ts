@@ -5,7 +5,7 @@ import { type Finding, fault, fine, warning } from './finding.ts'
 const dayMs = 86_400_000
 /** Time enough to give a program another token. */
 const soonMs = 30 * dayMs
-/** A consumer that was not seen for so long is taken for gone. */
+/** A consumer that was not seen for this long counts as gone. */
 const goneMs = 7 * dayMs
 
 /** Whether the consumers of each app, or of one, accept the secret that signs. */

@@ -3,7 +3,7 @@ import { version as ownVersion } from '../command-line/version.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { type Finding, fault, faultOf, fine, warning } from './finding.ts'
 
-/** What a consumer tolerates, unless it is told otherwise. */
+/** The clock difference that a consumer tolerates by default. */
 const toleratedSkewMs = 5_000
 /** What a consumer signs for the service lives no longer. */
 const fatalSkewMs = 60_000

@@ -7,7 +7,7 @@ import { parsePlainName } from './plain-name.ts'
 
 export const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool') } satisfies Options
 
-/** Adds or removes a pool tag; nothing is sent for a user who has it, or has it not, already. */
+/** Adds or removes a pool tag. Sends nothing if there is nothing to change. */
 export async function changeTag(
   tools: Tools,
   { pool, ...input }: Input<typeof tagOptions>,

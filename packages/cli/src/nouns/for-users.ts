@@ -23,7 +23,7 @@ export interface Change {
 /** The users that were named, as typed; asked for when none was. */
 export interface Named {
   refs: { line: number; ref: string }[]
-  /** Named by a file: how each fared is reported, and a failure does not stop the rest. */
+  /** The users come from a file: each result is reported, and a failure does not stop the rest. */
   isList: boolean
   /** For a question: `bob@example.com`, or `12 users`. */
   who: string
@@ -61,7 +61,7 @@ interface Row {
 /** Lines between two signs of life. */
 const progressEvery = 100
 
-/** Does it to each user; what becomes of one user is told as it is, what becomes of a list with counts that add up. */
+/** Runs the action for each user. Prints the result for one user as it is, and for a list with counts. */
 export async function forUsers(tools: Tools, named: Named, act: (userId: string) => Promise<Change>): Promise<Result> {
   const { api, io } = tools
   if (!named.isList) {
@@ -85,7 +85,7 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
         continue
       }
       const failure = toFailure(thrown)
-      // What fails for everybody alike is not tried for everybody.
+      // Stop when the failure would be the same for everybody.
       if (['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) fatal = failure
       rows.push({ ...row, outcome: 'failed', code: failure.code, message: failure.message })
     }

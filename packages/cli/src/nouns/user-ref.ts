@@ -33,7 +33,7 @@ export async function findUserId(api: Api, typed: string): Promise<string> {
   return id
 }
 
-/** The same, undefined when there is no such user. */
+/** The id of the user, or undefined if there is no such user. */
 export async function findOnlyUserId(api: Api, typed: string): Promise<string | undefined> {
   const ref = parseUserRef(typed)
   if ('id' in ref) return ref.id

@@ -53,7 +53,7 @@ export function record(value: object, outcome?: Outcome): Result {
   return { kind: 'record', record: outcome === undefined ? { ...value } : { ...value, outcome } }
 }
 
-/** `none` is said on stderr when there is nothing to list. */
+/** `none` goes to stderr if the list is empty. */
 export function list<Row extends object>(pages: Pages<Row>, columns: Column<Row>[], none: string): Result {
   return { kind: 'list', pages, columns, none }
 }

@@ -50,7 +50,7 @@ function naturalWidths(rows: string[][]): number[] {
 
 function firstWidths(rows: string[][], natural: number[], room: number): number[] {
   if (sum(natural) <= room) return natural
-  // Half of an identifier is of no use, so text gives way first, as long as it can still be read.
+  // A cut identifier is useless, so text columns shrink first, as long as they stay readable.
   const isKept = natural.map((_, column) => rows.some((row) => isUuid(row[column] ?? '')))
   const kept = sum(natural.filter((_, column) => isKept[column]))
   const texts = natural.filter((_, column) => !isKept[column])

@@ -18,7 +18,7 @@ export interface World {
   sleep(milliseconds: number): Promise<void>
   /** Where the contexts are kept. */
   configFolder: string
-  /** Calls it at Ctrl-C, right before the process ends; returns what takes that back. */
+  /** Calls `run` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
   onInterrupt(lastWords: () => void): () => void
 }
 
@@ -29,9 +29,9 @@ export interface Io {
   readonly inputIsTerminal: boolean
   /** The result. */
   print(line: string): void
-  /** Some of the result; the caller ends its lines. */
+  /** Prints a part of the result. The caller ends the lines. */
   write(text: string): void
-  /** Columns of the terminal that stdout is; Infinity where it is none, or does not say. */
+  /** Columns of the terminal on stdout. Infinity if stdout is not a terminal or does not tell. */
   readonly width: number
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
   note(line: string): void

@@ -1,7 +1,7 @@
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
 
-/** Questions on the terminal. None has an answer of its own: an empty line asks again. */
+/** Questions on the terminal. They have no default answers: an empty line asks again. */
 export interface Prompt {
   text(question: string): Promise<string>
   hidden(question: string): Promise<string>

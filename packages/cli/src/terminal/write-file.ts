@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 
-/** The content of a file; undefined when there is none that can be read. */
+/** The content of a file. Undefined if it cannot be read. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -10,7 +10,7 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Throws `file_unwritable`, also where a file is and `replaces` is false. A private one is its owner's alone, whatever it was before. */
+/** Throws `file_unwritable`, also if the file exists and `replaces` is false. Only its owner may read a private file. */
 export function writeFile(file: string, content: string, { isPrivate = false, replaces = true } = {}): void {
   const mode = isPrivate ? 0o600 : 0o666
   try {

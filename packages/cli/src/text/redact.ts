@@ -7,7 +7,7 @@ function isSecret(name: string): boolean {
   return secretName.test(name) && !harmless.test(name)
 }
 
-/** A body with the values of secret members replaced. What is no JSON is only measured. */
+/** A body with the values of secret members replaced. A body that is not JSON shows only its size. */
 export function redact(body: string | Uint8Array): unknown {
   if (typeof body !== 'string') return `[${body.byteLength} bytes]`
   try {

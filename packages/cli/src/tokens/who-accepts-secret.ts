@@ -2,7 +2,7 @@ import type { components } from '../api-types.ts'
 
 type Secrets = components['schemas']['Secrets']
 
-/** Consumers are noted each minute or so: what was not seen for this long, while others were, is gone. */
+/** The service notes consumers about once a minute. One that was not seen for this long, while others were, is gone. */
 const latelyMs = 5 * 60_000
 
 /** Of the consumers of an app, those that accept the secret that signs. */

@@ -16,7 +16,7 @@ export interface Tools {
   contexts: ContextStore
   now(): number
   sleep(milliseconds: number): Promise<void>
-  /** At Ctrl-C this is told as the failure that it is; returns what takes that back. */
+  /** Reports this failure at Ctrl-C. Returns a function that cancels this. */
   onInterrupt(failure: () => Failure): () => void
   /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
   connect(options?: { mayBeNew?: boolean }): Connection

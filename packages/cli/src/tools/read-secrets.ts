@@ -3,7 +3,7 @@ import type { Tools } from './create-tools.ts'
 
 export interface Secrets {
   password: string
-  /** Undefined when it was not given, which is no fault yet. */
+  /** Undefined if it was not given, which is allowed here. */
   code: string | undefined
 }
 

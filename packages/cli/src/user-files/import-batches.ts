@@ -16,7 +16,7 @@ const mostLines = 2_000
 /** Below the 10 MiB that the service takes, by more than a line. */
 const mostBytes = 2 * 1024 * 1024
 
-/** The lines of a file, in portions that the service takes. Throws where the file is something else altogether. */
+/** The lines of a file, in batches that the service accepts. Throws if the file is not a list of users at all. */
 export async function* importBatches(
   pieces: AsyncIterable<Buffer, void, undefined>,
   source: string,

@@ -28,7 +28,7 @@ interface Mode {
 /** Waits of 8 s in all, about what a server takes to start again. */
 const attempts = 6
 const firstWaitMs = 250
-/** The service refused and did nothing, and the client has waited for it already. */
+/** The service refused and did nothing, although the client waited and tried again. */
 const waitedFor = ['rate_limited', 'unavailable']
 
 /** Sends lines, again where the answer was lost: the service takes a repeat as unchanged. Throws when counts do not add up. */
@@ -73,7 +73,7 @@ function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverif
   return bodyOf((dryRun ? rehearsalApi : api).POST('/api/v1/admin/users/import', request))
 }
 
-/** Whether it may go well another time. An address where nobody ever answered is more likely wrong. */
+/** Whether another try may succeed. An address that never answered is more likely wrong. */
 function mayHelp(thrown: unknown, isFirstTry: boolean): thrown is Failure {
   if (!(thrown instanceof Failure) || thrown.ending !== 'unreachable' || waitedFor.includes(thrown.code)) return false
   const { code } = ((thrown.cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException

@@ -12,7 +12,7 @@ const newline = 0x0a
 const carriageReturn = 0x0d
 const byteOrderMark = Buffer.from('\ufeff')
 
-/** The lines of bytes that come in pieces, cut wherever; no more is held than one line, and of that no more than is taken. */
+/** Splits chunks of bytes into lines. Holds one line at a time, and of a line that is too long only its beginning. */
 export async function* splitLines(
   pieces: AsyncIterable<Buffer, void, undefined>,
   longestBytes: number,

@@ -8,9 +8,9 @@ import type { Tools } from '../../tools/create-tools.ts'
 const options = auditFilters
 
 const pollMs = 2_000
-/** What is shown of the past unless --since says it. */
+/** How many past events it shows without --since. */
 const eventsBefore = 10
-/** What is read of it, so as to know it again. */
+/** How many past events it reads, so that it recognizes them when they come again. */
 const eventsKnown = 200
 /** An event is dated before its transaction ends, so one may come in behind another that is older. */
 const overlapMs = 30_000
@@ -44,7 +44,7 @@ async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Page
     if (isFirst && query.since === undefined) fresh = fresh.slice(-eventsBefore)
     if (fresh.length > 0) yield fresh
     const overlap = Math.max(Date.parse(floor ?? '') || 0, newest - overlapMs)
-    // Of what cannot come again nothing needs to be known, so that this may run for months.
+    // Events that cannot come again are forgotten, so memory stays bounded for months.
     shown = new Map([...shown].filter(([, at]) => at >= overlap))
     await sleep(pollMs)
     const events = await read(api, newest === 0 ? query : { ...query, since: new Date(overlap).toISOString() })

@@ -39,7 +39,7 @@ export async function runAddGrant(tools: Tools, input: Input<typeof options>): P
     ...(settings.reason === undefined ? {} : { reason: settings.reason }),
   }
   const users = await readUsers(tools, input)
-  // An app that is not there is one failure, not one for each user.
+  // A missing app is one failure, not one for each user.
   if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
   return forUsers(tools, users, async (userId) => {
     await confirmUnproven(tools, userId)

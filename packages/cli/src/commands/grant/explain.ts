@@ -52,7 +52,7 @@ export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<
   }
 }
 
-/** An e-mail that nobody has is explained like any other; one with a pool, or an id, names somebody. */
+/** An unknown e-mail is explained like any other. An e-mail with a pool, or an id, must belong to a user. */
 async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: string } | { email: string }> {
   const ref = parseUserRef(typed)
   if ('id' in ref || ref.pool !== undefined) return { user_id: await findUserId(api, typed) }

@@ -47,7 +47,7 @@ async function revoke(api: Api, path: { userId: string; appId: string }): Promis
   }
 }
 
-/** What there is instead of an active grant. Throws when the app or the user is what was not found. */
+/** The grant that is there instead of an active one. Throws if the app or the user does not exist. */
 async function inactiveGrant(
   api: Api,
   { userId, appId }: { userId: string; appId: string },

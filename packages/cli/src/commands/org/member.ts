@@ -65,7 +65,7 @@ async function removeMember(api: Api, path: Path, slug: string): Promise<Result>
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'not_found') throw error
   }
-  // The organization is there; so it is the user who is no member, or who is not there at all.
+  // The organization exists, so either the user is not a member or does not exist.
   await api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId: path.userId } } })
   return record(answer, 'unchanged')
 }

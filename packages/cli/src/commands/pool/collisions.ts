@@ -28,7 +28,7 @@ export const listCollisions = command({
 export async function runListCollisions({ api }: Tools, { pool, other, limit }: Input<typeof options>): Promise<Result> {
   const one = parsePlainName(pool, 'pool')
   const two = parsePlainName(other, 'pool')
-  // The service looks whether the first is there. Of a mistyped second it would say that nobody meets.
+  // The service checks only that the first pool exists. For a mistyped second one it would report no collisions.
   await readCollisions(api, two, { with: one, limit: '1' })
   const all = pages((page) => readCollisions(api, one, { with: two, ...page }), limit)
   return list(

@@ -39,7 +39,7 @@ export async function runCreateServiceAccount({ api, io, now }: Tools, input: In
   const body = {
     name,
     service,
-    // What is no scope is named by the service.
+    // The service names an unknown scope in its answer.
     ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
     ...(app === undefined ? {} : { app_codes: app }),
     ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),

@@ -30,7 +30,7 @@ export const inspect = command({
 })
 
 export async function runInspect(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  // Whatever else was typed may be the token, so it is not repeated.
+  // Do not repeat other arguments: one of them may be the token.
   if (input.source !== undefined && input.source !== '-')
     throw usageFailure('a token is never taken on the command line', 'authctl token inspect - reads it from standard input')
   const secrets = input.secretFile === undefined ? [] : [readSecret(input.secretFile)]
@@ -57,7 +57,7 @@ export async function runInspect(tools: Tools, input: Input<typeof options>): Pr
 }
 
 async function readToken({ io, prompt }: Tools, fromStdin: boolean): Promise<string> {
-  // A pipe is as good as a dash.
+  // A pipe works like `-`.
   const asks = !fromStdin && io.inputIsTerminal
   if (asks && !io.canAsk) throw usageFailure('a token is required', 'authctl token inspect - reads it from standard input')
   const token = (asks ? await prompt.hidden('Token:') : await io.readInput()).trim()
@@ -65,7 +65,7 @@ async function readToken({ io, prompt }: Tools, fromStdin: boolean): Promise<str
   return token
 }
 
-/** A final end of line is the editor's, not the secret's. */
+/** Cuts the final line break, which editors add. */
 function readSecret(file: string): string {
   try {
     const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')

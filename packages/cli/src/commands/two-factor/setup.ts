@@ -64,7 +64,7 @@ async function showSeed({ io }: Tools, url: string, secret: string, svg: string 
   io.complain(`or type this secret into it: ${secret}`)
 }
 
-/** Never into a file that is there: its mode would stay, and with it who may read. */
+/** Refuses an existing file: it would keep its mode, and others might read it. */
 function writeNew(file: string, content: string): void {
   try {
     writeFileSync(file, content, { flag: 'wx', mode: 0o600 })

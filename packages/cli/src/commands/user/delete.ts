@@ -32,7 +32,7 @@ export async function runDeleteUser(tools: Tools, { user, erase }: Input<typeof 
   const { api } = tools
   const path = { userId: await findUserId(api, user) }
   const { id, email } = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
-  // Of a user who was erased there is nothing but the id.
+  // An erased user has only an id.
   const name = email || id
   await confirmName(tools, name, `delete the user ${name}`)
   await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: 'true' } : {} } })

@@ -11,7 +11,7 @@ type User = components['schemas']['User']
 
 const options = { pool: text('POOL', 'Only users of this pool, be it home or tag') }
 
-/** Every user holds it, and an import gives it by itself. */
+/** Every user holds it, and an import assigns it. */
 const everyonesRole = 'base_user'
 
 export const exportUsers = command({

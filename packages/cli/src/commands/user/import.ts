@@ -37,9 +37,9 @@ export const importUsers = command({
   run: runImportUsers,
 })
 
-/** So many faults are kept for the report; all are counted. */
+/** The report keeps at most this many faults, and counts all of them. */
 const mostErrors = 10_000
-/** So many of them are shown on a terminal. */
+/** A terminal shows at most this many. */
 const mostShown = 20
 
 interface Tally {
@@ -52,7 +52,7 @@ interface Tally {
   sent_again: number
   /** With the line in the failures file, where there is one. */
   errors: (LineFault & { failures_line?: number | null })[]
-  /** Where it ended too early: what is before this line was dealt with. */
+  /** The line at which the import ended early. All lines before it were processed. */
   stopped_at_line: number | null
 }
 
@@ -83,7 +83,7 @@ export async function runImportUsers(tools: Tools, { file, failures, claimUnveri
     }
   } catch (thrown) {
     fatal = toFailure(thrown)
-    // Nothing was done: there is nothing to report but why.
+    // Nothing was imported, so report only the reason.
     if (tally.lines === 0) throw fatal
     tally.stopped_at_line = nextLine
   } finally {
@@ -95,7 +95,7 @@ export async function runImportUsers(tools: Tools, { file, failures, claimUnveri
   return report(tally, fatal, { dryRun: settings.dryRun, failures })
 }
 
-/** The bytes, and how many there will be. A file is opened now, so that what cannot be read is told before anything is sent. */
+/** The bytes and their number. Opens the file at once, so that an unreadable one fails before anything is sent. */
 async function openSource(
   { io }: Tools,
   file: string,
@@ -147,7 +147,7 @@ function add(
   for (const { line, bytes, isTooLong } of lines) {
     const fault = failed.get(line)
     if (!fault) continue
-    // Of a line that is too long, no more is known than its beginning.
+    // Only the beginning of a line that is too long was kept.
     const row = failuresFile && { failures_line: isTooLong ? null : failuresFile.add(bytes) }
     if (tally.errors.length < mostErrors) tally.errors.push({ ...fault, ...row })
   }

@@ -51,7 +51,7 @@ async function takeAway(api: Api, userId: string, roleCode: string): Promise<'re
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'not_found') throw error
   }
-  // Not held, unless user or role are not there at all.
+  // Either the user does not hold the role, or the user or the role does not exist.
   await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
   await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}', { params: { path: { roleCode } } }))
   return 'unchanged'
