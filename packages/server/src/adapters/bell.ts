@@ -1,4 +1,4 @@
-/** Tells a worker of this process that there is something to do. Rung while nobody listens, it is lost: workers look by themselves too. */
+/** Tells a worker of this process that there is work. A ring that nobody hears is lost, but workers also look on their own. */
 export class Bell {
   onRing: () => void = () => {}
 

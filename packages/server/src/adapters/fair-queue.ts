@@ -1,4 +1,4 @@
-/** Whose work waits together, and how many pieces of it are served before the next line has its turn. */
+/** Names the line in which work waits, and how many pieces of work the line may run before the next line has its turn. */
 export interface Line {
   key: string
   turns: number
@@ -11,8 +11,8 @@ interface Waiting<T> {
 }
 
 /**
- * Work in lines that are served in turn, so that whoever has much to do waits for himself. In a line the work keeps its order, and a
- * line that is empty is forgotten.
+ * Work in lines that are served in turn, so a caller with much work delays only itself. Work keeps its order within a line, and empty
+ * lines are removed.
  */
 export class FairQueue<T> {
   /** In the order of their next turns. */
@@ -31,7 +31,7 @@ export class FairQueue<T> {
     this.#size += 1
   }
 
-  /** Takes the work whose turn it is. */
+  /** Takes the next piece of work. */
   next(): T | undefined {
     const [first] = this.#lines
     if (!first) return undefined
@@ -46,7 +46,7 @@ export class FairQueue<T> {
     return taken?.item
   }
 
-  /** Takes the newest work of the line that is the longest for the turns it has; of lines as long, that which came last. */
+  /** Takes the newest work of the line that is longest in proportion to its turns. Of equally long lines it takes the newest. */
   takeNewest(): T | undefined {
     let longest: Waiting<T> | undefined
     for (const line of this.#lines.values()) if (!longest || isLonger(line, longest)) longest = line

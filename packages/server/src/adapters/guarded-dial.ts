@@ -7,7 +7,7 @@ import { isWebPort } from '../lib/web-port.ts'
 /** Every address of a host. */
 export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
-/** What may be dialled of what somebody else chose. */
+/** Which hosts may be dialled if somebody else chose them. */
 export interface DialRules {
   /** May this host, a name or an address, be at a private address, or at this machine's own. */
   mayBePrivate: (host: string) => boolean
@@ -33,7 +33,7 @@ export function guardedConnector(rules: DialRules): buildConnector.connector {
   const connect = buildConnector({
     allowH2: false,
     maxCachedSessions: 0,
-    // The signal of a request ends it before; this ends a socket that goes on connecting.
+    // The signal of a request comes first. This ends a socket that is still connecting after it.
     timeout: rules.timeoutMs + 1_000,
     lookup: guardedLookup(rules),
   })
@@ -45,7 +45,7 @@ export function guardedConnector(rules: DialRules): buildConnector.connector {
   }
 }
 
-/** What can be told before a name is looked up. */
+/** Judges a host before its name is looked up. */
 function refuseDial(host: string, port: string, { mayBePrivate, setting }: DialRules): Error | undefined {
   if (!isWebPort(port)) return new Error(`port ${port} is that of another protocol`)
   if (isIP(host) && !mayBePrivate(host) && !isPublicAddress(host)) return new PrivateAddressError(host, setting)
@@ -57,7 +57,7 @@ class PrivateAddressError extends Error {
   }
 }
 
-/** The addresses that it gives are the very ones that are dialled, so a second answer of the DNS has no say. */
+/** The checked addresses are the ones that are dialled, so a second DNS answer has no effect. */
 function guardedLookup({ resolve, mayBePrivate, setting }: DialRules): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(

@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino'
 
-/** Never in a log, at any level: not the value of a header, nor that of a member of a body. */
+/** The headers and body members whose values never go into a log, at any level. */
 const redactedPaths = [
   ...['authorization', 'cookie', 'set-cookie', 'proxy-authorization'].flatMap((name) => [`headers.${name}`, `*.headers.${name}`]),
   ...[
@@ -18,7 +18,7 @@ const redactedPaths = [
   ].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
 ]
 
-/** One JSON object per line, on stdout unless told. */
+/** One JSON object per line, on stdout by default. */
 export function createLogger(level: string, destination: { write(line: string): void } = stdoutByTurns()): Logger {
   const options = {
     level,
@@ -29,7 +29,7 @@ export function createLogger(level: string, destination: { write(line: string): 
   return pino(options, destination)
 }
 
-/** What one turn of the event loop logs is written at its end, at once: each request logs a line, and each write is a call of the kernel. */
+/** Writes the lines of one turn of the event loop together at its end, since each write is a system call. */
 function stdoutByTurns(): { write(line: string): void } {
   const stdout = pino.destination({ sync: true })
   let lines = ''

@@ -4,7 +4,7 @@ import type { SendMailOptions, Transporter } from 'nodemailer'
 
 /** A message, ready to go out. Its texts are plain ASCII, its lines end in `\n`. */
 export interface OutgoingMail {
-  /** The same over all attempts: it makes the Message-ID, by which a mailbox can tell repeats. */
+  /** Stays the same over all attempts. It becomes the Message-ID, by which a mailbox recognizes repeats. */
   id: string
   to: string
   /** Milliseconds: the header `Date`. */
@@ -14,11 +14,11 @@ export interface OutgoingMail {
   html: string
 }
 
-/** Why a message was not taken. What the other side said is for the operator alone, and never holds the address. */
+/** Why a message was not accepted. The text of the other side goes to the operator alone, without the address. */
 export class MailError extends Error {
   /** The SMTP reply code, where there was one. */
   readonly status: number | undefined
-  /** Refused for good: trying again changes nothing. */
+  /** Refused for good, so another attempt is useless. */
   readonly isFinal: boolean
 
   constructor(message: string, { status, isFinal, cause }: { status: number | undefined; isFinal: boolean; cause: unknown }) {
@@ -29,7 +29,7 @@ export class MailError extends Error {
   }
 }
 
-/** Sends one message; resolves once somebody else answers for it. Throws MailError. */
+/** Sends one message. Resolves when the other side has taken it over. Throws MailError. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>
   close(): void
@@ -73,7 +73,7 @@ function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceM
       url,
       pool: true,
       maxConnections: connections,
-      // The outbox counts the attempts; a pool that tried again by itself would make some that nobody sees.
+      // The outbox counts the attempts. A pool that repeated one would make attempts that nobody sees.
       maxRequeues: 0,
       connectionTimeout: connectMs,
       greetingTimeout: greetingMs,

@@ -6,9 +6,9 @@ import { guardedConnector, resolveOnce } from './guarded-dial.ts'
 const requestTimeoutMs = 5_000
 const maxAnswerBytes = 512 * 1024
 const metadataFreshMs = 10 * 60 * 1_000
-/** So long an older description of a provider serves while a newer one cannot be had. */
+/** How long the old description of a provider serves while a newer one cannot be read. */
 const metadataKeptMs = 24 * 60 * 60 * 1_000
-/** openid-client takes keys of this age, and looks for new ones when a token names one that is not among them. */
+/** openid-client uses keys up to this age, and reads them again if a token names an unknown one. */
 const keysAgeSeconds = 61
 
 /** This service as a client of one provider. */
@@ -18,14 +18,14 @@ export interface OpenIdClient {
   clientSecret: string
 }
 
-/** What a login sent along and its answer must fit. */
+/** What a login sent to the provider. The answer must match it. */
 export interface OpenIdChallenge {
   state: string
   nonce: string
   codeVerifier: string
 }
 
-/** Who the provider says somebody is. */
+/** The identity that the provider asserts. */
 export interface OpenIdClaims {
   subject: string
   /** As the provider wrote it. */
@@ -130,7 +130,7 @@ export class OpenIdClients {
     return config
   }
 
-  /** What an issuer says of itself. However many ask, it is read once at a time. */
+  /** The description of an issuer. Concurrent calls share one request. */
   async #describe(issuer: string): Promise<Described> {
     const known = this.#described.get(issuer)
     const ageMs = known ? this.#options.clock() - known.readAt : Number.POSITIVE_INFINITY
@@ -153,7 +153,7 @@ export class OpenIdClients {
       timeout: timeoutMs / 1000,
       execute: allowHttp ? [openid.allowInsecureRequests] : [],
     })
-    // A plain copy: the issuer that tokens must name is the one that is written here, whatever the library knows of special providers.
+    // A plain copy, since the library knows exceptions for some providers: tokens must name exactly this issuer.
     const metadata: openid.ServerMetadata = JSON.parse(JSON.stringify(config.serverMetadata()))
     if (new URL(metadata.issuer).href !== new URL(issuer).href) throw new Error('the provider describes another issuer')
     const described = { metadata, readAt: clock() }
@@ -162,7 +162,7 @@ export class OpenIdClients {
   }
 }
 
-/** OpenID Connect's standard way, where the provider does not say that it takes only the other. */
+/** Uses the standard method of OpenID Connect unless the provider takes only the other one. */
 function authenticationOf({ token_endpoint_auth_methods_supported: methods }: openid.ServerMetadata, secret: string) {
   const takesBasic = methods === undefined || methods.includes('client_secret_basic')
   return takesBasic ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret)

@@ -26,7 +26,7 @@ export interface PostAnswer {
 export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs, resolve }: Post): Promise<PostAnswer> {
   const signal = AbortSignal.timeout(timeoutMs)
   const client = new Client(url.origin, {
-    // No second request follows, and a socket kept for one could be dead when it comes.
+    // The socket serves one request. A socket that is kept could be dead at the next one.
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait for their turn, in order. */
+/** Runs a limited number of tasks at once. The others wait in order. */
 export class Turns {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -24,7 +24,7 @@ const table = 'schema_migrations'
 /** Any constant will do, as long as every server takes the same. */
 const advisoryLock = 7_231_004
 
-/** The names of the migrations that this server has and the database has not, oldest first. Throws SchemaTooNewError. */
+/** The names of the migrations that the database lacks, oldest first. Throws SchemaTooNewError. */
 export async function pendingMigrations(db: Knex): Promise<string[]> {
   const applied: string[] = (await db.schema.hasTable(table)) ? await db<Applied>(table).pluck('name') : []
   const unknown = applied.filter((name) => !(name in migrations))

@@ -1,4 +1,4 @@
-/** The database was migrated by a newer server: this one would misread it. */
+/** A newer server migrated the database, and this one would misread it. */
 export class SchemaTooNewError extends Error {
   constructor(unknown: readonly string[]) {
     super(`the database schema is newer than this server (it holds ${unknown.join(', ')}); run the newer version`)

@@ -66,7 +66,7 @@ const assets: Record<string, Asset> = {
   'swagger-ui.css': packaged('swagger-ui.css', 'text/css'),
 }
 
-/** A file of swagger-ui-dist, streamed: it has up to 1.7 MB, which no slow reader shall hold in memory. */
+/** Streams a file of swagger-ui-dist. It has up to 1.7 MB, which a slow reader must not keep in memory. */
 function packaged(file: string, type: string): Asset {
   return {
     type,

@@ -4,7 +4,7 @@ import { type WriteError, writeError } from './error-handler.ts'
 import { renderHelp } from './page-layout.ts'
 import { sendView } from './send-view.ts'
 
-/** As a page to whoever asks for one rather than for JSON, as browsers do on their way to an address; else as JSON. */
+/** Answers an error as a page to a client that prefers HTML, such as a browser that opens an address. Others get JSON. */
 export const writeErrorOrPage: WriteError = (ctx, error, requestId) => {
   ctx.vary('Accept')
   if (ctx.accepts('json', 'html') !== 'html') return writeError(ctx, error, requestId)

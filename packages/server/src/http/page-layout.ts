@@ -64,7 +64,7 @@ ${body}
   return markup
 }
 
-/** The last line of a page that says what went wrong. */
+/** The last line of an error page. */
 export function renderHelp(requestId: string): Html {
   return html`<p class="hint">If it happens again, tell whoever runs this service the number of this request: ${requestId}</p>`
 }

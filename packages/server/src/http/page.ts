@@ -14,7 +14,7 @@ export type PageReply = PageView | { redirectTo: string }
  */
 export interface WebPage<F extends z.ZodType = z.ZodType> {
   path: string
-  /** What to do about a link that is no good. */
+  /** What a reader can do about a link that does not work. */
   advice: string
   /** `token` is that of the query, `''` without one. Throws `invalid_token`, `invalid_invitation`. */
   show(deps: Deps<Pool>, request: { token: string; origin: RequestOrigin }): Promise<PageReply>

@@ -24,7 +24,7 @@ export interface LimitOptions {
   findAppOfToken: FindAppOfToken
 }
 
-/** What is left to decide of a limit once the body is known. Returns the code of the app that is exempt, if one is. Throws `rate_limited`. */
+/** Decides the rest of a limit once the body is known. Returns the code of an exempt app. Throws `rate_limited`. */
 export type LimitByBody = (body: Record<string, unknown>) => Promise<string | undefined>
 
 const noFurtherLimit: LimitByBody = async () => undefined

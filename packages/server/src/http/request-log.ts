@@ -29,7 +29,7 @@ export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
 
 /** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */
 export function requestLog(deps: Deps): Middleware {
-  // Nothing in this line is secret, and looking for it would cost more than the line.
+  // The line holds no secrets, and redacting it would cost more than writing it.
   const logger = deps.logger.child({}, { redact: [] })
   return async (ctx: Context, next: Next) => {
     const started = performance.now()

@@ -38,7 +38,7 @@ export interface Authority {
 
 /** A user may be allowed something about the own account that others never are. */
 export interface UserAuthority extends Authority {
-  /** To add or remove a way to sign in, at `now`. `factorSince` is when the second factor was activated; null without one. */
+  /** To add or remove a way to sign in, at `now`. `factorSince` is the time when the second factor was activated, null without one. */
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
 
@@ -60,7 +60,7 @@ export interface UserSession {
   provenAt: number | null
 }
 
-/** A session may outlive the moment when its user sat there by months: what a thief could lock the owner out with asks for a proof again. */
+/** A session can last for months. What a thief could use to lock the owner out asks for a new proof of identity. */
 const proofLifeMs = 10 * 60_000
 
 interface AdminSettings {

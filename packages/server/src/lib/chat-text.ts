@@ -19,7 +19,7 @@ const lookAlikes: Record<string, string> = {
   ':': '：',
 }
 const marks = /[<>&*_~`|[\]()\\/#@:]/g
-/** What is not seen or turns the line around: controls, bidi marks, zero-width and other ignorable characters, line ends. */
+/** Characters that nobody sees or that reorder the line: controls, bidi marks, zero-width and other ignorable characters, line ends. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 const mentions = /@(?=everyone|here|channel)/gi
 

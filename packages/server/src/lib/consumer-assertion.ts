@@ -12,7 +12,7 @@ import { keyOf, openJwt } from './hs256.ts'
 /** What a consumer says of itself when it asks for the revocations of its app. */
 export interface ConsumerClaims {
   appCode: string
-  /** The key ids of the secrets that this consumer accepts, sorted, none twice; empty when it does not say. */
+  /** The key ids of the secrets that this consumer accepts, sorted and unique. Empty if it does not say. */
   kids: string[]
 }
 

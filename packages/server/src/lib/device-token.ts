@@ -4,11 +4,11 @@ import { keyedDigest } from './keyed-digest.ts'
 const lifeMs = 180 * 86_400_000
 const form = /^gdt_((?<time>[0-9a-z]{1,11})\.(?<device>[\w-]{22}))\.(?<mac>[\w-]{43})$/
 
-/** What a device token is bound to: it is dead as soon as any of it is another. */
+/** What a device token is bound to. A change of any member kills the token. */
 export interface DeviceOwner {
   id: string
   email: string
-  /** Rises with whatever ends all sessions of the user. */
+  /** Rises with every change that ends all sessions of the user. */
   min_token_version: number
   /** When the active second factor was activated; null without one. */
   factor_activated_at: number | null
@@ -26,10 +26,10 @@ export function newDeviceToken([key]: Keys, owner: DeviceOwner, now: number): st
   return `gdt_${time}.${device}.${macOf(key, owner, time, device)}`
 }
 
-/** Stands in for the owner where nobody has the address, so that a token takes the same time. */
+/** Used as the owner if nobody has the address, so that checking a token takes the same time. */
 const nobody: DeviceOwner = { id: '', email: '', min_token_version: 0, factor_activated_at: null }
 
-/** The device that a token stands for; undefined when it is none of this owner, expired, or dead. Tokens of each of the keys count. */
+/** The device that a token stands for. Undefined if the token belongs to another owner, is expired or dead. Accepts each of the keys. */
 export function deviceOf(keys: Keys, token: string, owner: DeviceOwner | undefined, now: number): string | undefined {
   const { time, device, mac } = form.exec(token)?.groups ?? {}
   if (time === undefined || device === undefined || mac === undefined) return undefined

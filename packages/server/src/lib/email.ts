@@ -14,7 +14,7 @@ const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-
  * punycode. No plus- or dot-folding: whether those reach one mailbox is the mail server's affair. Undefined when it is no address.
  */
 export function normalizeEmail(raw: string): string | undefined {
-  // The bound comes first: normalizing a text of megabytes is work that nobody should be able to order.
+  // Check the length first, so that nobody can make the service normalize megabytes of text.
   if (raw.length > 4 * maxBytes) return undefined
   const text = folded(raw)
   const at = text.indexOf('@')
@@ -26,7 +26,7 @@ export function normalizeEmail(raw: string): string | undefined {
   return Buffer.byteLength(email) <= maxBytes ? email : undefined
 }
 
-/** A lower-case domain in punycode; empty when it is none. */
+/** A lower-case domain in punycode. Empty if the text is not a domain. */
 function asciiDomain(domain: string): string {
   if (foreignToDomains.test(domain) || invisible.test(domain)) return ''
   // What is ASCII stays as it is: of a number the URL parser would make an IPv4 address.

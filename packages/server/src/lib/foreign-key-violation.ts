@@ -3,7 +3,7 @@ import { driverCodeOf } from './unique-violation.ts'
 // RESTRICT has a code of its own since PostgreSQL 18, and in SQLite it is carried out by a trigger (we have no other).
 const foreignKeyCodes = new Set(['23503', '23001', 'SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'])
 
-/** Whether a statement failed because a row refers to what is not there, or is referred to and may not go, on either database. */
+/** Whether a statement failed because a row refers to a missing row, or is still referred to, on either database. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return foreignKeyCodes.has(String(driverCodeOf(error)))
 }

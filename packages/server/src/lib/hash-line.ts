@@ -1,7 +1,7 @@
 import type { Actor } from './caller.ts'
 import { networkOf } from './client-address.ts'
 
-/** A backend asks for many users at once. */
+/** More turns than a user has, since a backend asks for many users at once. */
 const turnsOfBackends = 8
 
 export interface HashLine {

@@ -8,7 +8,7 @@ export function newOpaqueToken(prefix: TokenPrefix): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`
 }
 
-/** What is stored of an opaque token. It holds 256 random bits, so a plain SHA-256 cannot be guessed back. */
+/** The digest that is stored. A token holds 256 random bits, so nobody can find it from a plain SHA-256. */
 export function hashOpaqueToken(token: string): string {
   return hash('sha256', token, 'base64url')
 }

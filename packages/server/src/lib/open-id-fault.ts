@@ -4,7 +4,7 @@
  */
 export type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
 
-/** Why a provider brought nobody. The message is for the log alone: whoever talks to us may have written parts of it. */
+/** Why a login at a provider failed. The message goes only to the log, since the other side may have written parts of it. */
 export class OpenIdFault extends Error {
   readonly kind: OpenIdFaultKind
   readonly word: string | undefined

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** bcrypt reads no more of a password than this. */
+/** bcrypt reads only this many bytes of a password. */
 const bcryptMaxBytes = 72
 const longPasswordKey = 'gatehouse-long-password'
 /** Hashes above this cost would hold a worker thread for minutes; they are refused at import and never verified. */
@@ -15,7 +15,7 @@ export function bcryptInput(password: string): string {
   return createHmac('sha384', longPasswordKey).update(password).digest('base64')
 }
 
-/** The cost of a bcrypt hash, or undefined when the text is none that may be verified. */
+/** The cost of a bcrypt hash. Undefined if the text is not a hash that may be verified. */
 export function bcryptCost(hash: string): number | undefined {
   const match = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash)
   const cost = Number(match?.[1])
@@ -30,7 +30,7 @@ export function costsBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
 }
 
-/** A hash of this cost that no password has been found for; comparing one with it takes as long as with any other. */
+/** A hash of this cost without a known password. Comparing with it takes as long as with any other hash. */
 export function hashOfNobody(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 }

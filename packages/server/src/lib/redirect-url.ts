@@ -4,7 +4,7 @@ const controlOrSpace = /[\p{Cc}\p{Z}\\]/u
  * behind may decode, or cut parameters, before it resolves.
  */
 const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i
-/** URL parsers mend `https:host` and `https:///host`; what they would have to mend is no URL here. */
+/** URL parsers repair `https:host` and `https:///host`. Here such a text is not a URL. */
 const incompleteWebUrl = /^https?:(?!\/\/[^/?#])/i
 const webOrigin = /^https?:\/\/[^/?#]+\//i
 const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
@@ -22,7 +22,7 @@ function decodedOnce(path: string): string {
   return path.replace(/%(?:25)+/g, '%')
 }
 
-/** Why an entry of `allowed_redirect_urls` is refused, or undefined when it is fine. */
+/** Why an element of `allowed_redirect_urls` is refused. Undefined if it is allowed. */
 export function redirectRuleFault(rule: string): string | undefined {
   const stars = rule.split('*').length - 1
   const url = stars > 0 ? rule.slice(0, -1) : rule

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 
-/** A package whose modules are not kept: for those that bring megabytes of words of which only some are needed, or only once. */
+/** Loads a package without caching its modules. Use it for word lists of megabytes that are needed once or in part. */
 export function requireOnce<T>(name: string): T {
   const require = createRequire(import.meta.url)
   const path = require.resolve(name)

@@ -1,6 +1,6 @@
 const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** A `Retry-After` header, seconds or an HTTP date, as milliseconds from now; undefined when there is none that can be read. */
+/** Reads a `Retry-After` header (seconds or an HTTP date) as milliseconds from now. Undefined if it is missing or malformed. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
@@ -8,7 +8,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   return Number.isFinite(at) ? Math.max(0, at - now) : undefined
 }
 
-/** The value of a `Retry-After` header: whole seconds, one at least. */
+/** Writes a `Retry-After` header: whole seconds, at least one. */
 export function retryAfterHeader(seconds: number): string {
   return String(Math.max(1, Math.ceil(seconds)))
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { requireOnce } from './require-once.ts'
 
-/** Where guessing becomes hopeless, with room: a billion billion guesses a second would take eleven days. */
+/** The least number of guesses that is safe: a billion billion guesses a second would take eleven days. */
 const enoughGuesses = 1e24
-/** What guessing a whole secret costs is never less, and the estimate takes a time that grows with the square of the length. */
+/** Only this many characters are judged. The whole secret is never easier to guess, and the estimate takes quadratic time. */
 const judgedCharacters = 100
 
 /**

@@ -16,7 +16,7 @@ export function newServiceToken(): string {
   return `${prefix}${body}${checksumOf(body)}`
 }
 
-/** Whether a bearer claims to be the token of a service account; anything else is looked at as an access token. */
+/** Whether a bearer looks like the token of a service account. Every other bearer is treated as an access token. */
 export function looksLikeServiceToken(bearer: string): boolean {
   return bearer.startsWith(prefix)
 }

@@ -1,5 +1,5 @@
 const maxCharacters = 80
-/** Control, zero-width and bidirectional characters, and what has no meaning: none of it is to be seen. */
+/** Control, zero-width, bidirectional and unassigned characters, which are never shown. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu
 /** Between these, mail programs see a web or mail address and make a link of it. */
 const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)/gu

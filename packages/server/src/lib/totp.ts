@@ -17,7 +17,7 @@ export function totpUrl(input: { secret: string; issuer: string; account: string
   return new TOTP({ ...form, secret: input.secret, issuer: input.issuer, label: input.account }).toString()
 }
 
-/** What was typed as a code of an authenticator app, without the spaces that apps show in it; undefined for anything else. */
+/** A typed code of an authenticator app, without the spaces that apps show in it. Undefined for anything else. */
 export function totpCodeIn(typed: string): string | undefined {
   const code = typed.replace(/\s/g, '')
   return /^\d{6}$/.test(code) ? code : undefined

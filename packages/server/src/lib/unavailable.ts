@@ -22,7 +22,7 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** Runs a step whose every failure means that the database is out of reach. An inner step knows better which one failed. */
+/** Runs a step. Each of its failures means that the database is unavailable; an inner step names the failed part more exactly. */
 export async function atStage<T>(stage: DatabaseStage, run: () => Promise<T>): Promise<T> {
   try {
     return await run()

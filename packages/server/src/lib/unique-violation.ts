@@ -1,6 +1,6 @@
 const uniqueCodes = new Set(['23505', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 
-/** The code that the database's driver gave an error, where it did. */
+/** The error code of the database driver, if it gave one. */
 export function driverCodeOf(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return undefined
   // Objection wraps what the driver threw and keeps it as `nativeError`.

@@ -40,7 +40,7 @@ export function isUuid(text: string): boolean {
   return pattern.test(text)
 }
 
-/** The smallest UUID of version 7 that a moment can have: ids made then or later are not below it. */
+/** The smallest UUID of version 7 for a moment. Ids that are made then or later are not below it. */
 export function firstIdAt(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

@@ -12,7 +12,7 @@ const foreignPorts = new Set([
   ...[1433, 1521, 3306, 5432, 6379, 6432, 11211, 27017],
 ])
 
-/** Whether requests may go to a port, as a URL has it: empty where the scheme says it. */
+/** Whether requests may go to the port of a URL, which is empty for the default port. */
 export function isWebPort(port: string): boolean {
   return port === '' || !foreignPorts.has(Number(port))
 }

@@ -1,4 +1,4 @@
-/** The codes in what `string_agg(code, ' ')` gave: null when there was none. */
+/** Splits the result of `string_agg(code, ' ')`, which is null without rows. */
 export function wordsIn(text: string | null): string[] {
   return text === null ? [] : text.split(' ')
 }

@@ -16,7 +16,7 @@ export interface MailDraft {
   parts: readonly Part[]
 }
 
-/** Puts a name that others chose into a sentence; `fallback` is plain ASCII, for the text part of a name that cannot be told in it. */
+/** Puts a name that others chose into a sentence. The text part shows `fallback` for a name that it cannot show in ASCII. */
 export type ShowName = (name: string, fallback: string) => string
 
 const columns = 72
@@ -35,7 +35,7 @@ function textOf({ parts }: MailDraft): string {
   return parts.map((part) => `${typeof part === 'string' ? wrap(part) : part.link}\n`).join('\n')
 }
 
-/** Lines of so many columns at most, a longer word on a line of its own. */
+/** Wraps text at a width. A longer word gets a line of its own. */
 function wrap(paragraph: string): string {
   const lines: string[] = []
   for (const word of paragraph.split(' ')) {

@@ -5,7 +5,7 @@ import type { Db } from '../db/handle.ts'
 export class BaseModel extends Model {
   static booleanColumns: readonly string[] = []
 
-  /** A query never runs but on a handle that is given. */
+  /** Queries need a handle. No model has a default one. */
   declare static query: <M extends Model>(this: Constructor<M>, db: Db) => QueryBuilderType<M>
 
   override $parseDatabaseJson(json: Pojo): Pojo {
@@ -29,19 +29,19 @@ function booleanColumnsOf(model: BaseModel): readonly string[] {
   return (model.constructor as typeof BaseModel).booleanColumns
 }
 
-/** The plain rows of a model's table: for what Objection would word otherwise, and where nothing needs more. */
+/** A knex query for the plain rows of a model, where Objection adds nothing. */
 export function rowsOf<M extends Model>(model: Constructor<M> & Pick<typeof Model, 'tableName'>, db: Db) {
   return db<ModelObject<M>>(model.tableName)
 }
 
-/** What of a table may go: what had expired by `until`, `limit` rows of it at most. */
+/** Selects rows to delete: those that had expired by `until`, at most `limit` of them. */
 export interface Expired {
   now: number
   until: number
   limit: number
 }
 
-/** Deletes rows by their keys, which `some` leads to; says how many. */
+/** Deletes the rows whose keys `some` selects. Returns their number. */
 export async function deleteByKey(
   model: Pick<typeof Model, 'tableName' | 'idColumn'>,
   db: Db,

@@ -9,7 +9,7 @@ const catalogNow = new Statement<{ generation: string }>(catalogQuery)
 /** The present generation, as a column of a statement that is run anyway. */
 export const catalogGeneration = `(${catalogQuery}) as catalog_generation`
 
-/** What changes whenever something that servers keep in memory does. */
+/** An id that changes with everything that servers keep in memory. */
 export class Generation extends BaseModel {
   static override tableName = 'generations'
   static override idColumn = 'name'

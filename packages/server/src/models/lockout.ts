@@ -18,7 +18,7 @@ export interface LockRule {
   staleBefore: number
 }
 
-/** The given keys, as each database reads them from one value: a list in JSON. */
+/** The keys in a JSON list, which each database reads from one bound value. */
 const given = {
   postgres: '(select json_array_elements_text(cast(:keys as json)) collate "C" as key)',
   sqlite: '(select value as key from json_each(:keys))',
@@ -96,7 +96,7 @@ export class Lockout extends BaseModel {
     return counting.all(db, { keys: JSON.stringify(keys), userId, now, ...rule })
   }
 
-  /** What is counted under keys that begin like this, locked until the transaction ends. */
+  /** The counters whose keys begin like this, locked until the transaction ends. */
   static async listByPrefixForUpdate(db: Tx, prefix: string): Promise<Lock[]> {
     const query = rowsOf(Lockout, db).where('key', '>=', prefix).andWhere('key', '<', afterKeysOf(prefix)).orderBy('key')
     return forUpdate(db, query.select('key', 'failures', 'locked_until'))
@@ -108,7 +108,7 @@ export class Lockout extends BaseModel {
       .delete()
   }
 
-  /** Those that count now, by key: a lock that has not ended, or failures after `staleBefore`. Failures of a second factor never end. */
+  /** The counters in force, by key: locked now, or with failures after `staleBefore`. Failures of a second factor never expire. */
   static async listPage(db: Db, { now, staleBefore, ...request }: PageRequest & { now: number; staleBefore: number }) {
     const query = Lockout.query(db).where((any) => {
       any.where('locked_until', '>', now).orWhere((counted) => {

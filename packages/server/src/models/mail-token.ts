@@ -42,7 +42,7 @@ export class MailToken extends BaseModel {
     return appByHash.first(db, { hash })
   }
 
-  /** Of any number of uses at once one passes: false for the others. */
+  /** Spends the token. Of concurrent uses one succeeds; the others get false. */
   static async spend(db: Tx, hash: string, now: number): Promise<boolean> {
     return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0
   }
@@ -54,7 +54,7 @@ export class MailToken extends BaseModel {
     await ofUser.whereNull('spent_at').delete()
   }
 
-  /** The same for one purpose. */
+  /** Deletes what a user has not spent of one purpose. */
   static async deleteUnspentOf(db: Tx, userId: string, purpose: MailToken['purpose']): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
   }

@@ -6,7 +6,7 @@ import { MembershipRole } from './membership-role.ts'
 import type { Organization } from './organization.ts'
 import { User } from './user.ts'
 
-/** Who holds it governs the organization. */
+/** A member with this role governs the organization. */
 export const ADMIN_ROLE = 'org_admin'
 
 /** One user in one organization. */

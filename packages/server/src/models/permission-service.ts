@@ -8,7 +8,7 @@ export class PermissionService extends BaseModel {
   static override idColumn = 'service'
 
   declare service: string
-  /** The newest that was seen. */
+  /** The newest revision that a registration named. */
   declare revision: number | null
   declare registered_at: number
 
@@ -17,7 +17,7 @@ export class PermissionService extends BaseModel {
     return forUpdate(db, rowsOf(PermissionService, db).where({ service }).first('revision'))
   }
 
-  /** Does nothing where it is known. */
+  /** Inserts the service unless it is known. */
   static async insert(db: Tx, row: Pick<PermissionService, 'service' | 'registered_at'>): Promise<void> {
     await rowsOf(PermissionService, db).insert(row).onConflict('service').ignore()
   }

@@ -2,7 +2,7 @@ import { type Db, isPostgres } from '../db/handle.ts'
 
 // Where users name pools, as home and as tag, the names lie in an index each. A source is a table with a condition.
 
-/** The next distinct names, each found by one step down the index; a `distinct` would read every row. */
+/** The next distinct names. Each is one step into the index, while `distinct` would read every row. */
 export async function listPoolsAfter(
   db: Db,
   source: string,

@@ -15,7 +15,7 @@ export class RecoveryCode extends BaseModel {
     await rowsOf(RecoveryCode, db).insert(hashes.map((code_hash) => ({ user_id: userId, code_hash })))
   }
 
-  /** Spends the code that has one of the digests; false when none is left. */
+  /** Spends the code with one of the digests. False if no such code is left. */
   static async spend(db: Pool, userId: string, hashes: readonly string[], now: number): Promise<boolean> {
     const used = await rowsOf(RecoveryCode, db)
       .where({ user_id: userId })

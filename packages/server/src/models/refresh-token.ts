@@ -114,7 +114,7 @@ export class RefreshToken extends BaseModel {
     await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').delete()
   }
 
-  /** Deletes at most so many of those of the sessions; says how many. */
+  /** Deletes tokens of the sessions, at most `limit`. Returns their number. */
   static async deleteOfSessions(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
     const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
     return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()

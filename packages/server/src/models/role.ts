@@ -23,12 +23,12 @@ export class Role extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  /** Those of the codes, kept from being deleted until the transaction ends. */
+  /** Lists the roles, and keeps them from being deleted until the transaction ends. */
   static async listKept(db: Tx, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
     return Role.#kept(db, codes)
   }
 
-  /** The same, locked in the order of the codes. */
+  /** Does the same, and takes the locks in the order of the codes. */
   static async listKeptInOrder(db: Tx, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
     return Role.#kept(db, codes).orderBy('code')
   }
@@ -45,17 +45,17 @@ export class Role extends BaseModel {
     return Role.query(db).findById(code)
   }
 
-  /** The same, kept from being deleted until the transaction ends. */
+  /** Finds the role, and keeps it from being deleted until the transaction ends. */
   static async findKept(db: Tx, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code).forKeyShare()
   }
 
-  /** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */
+  /** Finds the role and locks it. Other changes and a deletion wait until the transaction ends; a reference to it does not. */
   static async findForChange(db: Tx, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code).forNoKeyUpdate()
   }
 
-  /** The same; who refers to it waits too, and finds it deleted. */
+  /** Finds the role and locks it. A reference to it waits too, and then finds it deleted. */
   static async findForDeletion(db: Tx, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code).forUpdate()
   }
@@ -86,7 +86,7 @@ export class Role extends BaseModel {
     return rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope', 'assignable_by')
   }
 
-  /** The same, kept from being deleted until the transaction ends; in any order. */
+  /** The codes among these of org-scoped roles, in any order. Nobody deletes these roles until the transaction ends. */
   static async listKeptOrgCodes(db: Tx, codes: readonly string[]): Promise<string[]> {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).andWhere('scope', 'org')).pluck('code')
   }

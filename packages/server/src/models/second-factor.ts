@@ -5,7 +5,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 /** What a code is checked against. */
 export type FactorRow = Pick<SecondFactor, 'user_id' | 'totp_box' | 'activated_at' | 'last_step'>
 
-/** The columns of a `FactorRow` of `second_factors f`, for a statement of its own. */
+/** The columns of a `FactorRow` in a statement over `second_factors f`. */
 export const factorColumns = 'f.user_id, f.totp_box, f.activated_at, f.last_step'
 
 /** Whether the user of `users u` has an active one. */
@@ -37,7 +37,7 @@ export class SecondFactor extends BaseModel {
     return rowsOf(SecondFactor, db).where({ user_id: userId }).first()
   }
 
-  /** Stores a seed in place of one that is not active; false where one is. */
+  /** Stores a seed, and replaces one that is not active. False if the user has an active one. */
   static async setUp(db: Tx, factor: Pick<SecondFactor, 'user_id' | 'totp_box' | 'created_at'>): Promise<boolean> {
     const { user_id, totp_box, created_at } = factor
     const stored = await rowsOf(SecondFactor, db)
@@ -49,7 +49,7 @@ export class SecondFactor extends BaseModel {
     return stored.length > 0
   }
 
-  /** Of callers at once one passes, and none with a seed that was replaced. */
+  /** Activates the factor. Of concurrent calls one succeeds, and none with a seed that was replaced. */
   static async activate(
     db: Tx,
     { user_id, totp_box }: FactorRow,
@@ -62,7 +62,7 @@ export class SecondFactor extends BaseModel {
     return activated > 0
   }
 
-  /** Of any number of uses of a step one passes. */
+  /** Spends a time step. Of concurrent uses one succeeds. */
   static async spendStep(db: Pool, { user_id, totp_box }: FactorRow, step: number): Promise<boolean> {
     const updated = await rowsOf(SecondFactor, db)
       .where({ user_id, totp_box })

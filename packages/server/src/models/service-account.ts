@@ -8,7 +8,7 @@ import { BaseModel } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { ServiceAccountApp } from './service-account-app.ts'
 
-/** What a bearer is authenticated by. */
+/** What authenticating a bearer reads. */
 export interface AccountRow {
   id: string
   service: string
@@ -52,14 +52,14 @@ export class ServiceAccount extends BaseModel {
   declare last_used_at: number | null
   declare created_at: number
   declare updated_at: number
-  /** The apps that its scopes hold for: every account is read with them. */
+  /** The apps that its scopes hold for. Every read of an account includes them. */
   declare apps: Pick<App, 'code'>[]
 
   static async findByToken(db: Db, hash: string): Promise<AccountRow | undefined> {
     return accountByToken.first(db, { hash })
   }
 
-  /** Notes a use, unless one since `latest` is noted: of callers at once one writes. */
+  /** Notes a use unless one since `latest` is noted. Of concurrent calls one writes. */
   static async noteUse(db: Db, id: string, { now, latest }: { now: number; latest: number }): Promise<void> {
     await ServiceAccount.query(db)
       .where({ id })
@@ -92,7 +92,7 @@ export class ServiceAccount extends BaseModel {
     await ServiceAccount.query(db).findById(id).patch(changes)
   }
 
-  /** False where there is none. */
+  /** False if the account does not exist. */
   static async delete(db: Tx, id: string): Promise<boolean> {
     return (await ServiceAccount.query(db).deleteById(id)) > 0
   }

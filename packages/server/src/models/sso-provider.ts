@@ -31,7 +31,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).findById(id)
   }
 
-  /** The same, kept as it is until the transaction ends. */
+  /** Finds the provider with a lock: nobody changes it until the transaction ends. */
   static async findKept(db: Tx, id: string): Promise<SsoProvider | undefined> {
     return keptFromDeletion(db, SsoProvider.query(db).findById(id))
   }
@@ -40,7 +40,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).findOne({ code })
   }
 
-  /** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
+  /** Finds the provider and locks it until the transaction ends: nobody is linked with it meanwhile. */
   static async findByCodeForUpdate(db: Tx, code: string): Promise<SsoProvider | undefined> {
     return forUpdate(db, SsoProvider.query(db).findOne({ code }))
   }
@@ -66,7 +66,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).select('client_secret_box')
   }
 
-  /** Those of these codes that there are. */
+  /** The codes among these that a provider has. */
   static async listCodes(db: Db, codes: readonly string[]): Promise<string[]> {
     return codes.length === 0 ? [] : rowsOf(SsoProvider, db).whereIn('code', codes).pluck('code')
   }

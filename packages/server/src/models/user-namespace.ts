@@ -20,7 +20,7 @@ export class UserNamespace extends BaseModel {
     await rowsOf(UserNamespace, db).insert(rows)
   }
 
-  /** The same for any number of them. */
+  /** Inserts any number of tags. */
   static async insertBulk(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await insertRows(db, UserNamespace.tableName, rows)
   }

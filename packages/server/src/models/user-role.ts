@@ -20,7 +20,7 @@ export class UserRole extends BaseModel {
     await rowsOf(UserRole, db).insert(rows)
   }
 
-  /** The same for any number of them. */
+  /** Inserts any number of roles. */
   static async insertBulk(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
     await insertRows(db, UserRole.tableName, rows)
   }

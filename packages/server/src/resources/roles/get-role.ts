@@ -8,12 +8,12 @@ export async function getRole(deps: Deps, code: string): Promise<Role> {
   return known(await Role.find(deps.db, code))
 }
 
-/** The same; who else changes or deletes it waits until the transaction ends, and who refers to it goes on. */
+/** Gets the role and locks it. Other changes and a deletion wait until the transaction ends; a reference to it does not. */
 export async function getRoleForChange(deps: Deps<Tx>, code: string): Promise<Role> {
   return known(await Role.findForChange(deps.db, code))
 }
 
-/** The same; who refers to it waits too, and finds it deleted. */
+/** Gets the role and locks it. A reference to it waits too, and then finds it deleted. */
 export async function getRoleForDeletion(deps: Deps<Tx>, code: string): Promise<Role> {
   return known(await Role.findForDeletion(deps.db, code))
 }
