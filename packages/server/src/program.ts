@@ -27,7 +27,7 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
   check                                             look at settings and database; exit 0 or 1
 `
 
-/** A fault that the operator is told in one line. */
+/** A fault that the operator sees as one line. */
 class UsageError extends Error {}
 
 const keptFolder = '.gatehouse'
@@ -91,7 +91,7 @@ async function withDeps(envFile: string | undefined, run: (deps: Deps<Pool>) => 
 async function runServe(deps: Deps<Pool>): Promise<void> {
   const starting = serve(deps)
   let stopping = false
-  // Before it listens: whoever reads that it does may end it at once.
+  // Before it prints that it listens, since the reader may end it at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1)
@@ -140,7 +140,7 @@ async function runCheck(deps: Deps): Promise<void> {
   const pending = await pendingMigrations(deps.db)
   process.stdout.write(`settings: ok\ndatabase: ok${pending.length > 0 ? `, pending migrations: ${pending.join(', ')}` : ''}\n`)
   assertMigratable(deps, pending)
-  // Tables that are still to be made hold nothing.
+  // Tables that do not exist yet are empty.
   const lost = pending.length > 0 ? [] : await countUnopenable(deps)
   if (lost.length > 0) {
     const what = lost.map(({ what, count }) => `${count} ${what}`).join(', ')
@@ -156,7 +156,7 @@ function linesOf({ faults = [], warnings }: { faults?: readonly string[]; warnin
 
 function fail(thrown: unknown): never {
   const isDatabaseAway = thrown instanceof DatabaseUnavailableError
-  // The driver's own words name the host and the reason.
+  // The message of the driver names the host and the reason.
   const error = isDatabaseAway ? thrown.cause : thrown
   if (error instanceof ConfigError) process.stderr.write(linesOf(error))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)

@@ -18,7 +18,7 @@ const graceMs = 25_000
 /** How often slow clients are looked for; Node's own half a minute would add itself to their time limits. */
 const slowClientCheckMs = 1_000
 
-/** A start that cannot be; the message is for the operator. */
+/** A start that must fail. The message is for the operator. */
 export class StartError extends Error {}
 
 export interface RunningServer {
@@ -59,7 +59,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
     url,
     async stop() {
       deps.lifecycle.isStopping = true
-      // Streams have no end of their own; their consumers go on from another server.
+      // Streams never end on their own. Their consumers go on at another server.
       deps.revocationHub.close()
       // A balancer learns from /ready to send nothing more. A connection that it opens in the moment of the end could be reset.
       await sleep(deps.config.shutdownDelaySeconds * 1_000)

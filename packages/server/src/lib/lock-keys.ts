@@ -1,6 +1,6 @@
 import { keyedDigest } from './keyed-digest.ts'
 
-// What failed tries are counted by. The parts of a key are joined by a character that none of them holds.
+// The keys of the counters of failed tries. A separator that no part contains joins the parts of a key.
 
 const separator = ':'
 const kinds = { address: 'address', device: 'device', secondFactor: 'two-factor' } as const
@@ -17,35 +17,35 @@ export function addressKeys(encryptionKey: Buffer, email: string, pools: readonl
   return pools.map((pool) => prefix + pool).sort()
 }
 
-/** What the keys of an address begin with, in whatever pool. It does not tell the address. */
+/** The prefix that the keys of an address have in every pool. It does not reveal the address. */
 export function addressPrefix(encryptionKey: Buffer, email: string): string {
   return joined(kinds.address, keyedDigest(encryptionKey, 'lockout', email), '')
 }
 
-/** The pool of the key of an address; undefined of another key. */
+/** The pool in the key of an address. Undefined for any other key. */
 export function poolOfKey(key: string): string | undefined {
   const [kind, , pool] = key.split(separator)
   return kind === kinds.address ? pool : undefined
 }
 
-/** Wrong passwords of a device that has logged in before are counted by themselves. */
+/** Wrong passwords from a device that has logged in before have a counter of their own. */
 export function deviceKey(userId: string, device: string): string {
   return devicePrefix(userId) + device
 }
 
-/** What the keys of all devices of a user begin with. */
+/** The prefix that the keys of all devices of a user have. */
 export function devicePrefix(userId: string): string {
   return joined(kinds.device, userId, '')
 }
 
-/** Wrong second-factor codes are counted by the user, through whatever door they come. */
+/** Wrong second-factor codes are counted by user, over all doors. */
 export function secondFactorKey(userId: string): string {
   return joined(kinds.secondFactor, userId)
 }
 
 export const keysOfSecondFactors = joined(kinds.secondFactor, '')
 
-/** What comes after every key that begins with a prefix of keys, and before all others. */
+/** The end of the range of keys with this prefix. */
 export function afterKeysOf(prefix: string): string {
   const next = String.fromCharCode(separator.charCodeAt(0) + 1)
   return prefix.slice(0, -1) + next

@@ -1,9 +1,9 @@
 export interface OnDemand {
-  /** Asks for a pass. One that runs already is followed by one more. */
+  /** Asks for a pass. If one is running, another one follows it. */
   wake(): void
-  /** The last pass failed; the next wake tries again. */
+  /** Whether the last pass failed. The next wake tries again. */
   readonly isFailing: boolean
-  /** No pass begins from now on; waits for the one that runs. */
+  /** Starts no further pass, and waits for the running one. */
   stop(): Promise<void>
 }
 

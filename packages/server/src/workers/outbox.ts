@@ -34,7 +34,7 @@ export type Channels = Record<OutboxKind, Channel>
 
 const leaseSize = 50
 const leasePerDestination = 8
-/** What other servers wrote, and what a dead one had leased, is found by looking. */
+/** How often it looks for entries that other servers wrote or that a dead one had leased. */
 const pollMs = 1_000
 const wakeGridMs = 100
 const completeRetryMs = 500
@@ -124,7 +124,7 @@ function tally<T>(values: readonly T[]): Map<T, number> {
   return counts
 }
 
-/** An error of a connection that was refused on all addresses has a code and no message. */
+/** If all addresses refuse a connection, the error has a code and no message. */
 function describe(error: unknown): string {
   const { message, code }: Partial<NodeJS.ErrnoException> = Object(error)
   return message || code || String(error)
@@ -166,7 +166,7 @@ async function complete(
   }
 }
 
-/** Each attempt is told to the log and counted here, and nowhere else. */
+/** Logs and counts each attempt. Nothing else does. */
 function report({ logger, metrics }: Deps, entry: OutboxRow, outcome: AttemptOutcome, waitMs: number | undefined): void {
   const facts = { outbox_id: entry.id, kind: entry.kind, name: entry.name, attempt: entry.attempts + 1, status: outcome.status }
   const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'

@@ -1,14 +1,14 @@
 import type { OutboxRow } from '../models/outbox-entry.ts'
 import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 
-// Pauses after the first failed attempt, the second, and so on; after the last of them an entry is given up.
+// The pauses after the first failed attempt, the second, and so on. After the last pause one more attempt follows; then the entry fails.
 
 export const webhookWaitsMs = [2_000, 10_000]
 export const mailWaitsMs = [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000]
 
 const longestRetryAfterMs = 60_000
 
-/** Until the next attempt, in milliseconds; undefined when there is none. What the other side asks for prolongs it, to a minute. */
+/** The pause until the next attempt, in milliseconds; undefined if there is none. `Retry-After` prolongs it, up to a minute. */
 export function pauseAfter(
   { waitsMs }: { waitsMs: readonly number[] },
   entry: OutboxRow,

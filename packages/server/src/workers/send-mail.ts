@@ -51,7 +51,7 @@ function takeSlotFor(deps: Deps<Pool>, { name, destination }: OutboxRow): Promis
   return isTokenPurpose(name) ? takeMailSlot(deps, 'sent', name, destination) : takeInvitationSlot(deps, destination)
 }
 
-/** An operator finds in the audit what a user waits for in vain. */
+/** Records a mail that was given up, so that an operator finds it in the audit. */
 async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: FailedAttempt): Promise<void> {
   const app = entry.app_id === null ? undefined : await App.findById(deps.db, entry.app_id)
   const user = app && (await findRecipient(deps, entry, app))

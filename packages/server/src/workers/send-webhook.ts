@@ -28,7 +28,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
         : entry.payload
       const headers = headersOf(deps, entry, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
-      // Loaded by those who have webhooks: the client that it brings takes 3 MB.
+      // Loaded with the first webhook, since its client takes 3 MB.
       const { postWebhook } = await import('../adapters/post-webhook.ts')
       const { resolveOnce } = await import('../adapters/guarded-dial.ts')
       return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, resolve: resolveOnce, ...network }))
@@ -36,7 +36,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
   }
 }
 
-/** It goes where the webhook points now; that is where the delivery is said to have gone. */
+/** A delivery goes to the present URL of the webhook, and the row records that URL. */
 async function noteUrl(deps: Deps, entry: OutboxRow, { url }: Webhook): Promise<void> {
   if (url === entry.destination) return
   await OutboxEntry.setDestination(deps.db, entry, url)

@@ -3,7 +3,7 @@ import { App } from '../../models/app.ts'
 import { Generation } from '../../models/generation.ts'
 import { listTokenPermissions } from './list-token-permissions.ts'
 
-/** Settings of apps and permissions of roles, from memory where they were read before. What it gives is frozen. */
+/** Settings of apps and permissions of roles, kept in memory once they are read. Its objects are frozen. */
 export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
   /** The permissions of an access token for an app, or for none, and these roles. */
@@ -11,7 +11,7 @@ export interface Catalog {
 }
 
 /**
- * The catalog as it is now. Whoever changes it renews its generation in the same transaction (`renewCatalog`), so what was read under
+ * The catalog as it is now. Every change renews its generation in the same transaction (`renewCatalog`), so what was read under
  * the present generation is as good as a query, on every server and without a message between them.
  */
 export async function readCatalog(deps: Deps, generation?: string): Promise<Catalog> {

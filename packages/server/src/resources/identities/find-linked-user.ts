@@ -4,7 +4,7 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { PooledUser } from '../users/present.ts'
 
-/** Who a provider says somebody is: its id and what it calls the user. */
+/** The provider's id and the subject by which it names the user. */
 export interface Subject {
   providerId: string
   subject: string

@@ -5,7 +5,7 @@ import { Lockout } from '../../models/lockout.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { LockoutView } from './present.ts'
 
-/** What is locked, and what failures count towards a lock, by key. */
+/** Lists locks, and counters of failures that may become one, by key. */
 export async function listLockouts(deps: Deps, request: PageRequest): Promise<Page<LockoutView>> {
   const now = deps.clock()
   const staleBefore = now - deps.config.lockoutSeconds * 1_000
@@ -17,7 +17,7 @@ export async function listLockouts(deps: Deps, request: PageRequest): Promise<Pa
   function viewOf({ key, user_id, failures, locked_until }: Lockout): LockoutView {
     const pool = poolOfKey(key) ?? null
     const email = (user_id && users.get(user_id)?.email) || null
-    // The failures may be those of an address that the user had before.
+    // The counter may belong to a former address of the user.
     const isOfAddress = email !== null && key.startsWith(addressPrefix(deps.config.encryptionKeys[0], email))
     return { key, pool, email: pool === null || isOfAddress ? email : null, lockedUntil: locked_until, failures }
   }

@@ -5,7 +5,7 @@ import type { lockoutRecord } from './schema.ts'
 /** A counter of failed tries, as an admin sees it. */
 export interface LockoutView {
   key: string
-  /** Null where nobody has the address; the service does not know it then. */
+  /** Null if nobody has the address: the service stores only a digest of it. */
   email: string | null
   /** Null for a device and for a second factor. */
   pool: string | null

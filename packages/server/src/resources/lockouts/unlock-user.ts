@@ -6,7 +6,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { lockUser } from '../users/get-user.ts'
 import { forgetFailures } from './forget-failures.ts'
 
-/** Forgets the failed logins of a user, and the locks that they led to; without any, nothing happens. Throws `not_found`. */
+/** Clears the failed logins of a user and their locks, if there are any. Throws `not_found`. */
 export async function unlockUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const { email } = await lockUser(deps, userId)

@@ -7,7 +7,7 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
-/** The token of a mail while it is good, unspent. Throws `invalid_token`, whatever is wrong with it. */
+/** Finds the token of a mail and leaves it unspent. Throws `invalid_token` for every token that cannot be used. */
 export async function getMailToken(deps: Deps, token: string, purpose: TokenPurpose): Promise<SpendableToken> {
   const found = await MailToken.findSpendable(deps.db, hashOpaqueToken(token), purpose, deps.clock())
   if (!found) throw invalidToken()
@@ -19,7 +19,7 @@ export async function getMailToken(deps: Deps, token: string, purpose: TokenPurp
  * nothing. Answers the user as it is now, locked. Throws `invalid_token` also when the user's address has changed since.
  */
 export async function spendMailToken(deps: Deps<Tx>, found: SpendableToken): Promise<PooledUser> {
-  // The user first, as whoever issues a token does.
+  // Lock the user first, in the order in which tokens are issued.
   await lockUserRow(deps, found.user_id)
   const spent = await MailToken.spend(deps.db, found.token_hash, deps.clock())
   const user = await getUser(deps, found.user_id)

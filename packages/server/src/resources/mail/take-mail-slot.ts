@@ -20,7 +20,7 @@ export async function takeMailSlot(
   return takeSlot(deps, kind, accountMailSeconds, what)
 }
 
-/** The same for invitations to an address, whoever sends them: three in any 24 hours. */
+/** Takes one of three slots for invitations to an address in any 24 hours, from all senders together. */
 export async function takeInvitationSlot(deps: Deps<Pool>, email: string): Promise<Attempt | undefined> {
   return takeSlot(deps, 'sent', invitationSeconds, ['invitation', email])
 }

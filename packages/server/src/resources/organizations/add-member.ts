@@ -17,7 +17,7 @@ export async function addMember(
   actor: Actor,
 ): Promise<boolean> {
   const { organizationId, userId, roleCodes } = input
-  // Held, so that nobody deletes it before the membership is there.
+  // Keeps the organization from being deleted before the membership exists.
   if (!(await Organization.keep(deps.db, organizationId))) return false
   const now = deps.clock()
   const row = { id: newId(now), organization_id: organizationId, user_id: userId, created_at: now }

@@ -29,16 +29,16 @@ export async function getGovernedOrganization(deps: Deps, governed: Governed, ac
   return getOrganization(deps, governed.organizationId)
 }
 
-/** The same, with the right and the organization standing as they are until the transaction ends. */
+/** Gets the same, and keeps the right and the organization as they are until the transaction ends. */
 export async function lockGovernedOrganization(deps: Deps<Tx>, governed: Governed, actor: Actor): Promise<OrganizationRow> {
   await lockOrganization(deps, governed.organizationId)
   return getGovernedOrganization(deps, governed, actor)
 }
 
-/** An org_admin's writes to members; the admin API has no such limit. */
+/** How often an org_admin may write to members. The admin API has no such limit. */
 const memberWrites = { count: 60, seconds: 60 }
 
-/** Counts a write of an org_admin to members, committed by itself. Throws `rate_limited`. */
+/** Counts a write of an org_admin to members, outside of any transaction. Throws `rate_limited`. */
 export async function limitMemberWrites(deps: Deps<Pool>, { by }: Governed, { caller }: Actor): Promise<void> {
   if (by === 'org_admin' && caller?.kind === 'user') await takeAttempt(deps, `member-writes:${caller.userId}`, memberWrites)
 }
@@ -47,7 +47,7 @@ async function isOrgAdmin(deps: Deps, organizationId: string, { caller }: Actor)
   return caller?.kind === 'user' && OrganizationMembership.isAdmin(deps.db, { organizationId, userId: caller.userId })
 }
 
-/** Throws `last_organization_admin` when nobody but this user could govern the organization from within. */
+/** Throws `last_organization_admin` if this user is the only member who governs the organization. */
 export async function assertOtherAdmin(deps: Deps, key: MembershipKey): Promise<void> {
   if (await OrganizationMembership.hasOtherAdmin(deps.db, key)) return
   throw new ApiError('last_organization_admin', { detail: 'Make another member org_admin first' })

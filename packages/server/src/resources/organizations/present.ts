@@ -27,12 +27,12 @@ export function presentMember(member: Member): z.output<typeof memberRecord> {
   return { ...presentUser(member.user), role_codes: [...member.roleCodes].sort(), joined_at: iso(member.joinedAt) }
 }
 
-/** The same as the admin who put the member is answered. */
+/** A member in the answer to the admin who put it. */
 export function presentPutMember(member: Member): z.output<typeof putMemberRecord> {
   return { ...presentMember(member), ...unprovenWarnings(member.user) }
 }
 
-/** A member as the org_admins of the organization see one: pools and state of the account are none of their business. */
+/** A member as the org_admins of the organization see one: without pools and without the state of the account. */
 export function presentFellowMember({ user, roleCodes }: Member): z.output<typeof fellowMemberRecord> {
   const { id, email, first_name, last_name } = user
   return { id, email, first_name, last_name, role_codes: [...roleCodes].sort() }

@@ -6,7 +6,7 @@ import { recordEvents } from '../audit/record-event.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import { lockOrganization } from './get-organization.ts'
 
-/** Makes whoever governs the organizations of these users wait until the transaction ends. Needs the locks of the users' rows. */
+/** Makes changes to the organizations of these users wait until the transaction ends. Needs the locks of the users' rows. */
 export async function lockOrganizationsOf(deps: Deps<Tx>, userIds: readonly string[]): Promise<void> {
   const ids = await OrganizationMembership.listOrganizationIds(deps.db, userIds)
   for (const id of ids) await lockOrganization(deps, id)

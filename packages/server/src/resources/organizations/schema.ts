@@ -29,7 +29,7 @@ export const organizationPage = page(organizationDetail)
 
 export const putMemberBody = z
   .strictObject({
-    // Any text: whether it names an org-scoped role is judged against the roles there are, for all entries at once.
+    // Takes any text. The use-case checks all elements against the existing roles at once.
     role_codes: list(text).min(1).meta({ description: 'Org-scoped roles; they replace those held' }),
   })
   .meta({ id: 'PutMember' })
@@ -37,10 +37,10 @@ export const putMemberBody = z
 /** A user as a member of one organization. */
 export const memberRecord = userRecord.extend({ role_codes: z.array(z.string()), joined_at: timestamp }).meta({ id: 'Member' })
 
-/** The same as whoever put the member is answered. */
+/** A member in the answer to the admin who put it. */
 export const putMemberRecord = memberRecord.extend(accountWarnings).meta({ id: 'PutMemberAnswer' })
 
-/** The same for the org_admins of that organization. */
+/** A member as the org_admins of the organization see one. */
 export const fellowMemberRecord = userRecord
   .pick({ id: true, email: true, first_name: true, last_name: true })
   .extend({ role_codes: z.array(z.string()) })

@@ -31,14 +31,14 @@ export async function validateMemberRoles(deps: Deps, codes: readonly string[], 
   return [...new Set(codes)].sort()
 }
 
-/** Throws `system_admin_required` where a member holds a role that whoever removes them may not take away. */
+/** Throws `system_admin_required` if the member holds a role that the caller may not take away. */
 export async function assertRolesTakeable(deps: Deps, giving: Giving): Promise<void> {
   const [kept] = keptRoles(await Role.listGivable(deps.db, giving.held), giving)
   if (kept)
     throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin takes away` })
 }
 
-/** Of these codes, the org-scoped roles that are still there and that the same giver may still give, by name. */
+/** The codes among these of org-scoped roles that still exist and that the giver may still give, by name. */
 export async function listGivableCodes(deps: Deps, codes: readonly string[], by: Governed['by']): Promise<string[]> {
   const roles = await Role.listGivable(deps.db, codes)
   return roles.filter((role) => faultOf(role, by) === undefined).map(({ code }) => code)

@@ -35,7 +35,7 @@ export async function completeAttempt(
   const tally = {
     attempts: entry.attempts + 1,
     last_status: outcome.status ?? null,
-    // What the other side says ends up here: a NUL in it would never be stored, and the entry be sent for ever.
+    // The text of the other side is stored here. A NUL in it would fail the write, and the entry would be sent for ever.
     last_error: isDelivered ? null : outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500),
   }
   const { waitMs, remains, onGivenUp } = completion

@@ -8,11 +8,11 @@ export interface Backlog {
   kind: OutboxKind
   /** Entries still to be sent, counted to 10,000. */
   pending: number
-  /** How long the oldest that is due has been so, in milliseconds; 0 when none is. */
+  /** How long the oldest due entry has waited, in milliseconds. 0 if none is due. */
   oldestDueMs: number
 }
 
-/** What lies in the outbox, by a few steps into its index for each kind. */
+/** Measures the outbox with a few index look-ups for each kind. */
 export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const now = deps.clock()
   const backlogs: Backlog[] = []

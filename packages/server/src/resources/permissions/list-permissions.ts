@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { Permission } from '../../models/permission.ts'
 
-/** The permissions there are, newest first; pruned ones are none. */
+/** The permissions that are not pruned, newest first. */
 export async function listPermissions(
   deps: Deps,
   request: PageRequest & { service?: string | undefined },

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { type LivePermission, Permission } from '../../models/permission.ts'
 import type { RegistrationPlan } from './plan-registration.ts'
 
-/** What an error names at most. */
+/** An error names at most this many codes. */
 export const maxCodesTold = 20
 
 export function pruneLimit({ pruned }: RegistrationPlan, limit: number): ApiError {

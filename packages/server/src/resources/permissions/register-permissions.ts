@@ -20,9 +20,9 @@ import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 const maxCodesAudited = 200
 
 /**
- * Makes the permissions of a service those that it declares: new codes are inserted, other names written, and what is
- * declared no longer is pruned. Callers of one service have their way one after the other, each whole, so that whatever many boot at
- * once, the end is the list of one. A call with a lower `revision` than the newest seen prunes nothing and does everything else.
+ * Makes the permissions of a service those that it declares: inserts new codes, updates names, and prunes codes that are no longer
+ * declared. Registrations for the same service run one at a time, so the result is the whole list of one of them, however many run.
+ * A call with a lower `revision` than the newest seen prunes nothing and does everything else.
  *
  * What is pruned stays as a tombstone, which owns its code no longer but keeps the roles it was assigned to: the row comes back to
  * life when the same service declares the code again, as the old and the new release do in turn while one replaces the other.
@@ -66,7 +66,7 @@ export async function registerPermissions(
   })
 }
 
-/** A service account declares what its own service has; a system_admin may for each. Nobody declares what is built in. */
+/** A service account registers for its own service, a system_admin for any. Nobody registers built-in permissions. */
 function assertMayRegister(caller: Caller, service: string): void {
   if (service === CORE_SERVICE) throw new ApiError('service_reserved', { detail: `The service ${CORE_SERVICE} is built in` })
   const refusal = caller.authority.refusePermissionsOf(service)

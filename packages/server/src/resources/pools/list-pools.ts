@@ -10,8 +10,8 @@ import type { poolRecord } from './schema.ts'
 type PoolRecord = z.output<typeof poolRecord>
 
 /**
- * The pools there are, by name: those that a user or an app names. The names are stepped through by the index, so that a page counts
- * the users of its own pools alone, however many users there are.
+ * The pools that a user or an app names, by name. Each name is one step into an index, and a page counts the users of its own pools
+ * only.
  */
 export async function listPools(deps: Deps, request: PageRequest): Promise<Page<PoolRecord>> {
   const after = request.cursor ?? ''

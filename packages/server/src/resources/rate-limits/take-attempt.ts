@@ -21,7 +21,7 @@ export async function takeAttempt(deps: Deps<Pool>, key: string, limit: AttemptL
   throw new ApiError('rate_limited', { retryAfter: Math.max(0, (full?.resets_at ?? now) - now) / 1000 })
 }
 
-/** Takes an attempt back that turned out not to count. */
+/** Gives back an attempt that does not count. */
 export async function giveBackAttempt(deps: Deps, attempt: Attempt | undefined): Promise<void> {
   if (attempt) await RateLimit.giveBack(deps.db, attempt)
 }

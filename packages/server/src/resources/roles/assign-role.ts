@@ -11,7 +11,7 @@ import { getUser, lockUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import type { HeldRole } from './list-user-roles.ts'
 
-/** Roles that open everything: nobody is given one by the address of an account that somebody else may have registered. */
+/** Roles that open everything. An unproven account, which a stranger may have registered, never gets one. */
 const platformRoles = ['system_admin', 'super_admin']
 
 /**

@@ -25,7 +25,7 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
     await assertUnnamed(deps, code)
     await assertUnheld(deps, code)
     await renewCatalog(deps)
-    // What a deleted user held is nobody's use of it.
+    // Roles of deleted users do not keep the role.
     await UserRole.deleteOfRole(deps.db, code)
     await MembershipRole.deleteOfRole(deps.db, code)
     await Role.delete(deps.db, code)

@@ -14,7 +14,7 @@ export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: 
   return { ...presentMembers(role), assigned_at: iso(assignedAt) }
 }
 
-/** The same as whoever gave it to the user is answered. */
+/** A role in the answer to the admin who gave it to a user. */
 export function presentGivenRole(held: { role: Role; assignedAt: number }, user: AccountRecord): z.output<typeof givenUserRole> {
   return { ...presentUserRole(held), ...unprovenWarnings(user) }
 }

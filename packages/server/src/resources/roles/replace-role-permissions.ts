@@ -60,7 +60,7 @@ export async function removeRolePermission(
   })
 }
 
-/** Runs a change that tells how many assignments it wrote, and records it. Callers of one role come one after the other. */
+/** Runs a change and records how many assignments it wrote. Changes of the same role run one at a time. */
 async function changeAssignments(
   deps: Deps<Pool>,
   roleCode: string,

@@ -46,7 +46,7 @@ export async function passSecondFactor(
   return proofFor(user, { provenAt, activatedAt: factor?.activated_at ?? null })
 }
 
-/** For a user who is created in this very transaction and can have no second factor yet. */
+/** For a user whom this transaction creates and who has no second factor yet. */
 export function proofForNewUser(user: NewAccount): SecondFactorProof {
   return proofFor(user, { provenAt: user.created_at, activatedAt: null })
 }
@@ -89,13 +89,13 @@ async function passCode(
 
 const longestLockMs = 6 * 60 * 60 * 1_000
 
-/** Whoever guesses codes knows the first factor already: the count is never forgotten by time, and each lock is longer than the last. */
+/** Somebody who guesses codes already has the first factor, so the count never expires and each lock is longer than the last. */
 function codeRule({ config }: Deps): LockRule {
   const lockMs = config.lockoutSeconds * 1_000
   return { threshold: config.lockoutThreshold, lockMs, maxLockMs: Math.max(lockMs, longestLockMs), staleBefore: 0 }
 }
 
-/** The user gets one mail, however often it locks before the next login. */
+/** The user gets one mail for all locks until the next login. */
 async function tellOfLock(deps: Deps<Pool>, user: { id: string; email: string }, locks: number, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     if (locks === 1) await addNotice(deps, 'two_factor_locked', { user }, actor)
@@ -122,7 +122,7 @@ async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string,
   return true
 }
 
-/** What a seed is sealed for: it opens for this user alone. */
+/** The context that binds a sealed seed to its user. */
 export function seedContext(userId: string): string {
   return `second_factors:${userId}`
 }

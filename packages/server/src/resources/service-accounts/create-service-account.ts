@@ -14,7 +14,7 @@ import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 import type { ServiceAccountInput } from './schema.ts'
 
-/** A service account with the token that only its maker ever sees. */
+/** A service account with its token, which only this answer shows. */
 export interface IssuedAccount {
   account: ServiceAccount
   token: string
@@ -57,7 +57,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
   })
 }
 
-/** Throws `validation_failed` naming every entry that names no app. */
+/** Throws `validation_failed` and names each code that no app has. */
 async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
   const apps = await App.listKeptByCodes(deps.db, codes)

@@ -10,7 +10,7 @@ interface Found {
   catalog: Catalog
 }
 
-/** What a token says that its holder may do; a login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone. */
+/** The roles and permissions in a token. A login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone. */
 export async function resolveRights(
   deps: Deps,
   { app, membership, globalRoles, catalog }: Found,

@@ -23,6 +23,6 @@ export async function readRolesAndGrant(
   appId: string | null,
 ): Promise<RolesAndGrant & { hasSecondFactor: boolean }> {
   const row = await User.findRolesAndGrant(deps.db, userId, appId)
-  if (!row) throw new Error(`no user ${userId} to read the standing of`)
+  if (!row) throw new Error(`no user ${userId}`)
   return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor) }
 }

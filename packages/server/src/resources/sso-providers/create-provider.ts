@@ -15,7 +15,7 @@ import type { CreateProviderInput } from './schema.ts'
 /** A new provider lets nobody in: an admin names the apps that it serves and the domains where its word counts. */
 const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
 
-/** Sets a provider up. It is not asked for anything: it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
+/** Creates a provider without a request to it, since it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
 export async function createProvider(
   deps: Deps<Pool>,
   { code, ...input }: CreateProviderInput,

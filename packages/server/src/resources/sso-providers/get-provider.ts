@@ -10,7 +10,7 @@ export async function getProvider(deps: Deps, code: string): Promise<SsoProvider
   return found(await SsoProvider.findByCode(deps.db, code))
 }
 
-/** The same, locked until the transaction ends: nobody is linked with it meanwhile. */
+/** Gets the provider and locks it until the transaction ends: nobody is linked with it meanwhile. */
 export async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
   return found(await SsoProvider.findByCodeForUpdate(deps.db, code))
 }
@@ -20,7 +20,7 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
   return enabled(await getProvider(deps, code))
 }
 
-/** The same by id; undefined when there is none. */
+/** An enabled provider by id. Undefined if it does not exist. Throws `sso_provider_disabled`. */
 export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
   const provider = await SsoProvider.find(deps.db, id)
   return provider && enabled(provider)
@@ -32,7 +32,7 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
   return provider && enabled(provider)
 }
 
-/** Throws `auth_method_not_allowed` when a provider is not for the users of this app. */
+/** Throws `auth_method_not_allowed` if the provider does not serve the app. */
 export function assertServesApp({ app_codes }: SsoProvider, app: Pick<App, 'code'>): void {
   if (!app_codes.includes('*') && !app_codes.includes(app.code))
     throw new ApiError('auth_method_not_allowed', { detail: 'This provider is not set up for this app' })
@@ -57,7 +57,7 @@ export function openIdClientOf(deps: Deps, provider: SsoProvider): OpenIdClient 
   }
 }
 
-/** What the sealed secret of a provider is bound to. */
+/** The context that binds a sealed client secret to its provider. */
 export function clientSecretContext(providerId: string): string {
   return `sso_providers/${providerId}/client_secret`
 }

@@ -5,7 +5,7 @@ const google = 'https://accounts.google.com'
 /** The issuers that are known by the code of their provider. */
 export const presetIssuers: Record<string, string> = { google }
 
-/** Whether a provider is the preset, and not another issuer under its code. */
+/** Whether a provider is the preset `google`. Another issuer may use that code too. */
 export function isGooglePreset({ code, issuer }: Pick<SsoProvider, 'code' | 'issuer'>): boolean {
   return code === 'google' && issuer === google
 }

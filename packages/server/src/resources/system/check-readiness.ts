@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { version } from '../../lib/version.ts'
 import type { Health, Readiness } from './schema.ts'
 
-/** That the process answers at all; a balancer that restarts programs asks this. */
+/** Liveness check. Does not touch the database. */
 export function checkHealth(): Health {
   return { status: 'ok', version }
 }
@@ -24,9 +24,9 @@ export async function checkReadiness(deps: Deps): Promise<Readiness> {
   } catch (error) {
     deps.logger.warn({ err: error }, 'readiness')
     const isTooNew = error instanceof SchemaTooNewError
-    // The reason is for the log: it may name hosts.
+    // Only the log gets the reason, since it may name hosts.
     if (!isTooNew) database = { ok: false, detail: 'not reachable' }
-    // What runs goes on: in a rolling upgrade all servers but the first are older than the schema for a while.
+    // A running server goes on: during a rolling upgrade most servers are older than the schema for a while.
     migrations = isTooNew ? { ok: true, detail: 'migrated by a newer server' } : { ok: false, detail: 'unknown' }
   }
   const checks = { accepting, database, migrations }

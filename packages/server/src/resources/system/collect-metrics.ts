@@ -7,12 +7,12 @@ import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
 
 const databaseLimitMs = 1_000
 
-/** Throws `token_missing` or `token_invalid` where AUTH_METRICS_TOKEN is set and this is not it. */
+/** Throws `token_missing` or `token_invalid` unless the bearer is AUTH_METRICS_TOKEN, if that is set. */
 export function assertMetricsToken(deps: Deps, bearer: string | undefined): void {
   const { metricsToken } = deps.config
   if (metricsToken === undefined) return
   if (bearer === undefined) throw new ApiError('token_missing')
-  // As digests: they are of one length.
+  // Compares digests, which have equal lengths.
   if (!timingSafeEqual(hash('sha256', bearer, 'buffer'), hash('sha256', metricsToken, 'buffer')))
     throw new ApiError('token_invalid')
 }
@@ -41,7 +41,7 @@ async function backlogsInTime(deps: Deps): Promise<Backlog[] | undefined> {
   return Promise.race([measured, late]).finally(() => timer.abort())
 }
 
-/** What is not known is not told: an old number would look like one that does not change. */
+/** Leaves out unknown figures: an old number would look like one that does not change. */
 function setBacklogs({ metrics }: Deps, backlogs: Backlog[] | undefined): void {
   metrics.databaseUp.set(backlogs ? 1 : 0)
   metrics.outboxPending.reset()

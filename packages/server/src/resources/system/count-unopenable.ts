@@ -8,7 +8,7 @@ export interface Unopenable {
   count: number
 }
 
-/** What was sealed under a key that is no longer configured, and so cannot be used: seeds of second factors, secrets of webhooks and providers. */
+/** Counts seeds of second factors and secrets of webhooks and providers that are sealed under a key that is no longer configured. */
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)

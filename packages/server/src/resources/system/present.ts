@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { settingsRecord } from './schema.ts'
 
-/** Of the settings what an admin needs to judge apps by. */
+/** The settings that an admin needs to judge apps. */
 export function presentSettings(config: {
   production: boolean
   clientOverrides: 'open' | 'declared'

@@ -17,7 +17,7 @@ import type { ImportedUser } from './schema.ts'
 /** What became of a line. */
 export type ImportOutcome = 'imported' | 'updated' | 'unchanged' | { code: string; message: string }
 
-/** A user as the lines so far leave it. */
+/** A user after the lines so far. */
 export interface PlannedUser {
   id: string
   namespace: string
@@ -25,15 +25,15 @@ export interface PlannedUser {
   roles: Set<string>
   /** Apps with a grant of any state: a revoked one stays revoked. */
   appIds: Set<string>
-  /** The line that made it; undefined for a user who was there. */
+  /** The line that makes the user. Undefined for an existing user. */
   madeFrom?: ImportedUser
-  /** Of a user who was there, while nobody has proven the account. */
+  /** Set for an existing user with an unproven account. */
   unproven?: ClaimableAccount | undefined
   /** The line that claimed it, and is written as that of a new user. */
   claimedBy?: { account: ClaimableAccount; line: ImportedUser }
-  /** What lines added to a user who was there. */
+  /** What lines added to an existing user. */
   added: { tags: string[]; roles: string[]; appIds: string[] }
-  /** As it was before the first of them. */
+  /** The user before the first line. */
   before: { namespaces: string[]; roles: string[] }
 }
 
@@ -49,7 +49,7 @@ export class ImportPlan {
   readonly appIds = new Map<string, string>()
   readonly roleScopes = new Map<string, string>()
 
-  /** Judges a line by all that came before it, and takes it in. */
+  /** Judges a line by the lines before it, and adds it to the plan. */
   take(deps: Deps, line: ImportedUser): ImportOutcome {
     const { email, namespace = DEFAULT_POOL } = line
     const fault = this.#faultOf(line)

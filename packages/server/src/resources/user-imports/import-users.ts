@@ -10,9 +10,9 @@ import { writePlan } from './write-plan.ts'
 /** A line of an import as it was read. */
 export type ImportLine = { line: number; value: ImportedUser } | { line: number; error: { code: string; message: string } }
 
-/** So many lines are committed at a time. */
+/** Lines that are committed together. */
 const portion = 500
-/** Faults beyond these are counted alone. */
+/** Faults beyond these are only counted. */
 const mostErrors = 10_000
 
 /**
@@ -48,7 +48,7 @@ export async function importUsers(
         if (answer.errors.length < mostErrors) answer.errors.push({ line, code, message })
       }
     }
-    // Others get their turn, also when all of these lines were bad.
+    // Lets other requests run, even if all of these lines were bad.
     await nextTurn()
   }
   return answer

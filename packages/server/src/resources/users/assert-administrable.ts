@@ -41,7 +41,7 @@ async function isAdministrable(deps: Deps): Promise<boolean> {
     deps.db,
     admins.map(({ id }) => id),
   )
-  // A grant that has run out keeps no system_admin out, and neither does having none.
+  // Neither an expired grant nor a missing one keeps a system_admin out.
   const isRevoked = (userId: string, appId: string) =>
     revoked.some(({ user_id, app_id }) => user_id === userId && app_id === appId)
   return admins.some((user) => apps.some((app) => isInPools(user, poolSet(app)) && !isRevoked(user.id, app.id)))

@@ -7,8 +7,8 @@ import type { PooledUser } from './present.ts'
 
 /**
  * Runs `change` in a transaction that holds the locks of a user's e-mail, of `newEmail` where there is one, and then of the user's row:
- * nobody else registers, moves or tags a user of these addresses meanwhile. Which address the user has can only be read before its
- * lock is held; when it has changed by then, all begins anew. Throws `not_found`, also for a deleted user.
+ * nobody else registers, moves or tags a user of these addresses meanwhile. It must read the address before it can lock it, and starts
+ * over if the address changed in between. Throws `not_found`, also for a deleted user.
  */
 export async function changeUser<T>(
   deps: Deps<Pool>,

@@ -4,7 +4,7 @@ import { User } from '../../models/user.ts'
 import { listUsersOfEmail } from './find-user-in-pools.ts'
 import { type PooledUser, pooled } from './present.ts'
 
-// Which users may not share an e-mail: those who would meet in a pool that one app reads.
+// Two users collide if they share an e-mail and one app reads a pool of each.
 
 /**
  * Throws `email_exists_in_pool` when one of the pools, as home or by tag, holds a user of this e-mail other than `exceptUserId`. The
@@ -28,7 +28,7 @@ export interface Collision {
   users: PooledUser[]
 }
 
-/** So many shared e-mails are looked at in one go. */
+/** How many shared e-mails one query reads. */
 const portion = 500
 
 /**
@@ -78,7 +78,7 @@ export interface CollisionWarning {
   message: string
 }
 
-/** No more e-mails are counted. */
+/** Counting stops here. */
 const mostCounted = 1_000
 const mostWarnings = 200
 

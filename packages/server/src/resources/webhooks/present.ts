@@ -3,7 +3,7 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { DeliveryRow } from '../../models/outbox-entry.ts'
 import type { deliveryRecord } from './schema.ts'
 
-/** A delivery as admins see one: how it went, and nothing of what it told. */
+/** A delivery as admins see one: its result, without its payload. */
 export function presentDelivery(row: DeliveryRow): z.output<typeof deliveryRecord> {
   return {
     id: row.id,
