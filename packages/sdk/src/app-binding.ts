@@ -1,6 +1,6 @@
 import { refused } from './errors.ts'
 
-/** A token is good for the app that it was issued for, and for no other that shares the secret. */
+/** Accepts a token only for the app that it was issued for, and not for other apps that share the secret. */
 export function checkAppBinding(
   { app_code, app_id }: Record<string, unknown>,
   expected: { readonly appCode: string; readonly appId: string | undefined },

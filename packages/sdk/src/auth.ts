@@ -23,13 +23,13 @@ export type RequestHeaders =
   | { get(name: string): string | null }
 
 export interface Health {
-  /** Of the permissions: `off` before it is begun and when it was ended early, `rejected` when it has failed for good. */
+  /** State of the permission registration: `off` before it begins and when it was ended early, `rejected` if it failed for good. */
   readonly registration: 'off' | 'pending' | 'registered' | 'rejected'
   readonly revocation: {
     readonly mode: 'feed' | 'off' | 'custom'
     /** Whether the feed is being followed now. */
     readonly connected: boolean
-    /** How many seconds ago nothing was missing from it; null before it was read for the first time. */
+    /** How many seconds ago the feed was complete. Null before the first read. */
     readonly ageSec: number | null
   }
   /** The ids of the accepted secrets, the current one first; through WebCrypto they are known from the first token on. */
@@ -37,11 +37,11 @@ export interface Health {
 }
 
 export interface Auth<Name extends string = string> {
-  /** Throws `AuthError`: what is wrong with the token. */
+  /** Verifies a token. Throws `AuthError`, which names the fault. */
   verify(token: string): Promise<Principal<Name>>
   /** `verify` without a promise, on Node; `CONFIG_INVALID` elsewhere. */
   verifySync(token: string): Principal<Name>
-  /** `verify` without a throw. */
+  /** Like `verify`, but returns the error. */
   safeVerify(token: string): Promise<VerifyResult<Name>>
   /** Verifies the bearer token of `Authorization`; `TOKEN_MISSING` when there is none. */
   authenticate(headers: RequestHeaders): Promise<Principal<Name>>
@@ -62,7 +62,7 @@ export interface Auth<Name extends string = string> {
  * Throws `CONFIG_INVALID` at once, naming every variable that is wrong.
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
-  // The names are a matter of types alone.
+  // The permission names exist in types only.
   return assembleAuth(readConfig(options)) as unknown as Auth<Name>
 }
 
@@ -73,7 +73,7 @@ export function assembleAuth(config: Config): LocalAuth {
   const verifyLocally = createVerifier(config, feed)
   const check: Verify =
     revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
-  // Nothing is awaited that need not be: an await costs a tenth of the verification.
+  // Awaits only promises: an await costs a tenth of the verification.
   const verify = async (token: unknown) => check(token)
   let registration: RunningRegistration | undefined
 
@@ -84,7 +84,7 @@ export function assembleAuth(config: Config): LocalAuth {
     verifySync(token) {
       const principal = check(token)
       if (!(principal instanceof Promise)) return principal
-      // Nobody will await it; its failure must not end the process.
+      // Nobody may await it, and its failure must not end the process.
       principal.catch(() => {})
       throw configInvalid('verifySync needs Node, and no promise from revocation.isCurrent')
     },
@@ -116,7 +116,7 @@ export function assembleAuth(config: Config): LocalAuth {
   }
 }
 
-/** Tokens come from outside, and may be anything. */
+/** Tokens come from outside, so they may be of any type. */
 export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVerify'> {
   verify(token: unknown): Promise<Principal>
   verifySync(token: unknown): Principal
@@ -146,6 +146,6 @@ function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipa
 function readBearer(headers: RequestHeaders): string | undefined {
   const { authorization, Authorization } = headers as Exclude<RequestHeaders, { get(name: string): unknown }>
   const value = typeof headers.get === 'function' ? headers.get('authorization') : (authorization ?? Authorization)
-  // Sent twice, it is joined by a comma: not a token, and refused as such.
+  // Two headers are joined by a comma, which no token contains, so they are refused.
   return /^bearer +(.*)$/is.exec(String(value ?? '').trim())?.[1]
 }

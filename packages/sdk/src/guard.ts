@@ -2,7 +2,7 @@ import type { Auth, RequestHeaders } from './auth.ts'
 import { AuthError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
-/** What a guard asks of the user besides a good token; everything that is named must hold. */
+/** What a guard requires besides a valid token. Every member must hold. */
 export interface Requirements<Name extends string = string> {
   /** Every one of these permissions. */
   readonly permissions?: readonly Name[]
@@ -44,7 +44,7 @@ export function admitAuthorized<Name extends string>(
   }
 }
 
-/** For `optionalAuth`: a request without a bearer token passes as nobody. */
+/** For `optionalAuth`: a request without a bearer token passes without a principal. */
 export function admitAnyone<Name extends string>(
   auth: Auth<Name>,
 ): (request: IncomingRequest) => Promise<Principal<Name> | undefined> {
@@ -59,7 +59,7 @@ export function admitAnyone<Name extends string>(
   }
 }
 
-/** Node hands on the first `Authorization` and drops the others, and a proxy before it may have believed another: all are shown. */
+/** All `Authorization` headers. Node keeps only the first, while a proxy may have checked another. */
 function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): RequestHeaders {
   const values = rawHeaders.filter((_, index) => index % 2 === 1 && /^authorization$/i.test(rawHeaders[index - 1]!))
   return values.length > 1 ? { authorization: values } : headers

@@ -1,6 +1,6 @@
 import type { KeyMaterial, OpenKeys } from './platform.ts'
 
-/** The secrets of an app, in use. Without Node they are opened when they are first needed: Workers forbid such work while a module loads. */
+/** The opened secrets of an app. Without Node they are opened on first use, since Workers forbid this while a module loads. */
 export interface Keyring {
   opened: OpenKeys | undefined
   open(): Promise<OpenKeys>

@@ -9,7 +9,7 @@ import {
 } from './platform.ts'
 import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, CONSUMER_TOKEN_TYPE, keyIdOf } from './protocol.ts'
 
-// Not as a bare name, for which some bundlers put in an imitation.
+// Taken from `globalThis`, since some bundlers replace a bare `Buffer` by an imitation.
 const { Buffer } = globalThis
 
 const BLOCK_BYTES = 64
@@ -18,7 +18,7 @@ const DIGEST_BYTES = 32
 /** A module of Node by its name, where there is one: an `import` would stop bundlers for Workers, Deno and browsers. */
 export const builtin = ((name: string) => globalThis.process?.getBuiltinModule?.(name)) as typeof process.getBuiltinModule
 
-/** Undefined where Node's own modules are not to be had. */
+/** Undefined if Node's modules are not available. */
 export function openNodeKeys({ secrets, maxTokenBytes }: KeyMaterial): OpenKeys | undefined {
   const crypto = builtin('node:crypto')
   // Runtimes that imitate Node may lack either.
@@ -57,7 +57,7 @@ function openKey(digest: typeof hash, secret: string, maxTokenBytes: number): Se
   // The outer key block, and room for the inner digest behind it.
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
   for (let i = 0; i < BLOCK_BYTES; i += 1) {
-    // Behind a short key there is nothing, which is 0 here.
+    // A short key is padded with zeros.
     inner[i] = key[i]! ^ 0x36
     outer[i] = key[i]! ^ 0x5c
   }
@@ -93,7 +93,7 @@ function createTextReader(maxLength: number): TextReader {
       !encoded.includes('+') &&
       !encoded.includes('/') &&
       (lastLetters[encoded.length % 4]?.includes(encoded.at(-1)!) ?? true)
-    // It writes U+FFFD for what is not UTF-8. Few texts hold it rightly, so that all is compared only then.
+    // Invalid UTF-8 becomes U+FFFD. Valid texts rarely contain it, so only then the whole text is compared.
     if (!isCanonical || (text.includes('\uFFFD') && encodeText(text) !== encoded)) throw new Error()
     return text
   }

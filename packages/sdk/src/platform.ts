@@ -28,7 +28,7 @@ export interface SecretKey {
  */
 export type TextReader = (encoded: string) => string
 
-/** As the service writes it. `encode` is how the platform puts JSON into base64url. */
+/** The header that the service writes. `encode` turns JSON into base64url on this platform. */
 export function encodeHeader(encode: (part: object) => string, typ: 'JWT' | typeof CONSUMER_TOKEN_TYPE, kid: string): string {
   return encode({ alg: 'HS256', typ, kid })
 }

@@ -3,7 +3,7 @@
 /** A longer token is refused unread. */
 export const MAX_TOKEN_BYTES = 8_192
 export const MIN_SECRET_CHARACTERS = 32
-/** What `iss` is unless the service is told otherwise. */
+/** The default of `iss`. */
 export const DEFAULT_ISSUER = 'gatehouse'
 /** How far the clocks of two machines may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 5
@@ -18,7 +18,7 @@ export const CONSUMER_TOKEN_SECONDS = 60
 export const CONSUMER_KEY_INFO = 'gatehouse-consumer'
 export const CONSUMER_KEY_BYTES = 32
 
-/** What a token that is no JWT begins with, so that one found in the wrong place says what it is. */
+/** The prefixes of tokens that are not JWTs, so that a leaked one shows what it is. */
 export const TOKEN_PREFIXES = {
   invitation: 'gin_',
   mail: 'gmt_',
@@ -34,7 +34,7 @@ export function keyIdText(secret: string): string {
   return `gatehouse-kid:${secret}`
 }
 
-/** The `kid` of a secret: enough to tell two secrets apart, nothing to find one by. `hash` gives hex digits, as that of `node:crypto` does. */
+/** The `kid` of a secret. It tells two secrets apart and does not help to find one. `hash` returns hex digits, as in `node:crypto`. */
 export function keyIdOf(secret: string, hash: (algorithm: 'sha256', text: string) => string): string {
   return hash('sha256', keyIdText(secret)).slice(0, 8)
 }

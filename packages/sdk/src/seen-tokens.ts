@@ -18,12 +18,12 @@ export class SeenTokens {
     this.#most = most
   }
 
-  /** The payload of this very token. */
+  /** The payload of exactly this token. */
   get(token: string): CheckedPayload | undefined {
     const key = keyOf(token)
     const young = this.#young.get(key)
     const entry = young ?? this.#old.get(key)
-    // The whole token is compared: a key alone proves nothing about what stands before it.
+    // Compare the whole token: the key covers only its end.
     if (entry?.token !== token) return undefined
     if (!young) this.add(token, entry.payload)
     return entry.payload

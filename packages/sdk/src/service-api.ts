@@ -3,7 +3,7 @@ import type { Claims } from './claims.ts'
 import type { Config } from './config.ts'
 import { configInvalid } from './errors.ts'
 
-/** What the service says of a token (RFC 7662); nothing but `active: false` when it is not good now, for this app. */
+/** The service's answer about a token (RFC 7662). It has only `active: false` if the token is not valid now for this app. */
 export type Introspection =
   | { readonly active: false }
   | (Claims & {
@@ -56,9 +56,9 @@ export interface KnownUser {
  * `SERVICE_REJECTED` when the service refuses it, `SERVICE_UNREACHABLE` when it does not answer; `requestId` is the service's.
  */
 export interface ServiceApi {
-  /** Asks whether a token of this app is good right now. */
+  /** Asks whether a token of this app is valid now. */
   introspect(token: string): Promise<Introspection>
-  /** Makes a user, or gives the one there is; never tokens. Needs a `serviceToken` with the scope `users:register_or_return`. */
+  /** Creates a user or returns the existing one, without tokens. Needs a `serviceToken` with the scope `users:register_or_return`. */
   registerOrReturn(user: NewUser): Promise<KnownUser>
 }
 

@@ -46,7 +46,7 @@ function isSignature(wanted: string, token: string, end: number): boolean {
   return difference === 0
 }
 
-/** Only the canonical spelling comes out again as it went in. */
+/** Decodes and encodes again: only the canonical spelling stays the same. */
 const readText: TextReader = (encoded) => {
   const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'))
   if (encodeBase64url(binary) !== encoded) throw new Error('not canonical')
@@ -54,7 +54,7 @@ const readText: TextReader = (encoded) => {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 }
 
-/** Where Node is not: WebCrypto, which has no synchronous calls. */
+/** For platforms without Node: WebCrypto, which has no synchronous calls. */
 export async function openWebKeys({ secrets }: KeyMaterial): Promise<OpenKeys> {
   return { keys: await Promise.all(secrets.map(openKey)), readText }
 }

@@ -1,12 +1,12 @@
 /** What this package says by itself; every other code is the service's own word (docs/errors.md). */
 type OwnCode =
-  /** The service gave no answer of its own: offline, cut off, or something else answered in its place. */
+  /** No answer of the service arrived: offline, cut off, or another server answered in its place. */
   | 'service_unreachable'
-  /** Nobody is signed in here, or no longer. */
+  /** Nobody is signed in here. */
   | 'signed_out'
   /** `fetch` was asked to send the token to an origin that is not this page's, the service's or one of `apiOrigins`. */
   | 'origin_not_allowed'
-  /** What came back is not the answer to what this tab began: a foreign link, or one that was opened a second time. */
+  /** The answer does not belong to a login that this tab began: a foreign link, or one that was opened twice. */
   | 'sso_state_mismatch'
   /** The provider did not log the user in, who may have cancelled. */
   | 'sso_denied'
@@ -49,7 +49,7 @@ const brand = Symbol.for('gatehouse.BrowserAuthError')
 export class BrowserAuthError extends Error {
   override readonly name = 'BrowserAuthError'
   readonly code: BrowserAuthErrorCode
-  /** The HTTP status of the service's answer; undefined when it gave none. */
+  /** The HTTP status of the service's answer. Undefined without an answer. */
   readonly status: number | undefined
   /** What is wrong with which field; only with `validation_failed`. */
   readonly fields: readonly FieldError[]

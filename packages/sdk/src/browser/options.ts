@@ -48,7 +48,7 @@ export function readOptions(options: BrowserAuthOptions, { localStorage, locatio
 function chooseStore(storage: BrowserAuthOptions['storage'], localStorage: TokenStorage | undefined, name: string): SessionStore {
   if (typeof storage === 'object' && typeof storage?.getItem === 'function') return new SharedStore(storage, name)
   if (storage !== 'local' && storage !== 'memory') throw invalid('storage')
-  // Where the user forbids storage, and on a server that renders pages, there is nothing but memory.
+  // If the user forbids storage, and on a server that renders pages, only memory is left.
   return storage === 'local' && localStorage ? new SharedStore(localStorage, name) : new MemoryStore()
 }
 

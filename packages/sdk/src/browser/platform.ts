@@ -49,10 +49,10 @@ type Globals = Partial<Pick<Platform, 'localStorage' | 'sessionStorage' | 'locat
 
 export function browserPlatform(): Platform {
   const globals = globalThis as unknown as Globals
-  // Node has some of the parts too, and must not share them between those whom it renders pages for.
+  // Node has some of these too, but must not share them between the users for whom it renders pages.
   const isBrowser = globals.location !== undefined
   return {
-    // Not as a method of this object, which browsers refuse.
+    // Browsers refuse to call it as a method of another object.
     fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
     // Looked up at each call, so that a test that puts another clock in its place moves this one too.
     now: () => Date.now(),

@@ -23,11 +23,11 @@ export type RegisterResult =
       /** False when the user was there before (`mode: 'register_or_login'`). */
       readonly created: boolean
     })
-  /** There is a user, and an admin has to let it into the app. */
+  /** The user exists, and an admin has to grant the app. */
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
   | { readonly status: 'two_factor_required'; submitCode(code: string): Promise<RegisterResult> }
 
-/** Who is signed in, for a page to show. The same object until something changes. */
+/** Who is signed in, for a page to show. It stays the same object until something changes. */
 export type AuthState =
   | (SignedIn & {
       /** The service, or the network, could not be reached when last tried; the session goes on. */
@@ -43,7 +43,7 @@ export interface LoginInput {
   readonly email: string
   readonly password: string
   readonly twoFactorCode?: string
-  /** For the roles that the user has there. */
+  /** The organization whose roles the session uses. */
   readonly organizationId?: string
   /** Further members of the body, as they go on the wire: `role_code`, `linked_app_codes`. */
   readonly extra?: Readonly<Record<string, unknown>>

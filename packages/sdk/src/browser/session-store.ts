@@ -1,7 +1,7 @@
 import type { TokenStorage } from './platform.ts'
 import { parseSession, type Session } from './session.ts'
 
-/** Where the session lies. What is read is the truth of this moment: another tab may have written it. */
+/** Stores the session. Read it each time: another tab may have written it. */
 export interface SessionStore {
   /** Whether other tabs read and write the same one. */
   readonly isShared: boolean
@@ -15,12 +15,12 @@ export interface SessionStore {
   clear(): void
 }
 
-/** In this tab alone, until it is closed or reloaded. */
+/** Keeps the session in this tab until it is closed or reloaded. */
 export class MemoryStore implements SessionStore {
   readonly isShared = false
   #session: Session | undefined
 
-  /** Nothing outlives the session here. */
+  /** Nothing is kept after the session. */
   device(): undefined {}
 
   read(): Session | undefined {
@@ -36,12 +36,12 @@ export class MemoryStore implements SessionStore {
   }
 }
 
-/** In a storage that all tabs of the origin see. */
+/** Keeps the session in a storage that all tabs of the origin see. */
 export class SharedStore implements SessionStore {
   readonly isShared = true
   readonly #storage: TokenStorage
   readonly #key: string
-  /** What the storage would not take (it is full): a rotated refresh token that is lost would end the session. */
+  /** What a full storage did not take. Losing a rotated refresh token would end the session. */
   #unsaved: Session | undefined
   /** Parsing the same text again would give another object, and with it another state to those who subscribe. */
   #last: { text: string; session: Session | undefined } | undefined

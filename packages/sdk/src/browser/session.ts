@@ -32,7 +32,7 @@ export interface Session {
   readonly organization: BrowserOrganization | null
 }
 
-/** What has the members of T, perhaps, and in them anything. */
+/** An object that may have the members of T, with any values. */
 type Unchecked<T> = { readonly [Name in keyof T]?: unknown }
 
 const LONGEST_MARGIN_MS = 30_000
@@ -85,13 +85,13 @@ function checkSession(value: unknown): Session | undefined {
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 const isTime = (value: unknown): value is number => Number.isFinite(value)
 
-/** The service is taken at its word about the rest. */
+/** The other members are not checked. */
 function isUser(value: unknown): value is BrowserUser {
   const { id }: Unchecked<BrowserUser> = Object(value)
   return isText(id)
 }
 
-/** Whether the access token can be used without a thought: a little before its end it is renewed. */
+/** Whether the access token can be used as it is. It is renewed a little before its end. */
 export function isFresh(session: Session, now: number): boolean {
   return isWithin(session, now, marginOf(session))
 }

@@ -64,7 +64,7 @@ export interface TestAuth<Name extends string = string> {
 const TOKEN_LIFE_SEC = 900
 const LOOK_EVERY_MS = 2
 const LOOKS = 1_000
-/** Of the time of import: a test may replace the timers. */
+/** Kept from the time of the import, since a test may replace the timers. */
 const { setTimeout } = globalThis
 
 /**
@@ -158,7 +158,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
       nowMs += seconds * 1000
     },
     async revoke(user, revokedAppId) {
-      // A consumer is told what concerns its own app, or all.
+      // A consumer hears of events for its own app and of those for all apps.
       const isOurs = revokedAppId === undefined || revokedAppId === appId
       if (isOurs) unlearned.set(user, versionOf(user))
       versions.set(user, versionOf(user) + 1)
@@ -168,7 +168,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     },
     service: {
       async down() {
-        // A stream that is cut before it has begun is no loss yet.
+        // A stream that is cut before it begins does not count as lost.
         if (!isDown) await learn()
         isDown = true
         service.down()

@@ -39,7 +39,7 @@ export function startFakeService({ secret, serviceToken, introspect }: FakeServi
   const events: (Revocation & { readonly cursor: number })[] = []
   const streams = new Set<ServerResponse>()
   const declared = new Map<string, Map<string, string>>()
-  /** Set while the service is down: what is asked meanwhile. */
+  /** The waiting requests while the service is down. */
   let held: Set<() => void> | undefined
 
   const since = (cursor: unknown) => events.filter((event) => event.cursor > Number(cursor ?? 0))
@@ -99,7 +99,7 @@ export function startFakeService({ secret, serviceToken, introspect }: FakeServi
     response.on('close', () => held?.delete(go))
   }
 
-  // Without an address to look up, the port is known at once; only this machine is let in.
+  // With an address in place of a name the port is known at once. Only this machine can connect.
   const server = createServer(onRequest).listen(0).unref()
   server.on('connection', (socket) => {
     if (/^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')) socket.unref()
@@ -143,7 +143,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** As at the service: what is new comes, what is left out goes. */
+/** Works as the service does: adds new permissions and removes missing ones. */
 function registerPermissions(
   declared: Map<string, Map<string, string>>,
   service: string,
