@@ -81,7 +81,7 @@ function missedFigures() {
   return Object.values(runs).flatMap(({ figures }) => figures.filter(isMissed))
 }
 
-/** Whoever failed keeps the figures that it had. */
+/** A bench that failed keeps its old figures. */
 function keep(): void {
   const old = existsSync(kept) ? (JSON.parse(readFileSync(kept, 'utf8')) as Runs) : {}
   const merged = all.map((name): [string, Run | undefined] => [

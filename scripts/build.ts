@@ -35,7 +35,7 @@ async function buildPackage(name: string): Promise<boolean> {
   try {
     renameSync(dist, previous)
   } catch {
-    // The first build has nothing to replace.
+    // There is no old build to replace the first time.
   }
   renameSync(staging, dist)
   rmSync(previous, { recursive: true, force: true })

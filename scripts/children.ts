@@ -12,7 +12,7 @@ export interface Finished {
 
 const startTimeoutMs = 60_000
 
-/** The programs that a script has started: none of them outlives it. */
+/** The programs that a script has started. They end with it. */
 export class Children {
   readonly #running = new Set<Child>()
 
@@ -59,7 +59,7 @@ export class Children {
     })
   }
 
-  /** The exit code of the first program that ends by itself. */
+  /** The exit code of the first program that ends. */
   async anyExit(): Promise<number | null> {
     return new Promise((resolve) => {
       for (const child of this.#running) child.on('exit', resolve)

@@ -22,7 +22,7 @@ const built = {
   },
   transform(code, file) {
     if (!isTest(file)) return undefined
-    // Of programs that a test starts.
+    // For programs that a test starts.
     return code.replaceAll("new URL('./index.ts', import.meta.url)", `new URL('${pathToFileURL(join(sdk, 'dist', 'index.js'))}')`)
   },
 }

@@ -36,7 +36,7 @@ function show(kind: '$' | '>' | '=', text: string): void {
   for (const line of text.trimEnd().split('\n')) console.log(`${mark} ${line}`)
 }
 
-/** Of an answer, what matters for the step. */
+/** The members of an answer that matter for the step. */
 function showMembers(answer: Record<string, unknown>, names: readonly string[]): void {
   show('=', names.map((name) => `${name}: ${answer[name]}`).join(', '))
 }

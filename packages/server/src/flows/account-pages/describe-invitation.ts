@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
 import { getOpenInvitation } from '../../resources/invitations/get-open-invitation.ts'
 
-/** What a page may tell whoever holds the link of an invitation. */
+/** What a page shows to the holder of an invitation link. */
 export interface InvitationOffer {
   organization: { name: string; code: string }
   /** The one address that it is for; null when it is for anybody. */
@@ -11,7 +11,7 @@ export interface InvitationOffer {
   app: { name: string; code: string } | null
 }
 
-/** Looks at an invitation and leaves it as it is. Throws `invalid_invitation`. */
+/** Reads an invitation without accepting it. Throws `invalid_invitation`. */
 export async function describeInvitation(deps: Deps, token: string): Promise<InvitationOffer> {
   const { organization, app, email } = await getOpenInvitation(deps, token)
   const through = app ?? (await findDefaultApp(deps))

@@ -10,7 +10,7 @@ export async function handOverLogin(deps: Deps, token: string): Promise<{ link: 
   return { link, redirectTo: link.redirectUrl === null ? null : withToken(link.redirectUrl, token) }
 }
 
-/** Whoever asked for the mail chose the redirect URL: a token of their own in it would log its reader in as somebody else. */
+/** The sender of the request for the mail chose the redirect URL. A token in that URL would log its reader in as somebody else. */
 function withToken(redirectUrl: string, token: string): string {
   const url = new URL(redirectUrl)
   url.searchParams.set('token', token)

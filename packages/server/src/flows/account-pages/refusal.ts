@@ -1,6 +1,6 @@
 import { ApiError, type ErrorCode, errorCodes } from '../../errors.ts'
 
-/** Why a form is shown once more. */
+/** Why a form is shown again. */
 export interface FormRefusal {
   status: number
   code: ErrorCode
@@ -14,7 +14,7 @@ export interface FormRefusal {
   retryAfter: number | undefined
 }
 
-/** After these a password is to be entered once more, whatever else: it is never sent back. */
+/** After these the user must enter a password again, since a page never sends it back. */
 const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
   'invalid_credentials',
   'two_factor_required',

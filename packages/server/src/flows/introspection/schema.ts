@@ -8,7 +8,7 @@ export const introspectBody = z
   })
   .meta({ id: 'Introspect' })
 
-/** All claims of the token besides, when it is active; nothing besides, when it is not. */
+/** An active token has all of its claims here. An inactive one has no other member. */
 export const introspection = z
   .looseObject({
     active: z.boolean(),

@@ -39,7 +39,7 @@ export async function changePassword(
 
   return transaction(deps, async (deps) => {
     await lockUser(deps, caller.userId)
-    // Two changes at once: the one that comes second proved a password that is no more.
+    // Of two concurrent changes, the second proved a password that has been replaced.
     const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
     if (!isChanged) throw new ApiError('invalid_credentials')
     const session = await getLiveSession(deps, caller.sessionId)

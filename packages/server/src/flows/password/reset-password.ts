@@ -45,7 +45,7 @@ export async function resetPassword(
 }
 
 async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, actor: Actor): Promise<void> {
-  // Wrong codes stay counted: a mailbox is no second factor.
+  // Wrong codes stay counted, since a mailbox is not a second factor.
   await forgetFailures(deps, user, { secondFactor: false })
   await addNotice(deps, 'password_reset', { user, appId }, actor)
   await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId })

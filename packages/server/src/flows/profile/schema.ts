@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { name } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
-/** What a user is told about the own account. */
+/** A user's own account, as the user sees it. */
 export const profile = z
   .object({
     user: userRecord,

@@ -6,7 +6,7 @@ import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
 
-/** Ends the session of a refresh token. Whoever comes with an unknown or dead one has what they wanted, so it never fails. */
+/** Ends the session of a refresh token. Never fails: with an unknown or dead token there is nothing to end. */
 export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {
   const token = await RefreshToken.findSession(deps.db, hashOpaqueToken(refreshToken))
   if (!token) return

@@ -3,15 +3,15 @@ import type { SsoLoginRow } from '../../models/sso-login.ts'
 
 /** How long a user may take at the provider. */
 export const answerWithinMs = 10 * 60 * 1_000
-/** How long a code waits: long enough to look for a two-factor code. */
+/** How long a code is valid: long enough to look for a two-factor code. */
 export const codeLifeMs = 5 * 60 * 1_000
 
-/** What the provider said of the user, in our terms. */
+/** The user as the provider describes them, in our terms. */
 export interface SsoProfile {
   subject: string
-  /** Normalized; null when there was none, or none that is an address. */
+  /** Normalized. Null if the provider sent none, or none that is an address. */
   email: string | null
-  /** The provider's word. What counts is `isTrustedAddress`. */
+  /** As the provider asserts it. `isTrustedAddress` decides whether that counts. */
   emailVerified: boolean
   /** The domain in `hd`, normalized; null when there was none. */
   hostedDomain: string | null
@@ -25,7 +25,7 @@ export interface AnsweredLogin {
   profile: SsoProfile
 }
 
-/** One whose client came back for the tokens. */
+/** An answered login whose client asks for the tokens. */
 export interface Exchange extends AnsweredLogin {
   app: App
   pools: readonly string[]

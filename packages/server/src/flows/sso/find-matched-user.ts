@@ -10,7 +10,7 @@ import { BASE_ROLE } from '../../resources/users/resolve-global-roles.ts'
 import type { Exchange } from './exchange.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
 
-/** A user of the app's pools, and how a provider's word came to mean that user. */
+/** A user of the app's pools, and how the provider's answer matched that user. */
 export interface MatchedUser {
   user: PooledUser
   /** False when it is the verified e-mail that says so, and the link is yet to be made. */
@@ -38,7 +38,7 @@ export async function findMatchedUser(
   return { user: holder, isLinked: false }
 }
 
-/** A link by e-mail hands over whatever the user may do: more than every user may is never handed over on a provider's word. */
+/** A link by e-mail hands over the account, so a provider's word never links one that may do more than every user. */
 async function hasFurtherRoles(deps: Deps, { id }: PooledUser): Promise<boolean> {
   return (await listGlobalRoles(deps, id)).some((code) => code !== BASE_ROLE)
 }

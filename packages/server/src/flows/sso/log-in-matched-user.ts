@@ -54,7 +54,7 @@ async function logIn(
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   if (!matched.isLinked) await lockSubject(deps, exchange)
-  // Roles are given under this lock: whether the user may be linked by e-mail is decided below it.
+  // Roles are given under this lock too, so decide below it whether the user may be linked by e-mail.
   await lockUserRow(deps, matched.user.id)
   const now = await findMatchedUser(deps, exchange, provider)
   if (!now || !isSame(matched, now)) return undefined
@@ -74,7 +74,7 @@ async function logIn(
   }
   const about = { actor, appId: app.id }
   if (account) return claimByMailbox(deps, { account, ...about }, linkAndEnter)
-  // Whom the e-mail alone led here, the provider has verified the address of.
+  // A user who was found by e-mail has an address that the provider verified.
   const entering = matched.isLinked ? user : await verifyAddress(deps, user, about)
   return linkAndEnter({ user: entering, secondFactor: matched.factor! })
 }

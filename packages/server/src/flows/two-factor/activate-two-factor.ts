@@ -58,7 +58,7 @@ async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> 
 async function activate(deps: Deps<Tx>, factor: FactorRow, step: number, actor: Actor): Promise<string[]> {
   const userId = factor.user_id
   if (!(await SecondFactor.activate(deps.db, factor, { now: deps.clock(), step }))) {
-    // Somebody else was faster: with the same code, or with a set-up that replaced this seed.
+    // A concurrent call used the code, or a new set-up replaced the seed.
     await getPendingFactor(deps, userId)
     throw new ApiError('invalid_two_factor_code')
   }
