@@ -43,7 +43,7 @@ export interface Auth<Name extends string = string> {
   verifySync(token: string): Principal<Name>
   /** Like `verify`, but returns the error. */
   safeVerify(token: string): Promise<VerifyResult<Name>>
-  /** Verifies the bearer token of `Authorization`; `TOKEN_MISSING` when there is none. */
+  /** Verifies the bearer token of `Authorization`. Throws `TOKEN_MISSING` without one. */
   authenticate(headers: RequestHeaders): Promise<Principal<Name>>
   /**
    * Tells the service the permissions of the manifest, at every boot: `await auth.registerPermissions().ready`, or fire and forget.

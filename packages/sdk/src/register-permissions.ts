@@ -79,7 +79,7 @@ export function startRegistration(
     }
   }
   const ready = register()
-  // Nobody need listen; whoever requires it hears of it in any case.
+  // Listening is optional. A caller that requires the registration gets the error in any case.
   if (mode !== 'require') ready.catch(() => {})
 
   return {

@@ -26,7 +26,7 @@ export interface FailureDetails {
   cause?: unknown
 }
 
-/** An end without success that the user is told in a sentence. Anything else that is thrown is a bug (exit 1). */
+/** A failure that the user sees as a sentence. Any other exception is a bug (exit 1). */
 export class Failure extends Error {
   readonly ending: Exclude<Ending, 'done'>
   readonly code: string

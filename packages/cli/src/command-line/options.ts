@@ -1,7 +1,7 @@
-// The closed set of things a command can be told. A command's `options` is a record of these; its keys are the names of the input
+// The closed set of kinds of options. A command's `options` is a record of these; its keys are the names of the input
 // that `run` gets, and in kebab-case the flags.
 
-/** What a shell completes a value with: what the service or the contexts' file knows, or these words. A FILE completes by itself. */
+/** What a shell completes a value with: names from the service or the contexts' file, or these words. Shells complete a FILE. */
 export type Completes = 'apps' | 'contexts' | readonly string[]
 
 export interface Positional<Required extends boolean = boolean> {

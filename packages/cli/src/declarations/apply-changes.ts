@@ -127,7 +127,7 @@ async function writeRole({ change, code, before, after, fields }: PlannedRole, {
   return []
 }
 
-/** What is only added leaves the assignments of permissions alone that are pruned just now, as amid a deployment; what is taken is gone. */
+/** An addition keeps the assignments of permissions that are pruned at the moment, as during a deployment. A removal is final. */
 async function writePermissions(api: Api, roleCode: string, before: DeclaredRole | undefined, wanted: string[]): Promise<void> {
   const held = before?.permissions ?? []
   const addsOnly = held.every((code) => wanted.includes(code))

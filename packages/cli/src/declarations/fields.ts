@@ -3,7 +3,7 @@ import { z } from 'zod'
 export const mostEntries = 200
 export const mostPermissions = 5_000
 
-/** What is said of a value that is of another kind, or missing. */
+/** The message for a value of another type, or a missing one. */
 function said(message: string) {
   return { error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : message) }
 }
@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object of these fields and no other. A field that is empty is left out, and so is null where null is no value of its own. */
+/** An object of exactly these fields. Leaves out empty fields, and null where it has no meaning. */
 export function entry<Shape extends z.core.$ZodShape & Record<string, z.ZodType>>(shape: Shape) {
   const isLeftOut = (key: string, value: unknown) =>
     Object.hasOwn(shape, key) && (value === '' || (value === null && !shape[key]?.safeParse(null).success))

@@ -180,9 +180,9 @@ const sections = {
   apps: sectionOf(wholeApp, ({ code }) => code).optional(),
 }
 
-/** What a file of `export`, `diff` and `apply` says: each entry whole. What is said of a section that is not there is nothing. */
+/** The file of `export`, `diff` and `apply`. It holds each entry whole. A missing section says nothing about its entries. */
 export const declaration = z.preprocess(
-  // `apps:` with nothing behind it is a list that somebody has emptied; a file without any section is none.
+  // `apps:` without a value is an empty list. A file without any section is not a declaration.
   (given) =>
     isObject(given) && Object.keys(given).length > 0
       ? Object.fromEntries(Object.entries(given).map(([section, list]) => [section, list ?? []]))
@@ -209,7 +209,7 @@ export function standardsOf(
   )
 }
 
-/** As the service writes domains, so that one spelled otherwise is no difference. */
+/** Spells domains as the service does, so that another spelling is not a difference. */
 function normalizeDomain(raw: string): string {
   const lower = raw.trim().normalize('NFKC').toLowerCase()
   const wildcard = lower.startsWith('*.') ? '*.' : ''

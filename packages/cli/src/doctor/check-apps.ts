@@ -24,7 +24,7 @@ const checks: Record<string, Check> = {
   redirects: checkRedirects,
 }
 
-/** Each check over these apps; one that finds nothing is told once. */
+/** Runs each check over these apps. A check without findings gives one line. */
 export async function checkApps(apps: readonly App[], surroundings: Surroundings): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const [check, run] of Object.entries(checks)) {
@@ -70,7 +70,7 @@ async function checkServices({ code, service_codes }: App, { api }: Surroundings
 
 const organizationAdmin = 'org_admin'
 
-/** What whoever signs up may take: overrides are read when an auto-granting app is entered for the first time. */
+/** What a new user may take: overrides count when a user enters an auto-granting app for the first time. */
 function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
   const { code, auto_grant_on_signup, default_organization_id, default_role_code, override_role_codes } = app
   if (!auto_grant_on_signup) return []

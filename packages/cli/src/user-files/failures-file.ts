@@ -10,7 +10,7 @@ export interface FailuresFile {
 
 /**
  * A new file that its owner alone may read, since rows hold password hashes. A regular file of that name is replaced; anything
- * else, a link too, is refused, and so is the file that is being imported. What is added is there at once, whatever ends the command.
+ * else, a link too, is refused, and so is the file that is being imported. Each row is written at once, so no end of the command loses one.
  */
 export function openFailuresFile(path: string, source: string): FailuresFile {
   const there = lstatSync(path, { throwIfNoEntry: false })

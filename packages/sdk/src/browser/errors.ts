@@ -1,4 +1,4 @@
-/** What this package says by itself; every other code is the service's own word (docs/errors.md). */
+/** The codes of this package. Every other code comes from the service (docs/errors.md). */
 type OwnCode =
   /** No answer of the service arrived: offline, cut off, or another server answered in its place. */
   | 'service_unreachable'

@@ -45,7 +45,7 @@ interface TokenAnswer {
   organization: BrowserOrganization | null
 }
 
-/** The session that an answer with tokens opens; undefined when there are none in it. `sentAt`: when it was asked for. */
+/** The session in an answer with tokens. Undefined for an answer without. `sentAt` is the time of the request. */
 export function readTokens(answer: unknown, sentAt: number): Session | undefined {
   const { access_token, refresh_token, expires_in, user, organization }: Unchecked<TokenAnswer> = Object(answer)
   return checkSession({

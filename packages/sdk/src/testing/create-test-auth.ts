@@ -69,7 +69,7 @@ const { setTimeout } = globalThis
 
 /**
  * Real tokens signed with a secret that nobody else has, and a service on this machine that they come from. Throws
- * `CONFIG_INVALID` when `NODE_ENV` is `production`: there, whoever reaches this could sign tokens.
+ * `CONFIG_INVALID` when `NODE_ENV` is `production`: there, a caller of this could sign tokens.
  */
 export function createTestAuth<Name extends string = string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
   if (process.env.NODE_ENV === 'production')

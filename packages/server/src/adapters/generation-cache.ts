@@ -5,7 +5,7 @@ export class GenerationCache {
   #generation: string | undefined
   #kept = new Map<string, unknown>()
 
-  /** What is kept of a generation; that of any other is dropped. */
+  /** The values of one generation. Values of other generations are dropped. */
   at(generation: string): Map<string, unknown> {
     if (generation !== this.#generation || this.#kept.size > entriesKept) {
       this.#generation = generation

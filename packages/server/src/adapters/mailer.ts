@@ -150,7 +150,7 @@ function messageOf(mail: OutgoingMail, from: string): SendMailOptions {
   }
 }
 
-/** As it is, in 7bit: any encoding that folds lines would break a link in the eyes of whoever reads the message raw. */
+/** Sends the text unencoded, in 7bit. An encoding that folds lines would break links for readers of the raw message. */
 function plainPart(text: string): string {
   if (/[^\n\x20-\x7e]/.test(text)) throw new Error('the text of a mail must be printable ASCII')
   const headers = ['Content-Type: text/plain; charset=us-ascii', 'Content-Transfer-Encoding: 7bit']

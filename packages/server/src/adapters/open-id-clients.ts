@@ -214,7 +214,7 @@ function faultOf(error: unknown): OpenIdFault {
 }
 
 function isUnreachable(error: unknown): boolean {
-  // What fetch throws when there is no answer.
+  // fetch throws this without an answer.
   if (error instanceof TypeError && error.message === 'fetch failed') return true
   if (error instanceof openid.ResponseBodyError) return error.status >= 500
   if (!(error instanceof openid.ClientError)) return false

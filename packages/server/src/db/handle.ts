@@ -11,7 +11,7 @@ export type Tx = Knex.Transaction & { readonly [inTransaction]: true }
 /** Either of them: what reads takes this. */
 export type Db = Pool | Tx
 
-/** The handle as a transaction. Throws when it is none. */
+/** The handle as a transaction. Throws if it is not one. */
 export function asTx(db: Knex): Tx {
   if (!isTx(db)) throw new Error('the handle is not in a transaction')
   return db

@@ -217,8 +217,8 @@ function sqliteSettings(path: string): Knex.Config {
 }
 
 /**
- * knex prepares each statement anew, which is dearer than running it; those used last are kept ready. SQLite would compile a join anew
- * itself each time that a value is bound to be compared with, since it might plan by the value; the plus sign tells it not to look.
+ * Keeps the last statements prepared, since knex would prepare each one again, which costs more than running it. SQLite compiles a join
+ * again each time a value is bound that it compares, since its plan may depend on the value. The plus sign prevents that.
  */
 function keepStatements(connection: Database): void {
   const prepare = connection.prepare.bind(connection)

@@ -68,7 +68,7 @@ export function listen(databaseUrl: string, channel: string, ears: Ears): Listen
   }
 }
 
-/** One connection, until it fails: it ends by throwing, or quietly when told to stop. */
+/** Listens on one connection. Throws if the connection fails, and returns after a stop. */
 async function attend(
   databaseUrl: string,
   channel: string,

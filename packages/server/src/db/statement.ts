@@ -99,7 +99,7 @@ async function sendParts<Row>(
     await say('COMMIT')
     return answer
   } catch (error) {
-    // A full disk has ended the transaction by itself; what went wrong is the first error, not this one.
+    // A full disk has already ended the transaction. Report the first error, not this one.
     await say('ROLLBACK').catch(() => {})
     throw error
   }

@@ -70,7 +70,7 @@ export function renderHelp(requestId: string): Html {
 }
 
 /**
- * The headers of a page. Its address holds a token, so no cache keeps it and no other site is told it. `leadsTo` is where the answer
+ * The headers of a page. Its address holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the answer
  * to its form redirects: browsers hold that against `form-action` too.
  */
 export function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {

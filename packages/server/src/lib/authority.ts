@@ -18,7 +18,7 @@ export interface Refusal {
   detail?: string
 }
 
-/** A role, undefined where there is none of the code. */
+/** A role. Undefined if no role has the code. */
 interface GivenRole {
   code: string
   assignable_by: 'system_admin' | 'org_admin'
@@ -122,7 +122,7 @@ export function authorityOfServiceAccount(account: {
       )
     },
     mayOverride: (source, target) => holds('users:override', source) && holds('users:override', target),
-    // Who governs an organization is declared, whoever asks.
+    // `users:override` does not cover `org_admin`, which an app must declare.
     mayGiveRole: (appCode, role) =>
       holds('users:override', appCode) && role?.assignable_by === 'org_admin' && role.code !== 'org_admin',
     refuseIntrospection: () => refuseWithout('tokens:introspect'),

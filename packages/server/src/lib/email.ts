@@ -29,7 +29,7 @@ export function normalizeEmail(raw: string): string | undefined {
 /** A lower-case domain in punycode. Empty if the text is not a domain. */
 function asciiDomain(domain: string): string {
   if (foreignToDomains.test(domain) || invisible.test(domain)) return ''
-  // What is ASCII stays as it is: of a number the URL parser would make an IPv4 address.
+  // ASCII stays unchanged: the URL parser would turn a number into an IPv4 address.
   return /[^\x20-\x7e]/.test(domain) ? domainToASCII(domain) : domain
 }
 

@@ -9,7 +9,7 @@ const maxOverrideEntries = 50
 /** A login through no app may leave `app_code` out, null or blank. */
 export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
 
-/** Of an authenticator app or a recovery code; blank, as a form sends it that was not asked for one, is none. */
+/** A code of an authenticator app, or a recovery code. A blank one, as forms send it, counts as absent. */
 export const optionalTwoFactorCode = text
   .nullish()
   .transform((code) => code?.trim() || undefined)

@@ -24,7 +24,7 @@ export function pageOf<T>(rows: readonly T[], request: PageRequest, key: (row: T
   return { items, nextCursor: rows.length > limit && last !== undefined ? Buffer.from(key(last)).toString('base64url') : null }
 }
 
-/** The key in a `next_cursor`, or undefined when the text is none of ours. */
+/** The key in a `next_cursor`. Undefined if this service did not make the text. */
 export function decodeCursor(cursor: string, isKey: (text: string) => boolean): string | undefined {
   const key = Buffer.from(cursor, 'base64url').toString('utf8')
   return isKey(key) && Buffer.from(key).toString('base64url') === cursor ? key : undefined

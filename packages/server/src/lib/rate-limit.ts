@@ -1,4 +1,4 @@
-/** So many in a fixed window of so many seconds. */
+/** A number of attempts in a fixed window of seconds. */
 export interface AttemptLimit {
   count: number
   seconds: number

@@ -80,7 +80,7 @@ export class Lockout extends BaseModel {
     return locksOf.all(db, { keys: JSON.stringify(keys) })
   }
 
-  /** The same, locked until the transaction ends: failures that are being counted are waited for. */
+  /** Lists the locks, and locks their rows until the transaction ends. Waits for failures that are being counted. */
   static async listLocksForUpdate(db: Tx, keys: readonly string[]): Promise<Lock[]> {
     return locksOfForUpdate.all(db, { keys: JSON.stringify(keys) })
   }

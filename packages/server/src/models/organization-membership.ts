@@ -35,9 +35,9 @@ export class OrganizationMembership extends BaseModel {
   declare organization_id: string
   declare user_id: string
   declare created_at: number
-  /** In what `listMembers` gives. */
+  /** Present in the result of `listMembers`. */
   declare user: User
-  /** The same. */
+  /** Present in the result of `listMembers`. */
   declare roles: MembershipRole[]
 
   /** The organizations of a user, by slug, with a row for each role held in them or one without; of one organization, or of all. */

@@ -23,7 +23,7 @@ export class Organization extends BaseModel {
     return (await Organization.query(db).findById(id).select('id')) !== undefined
   }
 
-  /** Keeps it from being deleted until the transaction ends; false when there is none. */
+  /** Keeps the organization from being deleted until the transaction ends. False if it does not exist. */
   static async keep(db: Tx, id: string): Promise<boolean> {
     return (await rowsOf(Organization, db).where({ id }).forKeyShare().first('id')) !== undefined
   }

@@ -24,7 +24,7 @@ export async function listPoolsAfter(
   return query.pluck('name')
 }
 
-/** Each pool is counted off the index by itself: all at once, or with names it knows, Postgres would rather read the whole table. */
+/** Counts each pool with a look-up of its own. For all pools in one condition Postgres would read the whole table. */
 export async function countByPool(db: Db, source: string, names: readonly string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map()
   const values = db.raw(`values ${names.map(() => '(?)').join()}`, [...names])

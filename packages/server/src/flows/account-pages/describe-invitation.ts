@@ -7,7 +7,7 @@ export interface InvitationOffer {
   organization: { name: string; code: string }
   /** The one address that it is for; null when it is for anybody. */
   email: string | null
-  /** Through which one goes in with a password here; null when there is none that takes people so. */
+  /** The app through which the reader can register with a password. Null if no app allows that. */
   app: { name: string; code: string } | null
 }
 

@@ -28,7 +28,7 @@ ${parts}<button type="submit">${button}</button>
 </form>`
 }
 
-/** A field with its label, and what is to be known of it: rules, and what was wrong, both told with it to those who do not see. */
+/** A field with its label, its rules and its fault. Screen readers read all of them with the field. */
 export function field(
   { name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
   refusal?: FormRefusal,

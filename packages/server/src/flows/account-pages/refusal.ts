@@ -22,7 +22,7 @@ const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /**
- * An error that whoever filled in the form can do something about. What is not of that kind is thrown on: a link that is no good, and
+ * An error that the user of the form can correct. Throws every other error again: a link that does not work, and
  * what is wrong on our side.
  */
 export function refusalOf(error: unknown): FormRefusal {
