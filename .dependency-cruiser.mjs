@@ -94,10 +94,10 @@ export default {
         `${server}http/`,
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
-        `${server}db/handle[.]ts$`,
+        `${server}db/(handle|transaction)[.]ts$`,
         `${feature}(authenticate-caller|authenticate-consumer|take-attempt|find-app-of-token)[.]ts$`,
       ],
-      'app.ts lists routers and hands http/ the use-cases it needs: those that look up callers and count attempts.',
+      'app.ts lists routers and hands http/ what it needs: use-cases that look up callers and count attempts, and rehearsals.',
     ),
     only(
       'routes-use-their-own',
@@ -200,7 +200,7 @@ export default {
       'db-imports-the-foundations',
       `${server}db/`,
       [`${server}(db|lib)/`, `${server}(config|deps)[.]ts$`],
-      'db/ imports knex, config and lib/; of deps the type, which `transaction` hands on.',
+      'db/ imports knex, config and lib/; of deps what `transaction` and `rehearsal` hand on.',
     ),
     only(
       'adapters-import-the-foundations',

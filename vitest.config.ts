@@ -15,7 +15,7 @@ const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbo
   (name) => `test/contract/${name}.test.ts`,
 )
 /** What puts many callers against one another, among other things. The fast lane leaves it to many connections. */
-const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'invitations', 'unproven-accounts', 'users-erase'].map(
+const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'dry-run', 'invitations', 'unproven-accounts', 'users-erase'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
 

@@ -20,6 +20,7 @@ test('a login is audited with user, app, address, agent and request', async () =
       app_id: app.id,
       actor_type: 'anonymous',
       reason: null,
+      audit_reason: null,
       ip: '127.0.0.1',
       user_agent: 'a browser of the tests',
       request_id: headers.get('x-request-id'),

@@ -52,6 +52,7 @@ test('an event tells who did what to whom, from where, and what it changed', asy
       event: 'grant.created',
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       reason: null,
+      audit_reason: null,
       actor: { type: 'user', id: adminId },
       user_id: user.id,
       app_id: app.id,

@@ -1,5 +1,6 @@
 import Koa from 'koa'
 import type { Pool } from './db/handle.ts'
+import { rehearsal } from './db/transaction.ts'
 import type { Deps } from './deps.ts'
 import { accountPages } from './flows/account-pages/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
@@ -117,7 +118,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
     { prefix: '', routes: listRootRoutes().filter((route) => route !== metricsRoute || servesMetrics) },
   ]
   const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt, giveBackAttempt, findAppOfToken }
-  const routing = createRouting(deps, mounts, { ...callers, onReply: options.onReply })
+  const routing = createRouting(deps, mounts, { ...callers, rehearse: rehearsal, onReply: options.onReply })
   const app = new Koa()
   app.use(requestLog(deps))
   app.use(countReplies(deps))

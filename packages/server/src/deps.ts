@@ -47,6 +47,8 @@ export interface Deps<D extends Db = Db> {
   lifecycle: Lifecycle
   /** Run once the transaction is committed, and never when it is taken back. */
   afterCommit?: (() => void)[]
+  /** Everything that is written here is rolled back in the end. */
+  isRehearsal?: true
 }
 
 /** What the running program knows of itself. */
@@ -99,6 +101,37 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
 async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config, clock: () => number): Promise<OpenIdClients> {
   const { OpenIdClients } = await import('./adapters/open-id-clients.ts')
   return new OpenIdClients({ allowHttp: !production, mayBePrivate: (host) => hosts?.includes(host) ?? true, clock })
+}
+
+/** In the form of bcrypt, and the hash of no password. */
+const hashOfNothing = `$2b$04$${'.'.repeat(53)}`
+
+/**
+ * What a rehearsal gets in place of what costs or cannot be taken back: it hashes nothing, sends nothing, opens no connection, and keeps
+ * what it reads of the catalog to itself.
+ */
+export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
+  const { cost } = deps.passwords
+  return {
+    ...deps,
+    passwords: {
+      cost,
+      queueLength: 0,
+      hash: async () => hashOfNothing,
+      verify: async () => false,
+      needsUpgrade: () => false,
+      warmUp: () => {},
+      close: async () => {},
+    },
+    mailer: { send: unrehearsed, close: () => {} },
+    openIdClients: unrehearsed,
+    catalogCache: new GenerationCache(),
+    isRehearsal: true,
+  }
+}
+
+async function unrehearsed(): Promise<never> {
+  throw new Error('a rehearsal reached for the network')
 }
 
 export async function closeDeps(deps: Deps<Pool>): Promise<void> {

@@ -1,9 +1,11 @@
 import type { Readable } from 'node:stream'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
+import { dryRun } from '../lib/fields.ts'
+import { auditReason } from './audit-reason.ts'
 import type { Lines } from './request-lines.ts'
 
 /**
@@ -89,6 +91,16 @@ export interface Route {
   /** Answered without the database, and so never with `unavailable`. */
   offline?: boolean
   handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
+  /**
+   * What a dry run answers for a call whose work goes on after its answer, or takes long: what would be done. It is rehearsed like
+   * `handle`, and undefined leaves the answer to that.
+   */
+  plan?(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply | undefined>
+  /**
+   * Set by `route` on every write of the admin API, which takes `?dry_run=true` and `X-Audit-Reason`. `rehearsed`: the router runs it in
+   * a transaction that it rolls back. `own`: `handle` reads the parameter itself. Elsewhere the parameter is refused.
+   */
+  dryRun?: 'rehearsed' | 'own'
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
@@ -100,7 +112,7 @@ interface RouteDeclaration<
   B extends z.ZodType | undefined,
   H extends z.ZodObject | undefined,
   L extends z.ZodType | undefined,
-> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'handle'> {
+> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'handle' | 'plan' | 'dryRun'> {
   auth: A
   params?: P
   query?: Q
@@ -108,9 +120,13 @@ interface RouteDeclaration<
   headers?: H
   lines?: L
   handle(deps: Deps<Pool>, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
+  plan?(
+    deps: Deps<Pool>,
+    request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>,
+  ): Promise<Reply | undefined>
 }
 
-/** Declares a route; the request that `handle` gets is typed by its schemas. */
+/** Declares a route; the request that `handle` gets is typed by its schemas. A write of the admin API gets what all of them take. */
 export function route<
   A extends RouteAuth,
   P extends z.ZodObject | undefined = undefined,
@@ -119,7 +135,25 @@ export function route<
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(declaration: RouteDeclaration<A, P, Q, B, H, L>): Route {
-  return declaration
+  return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
+}
+
+/** Whether it changes what admins govern. */
+function isAdminWrite({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
+  return method !== 'GET' && path.startsWith('/admin/')
+}
+
+const nothing = z.strictObject({})
+
+function withWriteOptions(declared: Route): Route {
+  const { query = nothing, headers = z.object({}) } = declared
+  const isOwn = 'dry_run' in query.shape
+  return {
+    ...declared,
+    query: isOwn ? query : query.extend({ dry_run: dryRun }),
+    headers: headers.extend({ 'x-audit-reason': auditReason }),
+    dryRun: isOwn ? 'own' : 'rehearsed',
+  }
 }
 
 export function ok(body: unknown): Reply {
@@ -146,9 +180,9 @@ export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'
 
 /** The codes that any route of this kind may answer with, besides its own. */
 export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
-  const codes: ErrorCode[] = declared.offline ? [] : ['unavailable']
+  // The parameter `dry_run` is refused wherever nothing can be rehearsed.
+  const codes: ErrorCode[] = ['validation_failed', ...(declared.offline ? [] : (['unavailable'] as const))]
   if (declared.params) codes.push('not_found')
-  if (declared.query || declared.body || declared.auth === 'system_admin') codes.push('validation_failed')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
   if (declared.auth.startsWith('consumer')) codes.push('app_inactive')

@@ -5,8 +5,10 @@ import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
-import { ApiError, type ErrorCode } from '../errors.ts'
+import { ApiError, type ErrorCode, fieldError } from '../errors.ts'
+import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
+import { auditReasonOf } from './audit-reason.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
@@ -15,7 +17,7 @@ import { type LimitOptions, limitCall } from './rate-limit.ts'
 import { isSoundText, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
-import { isLimitedByAddress, type Reply, type Route } from './route.ts'
+import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest } from './route.ts'
 import { validate } from './validate.ts'
 
 // Its CommonJS form, since the other imports `node:http`: `http/node-http.ts` says what that costs.
@@ -34,8 +36,12 @@ export interface ObservedReply {
 
 export interface RouterOptions extends LimitOptions {
   authenticateConsumer: AuthenticateConsumer
+  rehearse: Rehearse
   onReply?: ReplyObserver
 }
+
+/** Runs `fn` on what stands in for the database and the world, and rolls back what it did; handed in by `app.ts`. */
+type Rehearse = (deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<Reply>) => Promise<Reply>
 
 export interface Routing {
   middleware: Middleware
@@ -114,6 +120,8 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   const { ip, requestId } = ctx.state.origin
   try {
+    if (!route.dryRun && 'dry_run' in ctx.query)
+      throw fieldError('dry_run', 'unknown_field', 'is a parameter of writes below /admin alone')
     const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
     const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
@@ -121,13 +129,20 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
     const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
+    const isDryRun = isRecord(query) && query.dry_run === 'true'
+    if (isDryRun) ctx.set('X-Dry-Run', 'true')
+    const auditReason = route.dryRun && auditReasonOf(ctx)
     const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
     const body = route.body ? validate(route.body, rawBody) : {}
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
-    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin: { ...ctx.state.origin, exemptApp } }
-    const reply = await route.handle(deps, request)
+    const origin = { ...ctx.state.origin, exemptApp, auditReason }
+    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin }
+    const isRehearsed = isDryRun && route.dryRun === 'rehearsed'
+    const reply = isRehearsed
+      ? await options.rehearse(deps, (deps) => rehearseCall(deps, route, request))
+      : await route.handle(deps, request)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)
     if (reply.stream) send(ctx, reply.stream)
@@ -140,6 +155,22 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     options.onReply?.(route, { requestId, status, code })
     throw error
   }
+}
+
+async function rehearseCall(deps: Deps<Pool>, route: Route, request: AnyRequest): Promise<Reply> {
+  const plan = await route.plan?.(deps, request)
+  if (plan) return plan
+  const reply = await route.handle(deps, request)
+  return { ...reply, body: withoutSecrets(route.responses[reply.status], reply.body) }
+}
+
+type AnyRequest = RouteRequest<RouteAuth, unknown, unknown, unknown>
+
+/** The secrets that were made are none: what they open was rolled back. */
+function withoutSecrets(schema: z.ZodType | null | undefined, body: unknown): unknown {
+  if (!(schema instanceof z.ZodObject) || !isRecord(body)) return body
+  const isSecret = (name: string) => schema.shape[name]?.meta()?.[shownOnceMark] === true
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, isSecret(name) ? null : value]))
 }
 
 /** Writes a stream of events as it comes. Koa would log each consumer that goes away as a fault. */

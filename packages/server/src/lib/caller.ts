@@ -8,6 +8,8 @@ export interface RequestOrigin {
   requestId: string
   /** The code of the app whose backend sends this, exempt from the limit per address. */
   exemptApp?: string | undefined
+  /** Why the caller does it, as `X-Audit-Reason` of an admin write says. */
+  auditReason?: string | undefined
 }
 
 /** A user whose access token lives: signature, session, account and token version were all looked at. */
@@ -45,4 +47,10 @@ export type Caller = UserCaller | ServiceCaller
 export interface Actor {
   caller: Caller | undefined
   origin: RequestOrigin
+}
+
+/** The user or service account that does it. */
+export function actorIdOf({ caller }: Actor): string | null {
+  if (!caller) return null
+  return caller.kind === 'user' ? caller.userId : caller.id
 }

@@ -21,6 +21,17 @@ const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 /** In any case; stored and compared in lower case, since SQLite knows UUIDs as text. */
 export const id = z.string().toLowerCase().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })
+export const shownOnceMark = 'x-shown-once'
+/** A secret in the answer to the call that made it. The router blanks it in a dry run, which made none. */
+export function shownOnce(description: string) {
+  return z
+    .string()
+    .nullable()
+    .meta({ description: `${description}. Null in a dry run`, [shownOnceMark]: true })
+}
+export const dryRun = z.enum(['true', 'false']).optional().meta({
+  description: 'Answers what the call would answer, and changes, sends and reveals nothing. The reply carries `X-Dry-Run: true`',
+})
 /** A moment in a request, as milliseconds: ISO 8601 with a zone, or a date, which is its first moment in UTC. */
 export const moment = z
   .string()

@@ -12,7 +12,7 @@ export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { det
 type Column = (typeof columns)[number]
 
 const columns = [
-  ...(['id', 'event', 'reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
+  ...(['id', 'event', 'reason', 'audit_reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
   ...(['ip', 'user_agent', 'request_id', 'details', 'at'] as const),
 ] as const
 const oneEvent = new Statement(
@@ -30,6 +30,8 @@ export class AuditEvent extends BaseModel {
   declare id: string
   declare event: string
   declare reason: string | null
+  /** What the caller said for the audit. */
+  declare audit_reason: string | null
   declare actor_type: 'user' | 'service_account' | 'system' | 'anonymous'
   declare actor_id: string | null
   declare user_id: string | null
@@ -58,6 +60,31 @@ export class AuditEvent extends BaseModel {
     )
     const ids = rows.map(({ id }) => id)
     await rowsOf(AuditEvent, db).whereIn('id', ids).update({ details: byId })
+  }
+
+  /** Removes what callers said for the audit of events about a user, and wherever it names one of the addresses. */
+  static async blankReasons(db: Pool, userId: string, addresses: readonly string[]): Promise<void> {
+    await rowsOf(AuditEvent, db)
+      .whereNotNull('audit_reason')
+      .where((any) => {
+        any.where('user_id', userId)
+        for (const address of addresses) any.orWhereRaw(...holds('lower(audit_reason)', address))
+      })
+      .update({ audit_reason: null })
+  }
+
+  /** Events about a user, and those about nobody that hold one of the addresses. */
+  static async countErasable(db: Db, userId: string, addresses: readonly string[]): Promise<number> {
+    const [counted] = await rowsOf(AuditEvent, db)
+      .where('user_id', userId)
+      .orWhere((ofNobody) => {
+        ofNobody.whereNull('user_id').where((any) => {
+          any.whereRaw('1 = 0')
+          for (const address of addresses) any.orWhereRaw(...holds('details', JSON.stringify(address)))
+        })
+      })
+      .count({ n: '*' })
+    return Number(counted?.n)
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
@@ -99,11 +126,16 @@ export class AuditEvent extends BaseModel {
     const query = rowsOf(AuditEvent, db).where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(limit)
     if (holding)
       query.where((any) => {
-        for (const text of holding) any.orWhereRaw(`details like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`])
+        for (const text of holding) any.orWhereRaw(...holds('details', text))
       })
     if (after !== undefined) query.where('id', '>', after)
     return query.select<DetailsRow[]>('id', 'details')
   }
+}
+
+/** The condition that a column holds a text. */
+function holds(column: string, text: string): [sql: string, bindings: string[]] {
+  return [`${column} like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`]]
 }
 
 export interface DetailsRow {

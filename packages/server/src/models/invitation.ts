@@ -51,6 +51,19 @@ export class Invitation extends BaseModel {
       .update({ email: null, expires_at: db.raw('??', ['created_at']) })
   }
 
+  /** How many of both there are. */
+  static async countErasable(db: Db, userId: string, emails: readonly string[]): Promise<number> {
+    const [counted] = await rowsOf(Invitation, db)
+      .whereNotNull('email')
+      .where((either) => {
+        either.where({ accepted_by: userId }).orWhere((open) => {
+          open.whereIn('email', emails).whereNull('accepted_at')
+        })
+      })
+      .count({ n: '*' })
+    return Number(counted?.n)
+  }
+
   static async insert(db: Tx, row: Partial<Invitation>): Promise<void> {
     await Invitation.query(db).insert(row)
   }

@@ -198,6 +198,28 @@ export class OutboxEntry extends BaseModel {
     await OutboxEntry.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxEntry.#blankMail(db, now))
   }
 
+  /** How many mails the three would blank. `unheld` are those of the addresses that nobody has now. */
+  static async countErasableMails(
+    db: Db,
+    userId: string,
+    { unheld, addresses }: Record<'unheld' | 'addresses', readonly string[]>,
+  ): Promise<number> {
+    const [counted] = await rowsOf(OutboxEntry, db)
+      .where({ kind: 'mail' })
+      .whereNot({ destination: '' })
+      .where((any) => {
+        any.where({ user_id: userId }).orWhere((asked) => {
+          asked.whereNull('user_id').where((to) => {
+            to.whereIn('destination', unheld).orWhere((finished) => {
+              finished.whereIn('destination', addresses).whereNot({ status: 'pending' })
+            })
+          })
+        })
+      })
+      .count({ n: '*' })
+    return Number(counted?.n)
+  }
+
   static async listWebhooksOf(db: Db, userId: string): Promise<Pick<OutboxRow, 'id' | 'payload'>[]> {
     return rowsOf(OutboxEntry, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
   }

@@ -1,6 +1,6 @@
 import type { QueryBuilder } from 'objection'
 import { insertRows } from '../db/bulk.ts'
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
@@ -18,7 +18,7 @@ export type GrantStateRow = Pick<UserApp, 'status' | 'expires_at'>
 
 export type NewGrant = GrantKey &
   Pick<UserApp, 'id' | 'status' | 'granted_via' | 'granted_at'> &
-  Partial<Pick<UserApp, 'reason' | 'expires_at' | 'revoked_at'>>
+  Partial<Pick<UserApp, 'granted_by' | 'reason' | 'expires_at' | 'revoked_at'>>
 
 const stateByKey = new Statement<GrantStateRow>(
   'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
@@ -44,6 +44,8 @@ export class UserApp extends BaseModel {
   declare app_id: string
   declare status: 'active' | 'revoked'
   declare granted_via: GrantedVia
+  /** The user or service account that granted it; null where the service did so by its settings. */
+  declare granted_by: string | null
   declare reason: string | null
   /** Access tokens of this app with a lower `tv` are dead. */
   declare min_token_version: number
@@ -99,6 +101,11 @@ export class UserApp extends BaseModel {
 
   static async revokeAllOf(db: Tx, userId: string, now: number): Promise<void> {
     await rowsOf(UserApp, db).where({ user_id: userId, status: 'active' }).update({ status: 'revoked', revoked_at: now })
+  }
+
+  /** Removes what admins wrote down about a user. */
+  static async blankReasons(db: Pool, userId: string): Promise<void> {
+    await rowsOf(UserApp, db).where({ user_id: userId }).whereNotNull('reason').update({ reason: null })
   }
 
   static async setFloor(db: Tx, { user_id, app_id }: GrantKey, version: number): Promise<void> {

@@ -198,6 +198,8 @@ async function createMembershipsAndGrants(db: SchemaDb): Promise<void> {
     owner(t, 'app_id', 'apps').notNullable()
     t.text('status').notNullable().checkIn(['active', 'revoked'])
     t.text('granted_via').notNullable()
+    // The user or service account that granted it last; null for what the service did by itself.
+    t.uuid('granted_by')
     t.text('reason')
     t.integer('min_token_version').notNullable().defaultTo(0)
     t.bigInteger('granted_at').notNullable()
@@ -475,6 +477,8 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
     t.uuid('id').primary()
     t.text('event').notNullable()
     t.text('reason')
+    // What the caller of an admin write said for the audit.
+    t.text('audit_reason')
     t.text('actor_type').notNullable().checkIn(['user', 'service_account', 'system', 'anonymous'])
     t.uuid('actor_id')
     t.uuid('user_id')
@@ -506,6 +510,8 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
     t.text('signature').notNullable()
     t.bigInteger('created_at').notNullable()
   })
+  // Few, and read as a whole when a user is erased.
+  await db.raw('create index audit_events_with_audit_reason on audit_events (user_id, id) where audit_reason is not null')
 }
 
 async function createLimits(db: SchemaDb): Promise<void> {

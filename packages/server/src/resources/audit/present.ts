@@ -9,6 +9,7 @@ export function presentAuditEvent(event: AuditEvent): z.output<typeof auditRecor
     event: event.event,
     at: iso(event.at),
     reason: event.reason,
+    audit_reason: event.audit_reason,
     actor: { type: event.actor_type, id: event.actor_id },
     user_id: event.user_id,
     app_id: event.app_id,

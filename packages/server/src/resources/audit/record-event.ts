@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import type { Actor } from '../../lib/caller.ts'
+import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { AuditEvent, type AuditEventRow } from '../../models/audit-event.ts'
 
@@ -107,8 +107,9 @@ function rowOf(deps: Deps, { event, actor, userId, appId, reason, details }: New
     id: newId(now),
     event,
     reason: reason ?? null,
+    audit_reason: origin.auditReason ?? null,
     actor_type: caller?.kind ?? (actor === systemActor ? 'system' : 'anonymous'),
-    actor_id: caller === undefined ? null : caller.kind === 'user' ? caller.userId : caller.id,
+    actor_id: actorIdOf(actor),
     user_id: userId ?? null,
     app_id: appId ?? null,
     ip: origin.ip || null,

@@ -18,6 +18,7 @@ export const auditRecord = z
     event: z.string().meta({ description: 'The kind of event, such as `login.success` or `grant.revoked`' }),
     at: timestamp,
     reason: z.string().nullable().meta({ description: 'Why something failed; the caller may have been told less' }),
+    audit_reason: z.string().nullable().meta({ description: 'What its caller said, in `X-Audit-Reason`' }),
     actor: z
       .object({
         type: z

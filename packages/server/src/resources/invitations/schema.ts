@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appCode, clearable, email, id, list, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
+import { appCode, clearable, email, id, list, page, pageQuery, shownOnce, text, timestamp } from '../../lib/fields.ts'
 import { organizationRecord } from '../../lib/records.ts'
 
 const maxSeconds = 90 * 24 * 60 * 60
@@ -37,7 +37,7 @@ export const invitationRecord = z
   })
   .meta({ id: 'Invitation' })
 
-const secret = z.string().meta({ description: 'Shown this once; `token` and `code` are one value' })
+const secret = shownOnce('Shown this once; `token` and `code` are one value')
 export const createdInvitation = invitationRecord.extend({ token: secret, code: secret }).meta({ id: 'CreatedInvitation' })
 
 export const invitationPage = page(invitationRecord)

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { serviceScopes } from '../../lib/authority.ts'
-import { clearable, id, list, moment, name, newAppCode, page, pageQuery, serviceCode, timestamp } from '../../lib/fields.ts'
+import {
+  clearable,
+  id,
+  list,
+  moment,
+  name,
+  newAppCode,
+  page,
+  pageQuery,
+  serviceCode,
+  shownOnce,
+  timestamp,
+} from '../../lib/fields.ts'
 
 export const serviceAccountParams = z.object({ serviceAccountId: id })
 
@@ -41,5 +53,5 @@ export const serviceAccountRecord = z
 export const serviceAccountPage = page(serviceAccountRecord)
 
 export const serviceAccountWithToken = serviceAccountRecord
-  .extend({ token: z.string().meta({ description: 'The bearer token; shown this once' }) })
+  .extend({ token: shownOnce('The bearer token; shown this once') })
   .meta({ id: 'ServiceAccountWithToken' })

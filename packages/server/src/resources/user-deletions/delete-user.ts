@@ -26,13 +26,19 @@ import { eraseUser } from './erase-user.ts'
  * a user who is deleted already, what tells who it was is blanked everywhere. Throws `not_found`, `last_system_admin`.
  */
 export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { erase: boolean }, actor: Actor): Promise<void> {
-  await transaction(deps, async (deps) => {
-    await lockUserRow(deps, userId)
-    const user = await getUser(deps, userId)
-    if (user.status !== 'deleted') return closeAccount(deps, userId, actor)
-    if (!erase) throw new ApiError('not_found', { detail: 'No user has this id' })
-  })
+  const deletes = await closeUnlessDeleted(deps, userId, actor)
   if (erase) await eraseUser(deps, userId, actor)
+  else if (!deletes) throw new ApiError('not_found', { detail: 'No user has this id' })
+}
+
+/** False where the user is deleted already. Throws `not_found`, `last_system_admin`. */
+export async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor: Actor): Promise<boolean> {
+  return transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    const { status } = await getUser(deps, userId)
+    if (status !== 'deleted') await closeAccount(deps, userId, actor)
+    return status !== 'deleted'
+  })
 }
 
 async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {

@@ -6,6 +6,7 @@ import { AuditEvent, type DetailsRow, type DetailsSelection } from '../../models
 import { Invitation } from '../../models/invitation.ts'
 import { OutboxEntry } from '../../models/outbox-entry.ts'
 import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from '../users/get-user.ts'
 
@@ -27,6 +28,8 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
     await eraseEvents(deps, { userId: null, holding }, (details) => blank(details, addresses, false))
   }
   await eraseEvents(deps, { userId }, (details) => blank(details, addresses, true))
+  await AuditEvent.blankReasons(deps.db, userId, [...addresses])
+  await UserApp.blankReasons(deps.db, userId)
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
     if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })
@@ -34,7 +37,7 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
 }
 
 /** The address and those that the user had before, as the audit tells. */
-async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
+export async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
   const addresses = new Set<string>()
   if (email !== '') addresses.add(email)
   let events: DetailsRow[] = []
@@ -81,14 +84,14 @@ async function rewriteDetails(
   if (changed.length > 0) await AuditEvent.setDetails(deps.db, changed)
 }
 
-/** A copy without the addresses; of what is all about the user, without any e-mail and name. */
+/** A copy without the addresses; of what is all about the user, without any e-mail, name and reason of a grant. */
 function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean): unknown {
   if (typeof value === 'string') return addresses.has(value) ? '' : value
   if (Array.isArray(value)) return value.map((entry) => blank(entry, addresses, isOfUser))
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).map(([key, member]) => {
     if (isOfUser && key === 'email') return [key, member === null ? null : '']
-    if (isOfUser && (key === 'first_name' || key === 'last_name')) return [key, null]
+    if (isOfUser && (key === 'first_name' || key === 'last_name' || key === 'reason')) return [key, null]
     return [key, blank(member, addresses, isOfUser)]
   })
   return Object.fromEntries(members)
@@ -104,7 +107,7 @@ async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: Rea
 }
 
 /** The addresses that no user has now: what still waits for one of the others belongs to its new holder. */
-async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
+export async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
   const held = await User.listHeldEmails(deps.db, [...addresses])
   return [...addresses].filter((address) => !held.includes(address))
 }

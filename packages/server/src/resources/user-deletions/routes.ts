@@ -1,6 +1,7 @@
-import { noContent, type Route, route } from '../../http/route.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { deleteUser } from './delete-user.ts'
-import { deleteUserQuery, userParams } from './schema.ts'
+import { planErasure } from './plan-erasure.ts'
+import { deleteUserQuery, erasurePlan, userParams } from './schema.ts'
 
 export const userDeletionRoutes: Route[] = [
   route({
@@ -8,15 +9,19 @@ export const userDeletionRoutes: Route[] = [
     path: '/admin/users/{userId}',
     tag: 'Users',
     summary: 'Delete a user',
-    description: 'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays.',
+    description:
+      'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays. A dry run with `erase` ' +
+      'answers 200 with how much would be blanked.',
     auth: 'system_admin',
     params: userParams,
     query: deleteUserQuery,
-    responses: { 204: null },
+    responses: { 200: erasurePlan, 204: null },
     errors: ['last_system_admin'],
     handle: async (deps, { params, query, ...actor }) => {
       await deleteUser(deps, params.userId, { erase: query.erase === 'true' }, actor)
       return noContent()
     },
+    plan: async (deps, { params, query, ...actor }) =>
+      query.erase === 'true' ? ok(await planErasure(deps, params.userId, actor)) : undefined,
   }),
 ]

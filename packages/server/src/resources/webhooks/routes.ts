@@ -2,7 +2,15 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { listDeliveries } from './list-deliveries.ts'
 import { presentDelivery } from './present.ts'
 import { redeliverWebhook } from './redeliver-webhook.ts'
-import { appParams, deliveryPage, deliveryParams, listDeliveriesQuery, testQueued, testWebhooksBody } from './schema.ts'
+import {
+  appParams,
+  deliveryPage,
+  deliveryParams,
+  deliveryPlan,
+  listDeliveriesQuery,
+  testQueued,
+  testWebhooksBody,
+} from './schema.ts'
 import { testWebhooks } from './test-webhooks.ts'
 
 const tag = 'Webhooks'
@@ -28,30 +36,34 @@ export const webhookRoutes: Route[] = [
     path: '/admin/apps/{appId}/webhooks/test',
     tag,
     summary: 'Fire a sample event at an app’s webhooks',
-    description: 'Shaped like `user.registered` and marked `test: true`; its user is nobody.',
+    description:
+      'Shaped like `user.registered` and marked `test: true`; its user is nobody. 200, with where it would go, is a dry run.',
     auth: 'system_admin',
     params: appParams,
     body: testWebhooksBody,
-    responses: { 202: testQueued },
+    responses: { 200: deliveryPlan, 202: testQueued },
     errors: ['webhook_not_enabled'],
     handle: async (deps, { params, body, ...actor }) => {
       await testWebhooks(deps, params.appId, body, actor)
       return { status: 202, body: {} }
     },
+    plan: async (deps, { params, body, ...actor }) => ok({ deliveries: await testWebhooks(deps, params.appId, body, actor) }),
   }),
   route({
     method: 'POST',
     path: '/admin/webhook-deliveries/{deliveryId}/redeliver',
     tag,
     summary: 'Send a finished delivery again',
-    description: 'Under the same `webhook-id`, to the URL that its webhook has now, with three attempts.',
+    description:
+      'Under the same `webhook-id`, to the URL that its webhook has now, with three attempts. 200, with where it would go, is a dry run.',
     auth: 'system_admin',
     params: deliveryParams,
-    responses: { 202: testQueued },
+    responses: { 200: deliveryPlan, 202: testQueued },
     errors: ['delivery_erased', 'delivery_pending', 'webhook_not_enabled'],
     handle: async (deps, { params, ...actor }) => {
       await redeliverWebhook(deps, params.deliveryId, actor)
       return { status: 202, body: {} }
     },
+    plan: async (deps, { params, ...actor }) => ok({ deliveries: [await redeliverWebhook(deps, params.deliveryId, actor)] }),
   }),
 ]

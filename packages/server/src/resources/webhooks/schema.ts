@@ -37,3 +37,9 @@ export const deliveryPage = page(deliveryRecord)
 
 /** Queued: what comes of it is in the list of deliveries. */
 export const testQueued = z.strictObject({})
+
+const receiver = z.object({ webhook: z.string().meta({ description: 'Its name in the app' }), url: z.string() })
+export type Receiver = z.output<typeof receiver>
+
+/** What a dry run answers in place of sending. */
+export const deliveryPlan = z.object({ deliveries: z.array(receiver) }).meta({ id: 'DeliveryPlan' })

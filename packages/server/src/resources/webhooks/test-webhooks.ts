@@ -8,13 +8,13 @@ import type { App } from '../../models/app.ts'
 import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { queueEvent, type UserRegistered } from './queue-event.ts'
-import type { TestWebhooksInput } from './schema.ts'
+import type { Receiver, TestWebhooksInput } from './schema.ts'
 
 /** No user has this id, and no mail server this domain. */
 const nobody = { id: '00000000-0000-0000-0000-000000000000', email: 'test@example.invalid' }
 
 /**
- * Fires a sample event, marked `test: true`, at one webhook of an app or at each that is enabled, through the same outbox.
+ * Fires a sample event, marked `test: true`, at one webhook of an app or at each that is enabled, through the same outbox. Returns which.
  * Throws `not_found`, `validation_failed` for a name that no webhook has, `webhook_not_enabled`.
  */
 export async function testWebhooks(
@@ -22,8 +22,8 @@ export async function testWebhooks(
   appRef: string,
   { webhook: name }: TestWebhooksInput,
   actor: Actor,
-): Promise<void> {
-  await transaction(deps, async (deps) => {
+): Promise<Receiver[]> {
+  return transaction(deps, async (deps) => {
     const app = await getKeptApp(deps, appRef)
     const named = app.webhooks.filter((webhook) => name === undefined || webhook.name === name)
     if (name !== undefined && named.length === 0) throw fieldError('webhook', 'invalid_value', 'names no webhook of this app')
@@ -32,6 +32,7 @@ export async function testWebhooks(
     await queueEvent(deps, { app, webhooks }, sampleFor(deps, app), actor)
     const details = { webhooks: webhooks.map((webhook) => webhook.name) }
     await recordEvent(deps, { event: 'webhook.tested', actor, appId: app.id, details })
+    return webhooks.map(({ name, url }) => ({ webhook: name, url }))
   })
 }
 

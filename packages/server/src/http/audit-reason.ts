@@ -1,0 +1,34 @@
+import type { Context } from 'koa'
+import { z } from 'zod'
+import { fieldError } from '../errors.ts'
+import { isSoundText } from './request-body.ts'
+
+const header = 'X-Audit-Reason'
+const maxCharacters = 500
+
+/** As OpenAPI shows it; `auditReasonOf` judges the bytes, since Node joins what was sent twice. */
+export const auditReason = z
+  .string()
+  .optional()
+  .meta({
+    description: `Why, in percent-encoded UTF-8 of at most ${maxCharacters} characters. Kept with the audit events of the call`,
+  })
+
+/** What the caller says for the audit. A blank reason is none. Throws `validation_failed`. */
+export function auditReasonOf(ctx: Context): string | undefined {
+  const [sent = '', ...more] = ctx.req.headersDistinct[header.toLowerCase()] ?? []
+  if (more.length > 0) throw fieldError(header, 'invalid_value', 'must be sent once')
+  const reason = decode(sent).trim()
+  if ([...reason].length > maxCharacters) throw fieldError(header, 'too_long', `must have at most ${maxCharacters} characters`)
+  return reason || undefined
+}
+
+function decode(sent: string): string {
+  try {
+    const text = decodeURIComponent(sent)
+    if (/^[\x20-\x7e]*$/.test(sent) && isSoundText(text)) return text
+  } catch {
+    // A stray percent sign, or bytes that are no UTF-8.
+  }
+  throw fieldError(header, 'invalid_value', 'must be percent-encoded UTF-8 without NUL')
+}

@@ -1,0 +1,384 @@
+// A dry run of any admin write answers what the call would answer, and changes and sends nothing.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
+import { lockUntilCommit } from '../../packages/server/src/db/locks.ts'
+import { rehearsal, transaction } from '../../packages/server/src/db/transaction.ts'
+import type { Route } from '../../packages/server/src/http/route.ts'
+import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
+import {
+  addMember,
+  assignRole,
+  buildInvitation,
+  buildOrganization,
+  buildRole,
+  registerPermissions,
+} from '../support/factories.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { buildSsoProvider } from '../support/provider.ts'
+import { auditEvents, everyRow } from '../support/rows.ts'
+import { buildApp, buildUser, callHttp, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+const service = serviceFixture()
+const app = appFixture(service)
+const organization = fixture(() => buildOrganization(service))
+const permission = fixture(async () => {
+  await registerPermissions(service, 'notes', ['notes:read', 'notes:write'])
+  return { code: 'notes:read' }
+})
+
+const newUser = async (): Promise<Json> => (await buildUser(service, app)).user
+const newWebhookApp = () => buildApp(service, { webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook' }] })
+const newAccount = async (): Promise<Json> =>
+  (await service.admin('POST', '/admin/service-accounts', { body: { name: randomUUID(), service: 'notes' } })).body
+const newProvider = () => buildSsoProvider(service, `idp-${randomUUID().slice(0, 8)}`, { issuer: 'https://id.example.com' })
+const roleWith = async (...permissions: string[]) => {
+  void (await permission.code)
+  return buildRole(service, 'global', permissions)
+}
+
+interface Write {
+  path: string
+  body?: Json
+  /** What a plan says, where the dry run answers with one. */
+  plan?: Json
+}
+
+/** Each admin write, of something that is there for it alone. */
+const writes: Record<string, () => Promise<Write>> = {
+  'POST /admin/users': async () => ({
+    path: '/admin/users',
+    body: { email: someEmail(), password: PASSWORD, tags: [somePool()], roles: [await roleWith()] },
+  }),
+  'POST /admin/users/import': async () => ({
+    path: '/admin/users/import',
+    body: JSON.stringify({ email: someEmail(), apps: [app.code] }),
+  }),
+  'PATCH /admin/users/{userId}': async () => ({
+    path: `/admin/users/${(await newUser()).id}`,
+    body: { status: 'suspended', email: someEmail() },
+  }),
+  'DELETE /admin/users/{userId}': async () => ({ path: `/admin/users/${(await newUser()).id}` }),
+  'DELETE /admin/users/{userId} with erase': async () => {
+    const { id } = await newUser()
+    await service.admin('PATCH', `/admin/users/${id}`, { body: { email: someEmail() } })
+    const plan = {
+      user_id: id,
+      deletes: true,
+      addresses: 2,
+      audit_events: expect.any(Number),
+      invitations: 0,
+      mails: 1,
+      webhook_deliveries: 0,
+    }
+    return { path: `/admin/users/${id}?erase=true`, plan }
+  },
+  'POST /admin/users/{userId}/unlock': async () => {
+    const { id, email } = await newUser()
+    await service.login(email, app.code, { password: 'wrong password' })
+    return { path: `/admin/users/${id}/unlock` }
+  },
+  'POST /admin/users/{userId}/logout': async () => ({ path: `/admin/users/${(await newUser()).id}/logout` }),
+  'DELETE /admin/users/{userId}/2fa': async () => {
+    const { user, access_token } = await buildUser(service, app)
+    await enableTwoFactor(service, access_token)
+    return { path: `/admin/users/${user.id}/2fa` }
+  },
+  'DELETE /admin/users/{userId}/identities/{identityId}': async () => {
+    const [{ id: user_id }, { id: provider_id }] = [await newUser(), await newProvider()]
+    const id = randomUUID()
+    await service.deps.db('user_identities').insert({ id, user_id, provider_id, subject: randomUUID(), created_at: 1 })
+    return { path: `/admin/users/${user_id}/identities/${id}` }
+  },
+  'POST /admin/users/{userId}/apps/{appId}': async () => ({
+    path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
+    body: { reason: 'why not' },
+  }),
+  'DELETE /admin/users/{userId}/apps/{appId}': async () => ({ path: `/admin/users/${(await newUser()).id}/apps/${app.id}` }),
+  'POST /admin/users/{userId}/roles': async () => ({
+    path: `/admin/users/${(await newUser()).id}/roles`,
+    body: { role_code: await roleWith() },
+  }),
+  'DELETE /admin/users/{userId}/roles/{roleCode}': async () => {
+    const [{ id }, role] = [await newUser(), await roleWith()]
+    await assignRole(service, id, role)
+    return { path: `/admin/users/${id}/roles/${role}` }
+  },
+  'PUT /admin/users/{userId}/namespace': async () => ({
+    path: `/admin/users/${(await newUser()).id}/namespace`,
+    body: { namespace: somePool() },
+  }),
+  'PATCH /admin/users/{userId}/namespaces': async () => ({
+    path: `/admin/users/${(await newUser()).id}/namespaces`,
+    body: { add: [somePool()] },
+  }),
+  'POST /admin/apps': async () => {
+    const code = unique('app')
+    return {
+      path: '/admin/apps',
+      body: { code, name: code, webhooks: [{ name: 'crm', url: 'https://crm.example.com', secret: `whsec_${'A'.repeat(43)}=` }] },
+    }
+  },
+  'PATCH /admin/apps/{appId}': async () => ({
+    path: `/admin/apps/${(await buildApp(service)).code}`,
+    body: { status: 'inactive', name: 'Off' },
+  }),
+  'DELETE /admin/apps/{appId}': async () => ({ path: `/admin/apps/${(await buildApp(service)).code}` }),
+  'POST /admin/apps/{appId}/webhooks/test': async () => ({
+    path: `/admin/apps/${(await newWebhookApp()).code}/webhooks/test`,
+    body: {},
+    plan: { deliveries: [{ webhook: 'crm', url: 'https://crm.example.com/hook' }] },
+  }),
+  'POST /admin/webhook-deliveries/{deliveryId}/redeliver': async () => {
+    const { id } = await newWebhookApp()
+    await service.admin('POST', `/admin/apps/${id}/webhooks/test`)
+    const finished = { status: 'failed', finished_at: 1, next_attempt_at: 1 }
+    const [delivery] = await service.deps.db('outbox').where({ app_id: id }).update(finished).returning('id')
+    return {
+      path: `/admin/webhook-deliveries/${delivery.id}/redeliver`,
+      plan: { deliveries: [{ webhook: 'crm', url: 'https://crm.example.com/hook' }] },
+    }
+  },
+  'POST /admin/organizations': async () => ({ path: '/admin/organizations', body: { name: unique('org') } }),
+  'PATCH /admin/organizations/{organizationId}': async () => ({
+    path: `/admin/organizations/${(await buildOrganization(service)).id}`,
+    body: { name: 'Renamed' },
+  }),
+  'DELETE /admin/organizations/{organizationId}': async () => ({
+    path: `/admin/organizations/${(await buildOrganization(service)).id}`,
+  }),
+  'PUT /admin/organizations/{organizationId}/members/{userId}': async () => ({
+    path: `/admin/organizations/${organization.id}/members/${(await newUser()).id}`,
+    body: { role_codes: ['org_admin'] },
+  }),
+  'DELETE /admin/organizations/{organizationId}/members/{userId}': async () => {
+    const { id } = await newUser()
+    await addMember(service, organization.id, id, ['org_member'])
+    return { path: `/admin/organizations/${organization.id}/members/${id}` }
+  },
+  'POST /admin/organizations/{organizationId}/invitations': async () => ({
+    path: `/admin/organizations/${organization.id}/invitations`,
+    body: { email: someEmail(), role_codes: ['org_member'] },
+  }),
+  'DELETE /admin/organizations/{organizationId}/invitations/{invitationId}': async () => {
+    await buildInvitation(service, { organizationId: organization.id })
+    const { items } = (await service.admin('GET', `/admin/organizations/${organization.id}/invitations?limit=1`)).body
+    return { path: `/admin/organizations/${organization.id}/invitations/${items[0].id}` }
+  },
+  'POST /admin/roles': async () => {
+    const code = unique('role')
+    return { path: '/admin/roles', body: { code, name: code, scope: 'global' } }
+  },
+  'PATCH /admin/roles/{roleCode}': async () => ({ path: `/admin/roles/${await roleWith()}`, body: { name: 'Renamed' } }),
+  'DELETE /admin/roles/{roleCode}': async () => ({ path: `/admin/roles/${await roleWith()}` }),
+  'PUT /admin/roles/{roleCode}/permissions': async () => ({
+    path: `/admin/roles/${await roleWith('notes:write')}/permissions`,
+    body: { permissions: ['notes:read'] },
+  }),
+  'POST /admin/roles/{roleCode}/permissions': async () => ({
+    path: `/admin/roles/${await roleWith()}/permissions`,
+    body: { permissions: ['notes:read'] },
+  }),
+  'DELETE /admin/roles/{roleCode}/permissions/{permission}': async () => ({
+    path: `/admin/roles/${await roleWith('notes:read')}/permissions/notes:read`,
+  }),
+  'POST /admin/permissions/register': async () => ({
+    path: '/admin/permissions/register',
+    body: { service: unique('service'), permissions: [{ code: `${unique('x')}:read`, name: 'Read' }].map(withParts) },
+  }),
+  'POST /admin/service-accounts': async () => ({
+    path: '/admin/service-accounts',
+    body: { name: randomUUID(), service: 'notes' },
+  }),
+  'POST /admin/service-accounts/{serviceAccountId}/rotate': async () => ({
+    path: `/admin/service-accounts/${(await newAccount()).id}/rotate`,
+  }),
+  'DELETE /admin/service-accounts/{serviceAccountId}': async () => ({
+    path: `/admin/service-accounts/${(await newAccount()).id}`,
+  }),
+  'POST /admin/sso-providers': async () => ({
+    path: '/admin/sso-providers',
+    body: { code: `idp-${randomUUID().slice(0, 8)}`, issuer: 'https://id.example.com', client_id: 'a', client_secret: 'b' },
+  }),
+  'PATCH /admin/sso-providers/{providerCode}': async () => ({
+    path: `/admin/sso-providers/${(await newProvider()).code}`,
+    body: { enabled: false },
+  }),
+  'DELETE /admin/sso-providers/{providerCode}': async () => ({ path: `/admin/sso-providers/${(await newProvider()).code}` }),
+}
+
+function withParts(declared: { code: string; name: string }): Json {
+  const [resource, action] = declared.code.split(':')
+  return { ...declared, resource, action }
+}
+
+const nameOf = ({ method, path }: Route) => `${method} ${path}`
+const isAdminWrite = ({ method, path }: Route) => method !== 'GET' && path.startsWith('/admin/')
+const dry = (path: string) => `${path}${path.includes('?') ? '&' : '?'}dry_run=true`
+
+/** An answer without what differs from call to call, and without the secrets that a dry run leaves out. */
+function comparable(value: Json, secrets: readonly string[]): Json {
+  if (Array.isArray(value)) return value.map((each) => comparable(each, secrets))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, secrets.includes(name) ? null : comparable(member, secrets)]),
+    )
+  if (typeof value !== 'string') return value
+  return value.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+}
+
+const secretsOf: Record<string, string[]> = {
+  'POST /admin/service-accounts': ['token'],
+  'POST /admin/service-accounts/{serviceAccountId}/rotate': ['token'],
+  'POST /admin/organizations/{organizationId}/invitations': ['token', 'code'],
+}
+
+/** What a dry run of its own tells besides. */
+const plansOf: Record<string, string[]> = { 'POST /admin/permissions/register': ['roles', 'user_count'] }
+
+test('every admin write is in the table, and each of them alone takes a dry run and a reason', () => {
+  const declared = listRoutes().filter(isAdminWrite)
+  expect(Object.keys(writes).map((name) => name.replace(/ with .*/, ''))).toEqual(expect.arrayContaining(declared.map(nameOf)))
+  for (const route of [...listRoutes(), ...listRootRoutes()]) {
+    const takes = [
+      route.dryRun !== undefined,
+      'dry_run' in (route.query?.shape ?? {}),
+      'x-audit-reason' in (route.headers?.shape ?? {}),
+    ]
+    expect([nameOf(route), ...takes]).toEqual([nameOf(route), ...takes.map(() => isAdminWrite(route))])
+  }
+  expect(declared.filter(({ dryRun }) => dryRun === 'own').map(nameOf)).toEqual([
+    'POST /admin/users/import',
+    'POST /admin/permissions/register',
+  ])
+})
+
+describe.each(Object.entries(writes))('%s', (name, build) => {
+  test('a dry run answers as the call does, and leaves no trace', async () => {
+    const [method] = name.split(' ') as [string]
+    const { path, body, plan } = await build()
+    const headers: Record<string, string> = name.endsWith('/import') ? { 'content-type': 'application/x-ndjson' } : {}
+    // The admin's token is there before the rows are compared.
+    await service.admin('GET', '/admin/settings')
+    let rings = 0
+    service.deps.outboxBell.onRing = () => {
+      rings += 1
+    }
+    const before = await everyRow(service)
+    const rehearsed = await service.admin(method, dry(path), { body, headers })
+    expect(await everyRow(service)).toEqual(before)
+    expect(rings).toBe(0)
+    expect(rehearsed.headers.get('x-dry-run')).toBe('true')
+    expectHeaders(rehearsed)
+
+    const reason = `ticket ${randomUUID()} – “quoted”`
+    const real = await service.admin(method, path, {
+      body,
+      headers: { ...headers, 'x-audit-reason': encodeURIComponent(reason) },
+    })
+    expect(real.status).toBeLessThan(300)
+    expect(real.headers.get('x-dry-run')).toBeNull()
+    if (plan) expect(rehearsed).toMatchObject({ status: 200, body: plan })
+    else {
+      expect(rehearsed.status).toBe(real.status)
+      const { [name]: more = [] } = plansOf
+      for (const member of more) delete rehearsed.body[member]
+      expect(comparable(rehearsed.body, [])).toEqual(comparable(real.body, secretsOf[name] ?? []))
+    }
+    const events = await auditEvents(service, { request_id: real.headers.get('x-request-id') })
+    expect(events.length).toBeGreaterThan(0)
+    // Erasing blanks what was said of the user before, in the same call too.
+    const kept = name.endsWith('with erase') ? events.filter(({ event }) => event === 'user.erased') : events
+    expect(kept.map((event) => event.audit_reason)).toEqual(kept.map(() => reason))
+  })
+})
+
+test('a dry run is refused as the call is', async () => {
+  const role = await roleWith()
+  const { id } = await newUser()
+  await assignRole(service, id, role)
+  expectError(await service.admin('POST', dry('/admin/apps'), { body: { code: app.code, name: 'Again' } }), 'app_code_taken')
+  expectError(await service.admin('DELETE', dry(`/admin/roles/${role}`)), 'role_in_use')
+  expectError(await service.admin('DELETE', dry(`/admin/users/${randomUUID()}?erase=true`)), 'not_found')
+  const bad = await service.admin('POST', dry('/admin/apps'), { body: { code: 'x', nope: 1 } })
+  expectError(bad, 'validation_failed')
+  expect(bad.headers.get('x-dry-run')).toBe('true')
+  expect(faultsOf(await service.admin('POST', '/admin/roles?dry_run=yes', { body: {} }))).toEqual(['dry_run: invalid_value'])
+})
+
+test('what a dry run would change goes on as it is: tokens, what servers keep in memory, and what was rehearsed twice', async () => {
+  const own = await buildApp(service, { auto_grant_on_signup: true })
+  const tokens = await buildUser(service, own)
+  for (const [method, path, body] of [
+    ['PATCH', `/admin/apps/${own.code}`, { status: 'inactive' }],
+    ['DELETE', `/admin/users/${tokens.user.id}`],
+    ['POST', `/admin/users/${tokens.user.id}/logout`],
+    ['DELETE', `/admin/users/${tokens.user.id}/apps/${own.code}`],
+  ] as const) {
+    for (const turn of [1, 2])
+      expect([turn, (await service.admin(method, dry(path), { body })).status]).toEqual([
+        turn,
+        expect.toSatisfy((status: number) => status < 300),
+      ])
+    expect((await service.call('GET', '/auth/me', { token: tokens.access_token })).status).toBe(200)
+    expect((await service.login(tokens.user.email, own.code)).status).toBe(200)
+  }
+})
+
+test('many dry runs beside the call: one record is made', async () => {
+  const body = { code: unique('role'), name: 'Raced', scope: 'global' }
+  const calls = Array.from({ length: 12 }, (_, turn) =>
+    service.admin('POST', turn === 5 ? '/admin/roles' : dry('/admin/roles'), { body }),
+  )
+  const statuses = (await Promise.all(calls)).map(({ status }) => status)
+  expect(statuses[5]).toBe(201)
+  for (const status of statuses) expect([201, 409]).toContain(status)
+  expect(await service.deps.db('roles').where({ code: body.code })).toHaveLength(1)
+})
+
+test('a transaction that fails in a rehearsal is undone, and what comes after it goes on', async () => {
+  const code = unique('role')
+  const role = { code, name: code, scope: 'global', assignable_by: 'system_admin', built_in: 0, created_at: 1, updated_at: 1 }
+  const seen = await rehearsal(service.deps, async (deps) => {
+    const failing = transaction(deps, async ({ db }) => {
+      await db('roles').insert(role)
+      await db('roles').insert(role)
+    })
+    await expect(failing).rejects.toThrow()
+    const undone = await deps.db('roles').where({ code })
+    await transaction(deps, ({ db }) => db('roles').insert(role))
+    return [undone.length, (await deps.db('roles').where({ code })).length]
+  })
+  expect(seen).toEqual([0, 1])
+  expect(await service.deps.db('roles').where({ code })).toEqual([])
+})
+
+test.runIf(process.env.TEST_DATABASE === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
+  'a dry run waits for no revocation, and holds none up',
+  async () => {
+    const { id } = await newUser()
+    await transaction(service.deps, async (deps) => {
+      await lockUntilCommit(deps.db, 'revocations')
+      expect((await service.admin('POST', dry(`/admin/users/${id}/logout`))).status).toBe(204)
+    })
+  },
+)
+
+describe('elsewhere the parameter is refused, before anything is looked at', () => {
+  const root = new Set(listRootRoutes())
+  test.each([...listRoutes(), ...root].filter((route) => !isAdminWrite(route)).map((route) => [nameOf(route), route] as const))(
+    '%s',
+    async (_, route) => {
+      const prefix = root.has(route) ? '' : '/api/v1'
+      const path = prefix + route.path.replace(/\{\w+\}/g, () => randomUUID())
+      const reply = await callHttp(`${service.url}${path}?dry_run=true`, route.method)
+      // What a browser is sent to answers with a page.
+      if (route.navigation) expect(reply.status).toBe(400)
+      else {
+        expectError(reply, 'validation_failed')
+        expect(faultsOf(reply)).toEqual(['dry_run: unknown_field'])
+      }
+    },
+  )
+})
