@@ -202,6 +202,10 @@ describe('grant and user', () => {
       expires_at: '2099-01-31T00:00:00.000Z',
     })
 
+    const table = await authctl('grant list --app door -o table')
+    expect(table.stdout).toMatch(/STATE +VIA +GRANTED BY +REASON/)
+    expect(table.stdout).toContain(`${admin.email}@@default`)
+    expect(table.stdout).toContain('for the audit')
     const codes = (list: { app_code: string }[]) => list.map(({ app_code }) => app_code).sort()
     expect(codes(parsed(await authctl('grant list --user bob@example.com --json')))).toEqual(['door', 'sign-up'])
     expect(codes(parsed(await authctl('grant list --app door --json')))).toEqual(['door'])

@@ -32,7 +32,7 @@ describe('show', () => {
       namespaces: ['default', 'alumni', 'partners'],
       status: 'active',
       created_at: user.created_at,
-      apps: [{ app_id: app.id, app_code: app.code, status: 'active', expires_at: null }],
+      apps: [{ app_id: app.id, app_code: app.code, status: 'active', effective: 'active', expires_at: null }],
       roles: ['base_user'],
       organizations: [{ id: organization.id, slug: 'acme', name: 'acme', role_codes: ['org_admin'] }],
     })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { closeAccount } from '../support/factories.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
@@ -12,6 +13,8 @@ const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh',
 const me = (token: string) => service.call('GET', '/auth/me', { token })
 const revocationsOf = (userId: string): Promise<Json[]> =>
   service.deps.db('revocations').where({ user_id: userId }).orderBy('cursor')
+/** Who grants in these tests. */
+const adminId = async () => (await service.admin('GET', '/auth/me')).body.user.id
 const inSeconds = (seconds: number) => new Date(service.deps.clock() + seconds * 1000).toISOString()
 
 async function expectAlive(tokens: Json): Promise<Json> {
@@ -42,7 +45,9 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
     app_id: app.id,
     app_code: app.code,
     status: 'active',
+    effective: 'active',
     granted_via: 'admin',
+    granted_by: await adminId(),
     reason: null,
     granted_at: expect.any(String),
     expires_at: null,
@@ -57,7 +62,7 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
 
   const revoked = await service.admin('DELETE', path)
   expect(revoked.status).toBe(200)
-  expect(revoked.body).toEqual({ ...granted.body, status: 'revoked', revoked_at: expect.any(String) })
+  expect(revoked.body).toEqual({ ...granted.body, status: 'revoked', effective: 'revoked', revoked_at: expect.any(String) })
   await expectDead(login)
   expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
   expect((await service.admin('DELETE', path)).body).toMatchObject({ status: 404, code: 'not_found' })
@@ -147,6 +152,33 @@ describe('expires_at', () => {
     }
   })
 
+  test('is five seconds away at least: a token of less would be dead on arrival', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const give = (expires_at: string) => service.admin('POST', grantPath(user, app), { body: { expires_at } })
+    expectError(await give(inSeconds(4.9)), 'validation_failed')
+    expect((await service.admin('GET', `/admin/users/${user.id}/apps`)).body.items).toEqual([])
+    expect((await give(inSeconds(30))).status).toBe(201)
+    expectError(await give(inSeconds(4)), 'validation_failed')
+  })
+
+  test('passed reads `expired` everywhere, while `status` stays what was stored', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    await service.admin('POST', grantPath(user, app), { body: { expires_at: inSeconds(60), reason: 'trial' } })
+    const seen = async () => [
+      (await service.admin('GET', `/admin/users/${user.id}/apps`)).body.items[0],
+      (await service.admin('GET', `/admin/apps/${app.id}/users`)).body.items[0],
+      (await service.admin('GET', `/admin/users/${user.id}`)).body.apps[0],
+    ]
+    expect(await seen()).toMatchObject(Array(3).fill({ status: 'active', effective: 'active' }))
+    service.advance(61)
+    expect(await seen()).toMatchObject(Array(3).fill({ status: 'active', effective: 'expired' }))
+    const revoked = await service.admin('DELETE', grantPath(user, app))
+    expect(revoked.body).toMatchObject({ status: 'revoked', effective: 'revoked', reason: 'trial', granted_by: await adminId() })
+    expect(await seen()).toMatchObject(Array(3).fill({ status: 'revoked', effective: 'revoked' }))
+  })
+
   test('takes any offset and is shown in UTC', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -178,6 +210,31 @@ describe('expires_at', () => {
       reason: null,
       revoked_at: null,
     })
+  })
+})
+
+test('a grant says who gave it: an admin, the admin who invited or imported, or nobody where the app lets everybody in', async () => {
+  const linked = await buildApp(service)
+  const open = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [linked.code] })
+  const invited = await buildApp(service)
+  const imported = await buildApp(service)
+  const { user, access_token: token } = await buildUser(service, open)
+  const { id } = await buildOrganization(service)
+  const invitation = await buildInvitation(service, { organizationId: id, appCode: invited.code })
+  await service.call('POST', '/auth/invitations/accept', { token, body: { token: invitation } })
+  await markVerified(service, user.id)
+  const line = { email: user.email, apps: [imported.code] }
+  await service.admin('POST', '/admin/users/import', {
+    body: JSON.stringify(line),
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+  const { items } = (await service.admin('GET', `/admin/users/${user.id}/apps`)).body
+  const admin = await adminId()
+  expect(Object.fromEntries(items.map((grant: Json) => [grant.granted_via, grant.granted_by]))).toEqual({
+    auto: null,
+    link: null,
+    invitation: admin,
+    import: admin,
   })
 })
 

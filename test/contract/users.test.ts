@@ -385,7 +385,7 @@ describe('delete', () => {
       status: 'deleted',
       roles: [],
       organizations: [],
-      apps: before.apps.map((grant: Json) => ({ ...grant, status: 'revoked' })),
+      apps: before.apps.map((grant: Json) => ({ ...grant, status: 'revoked', effective: 'revoked' })),
     })
     const events = await audited(first.user.id)
     expect(events.at(-1)).toEqual({ event: 'user.deleted', actor_type: 'user', details: { before, after: null } })

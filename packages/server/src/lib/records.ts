@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { id, timestamp } from './fields.ts'
+import { grantStates } from './grant-state.ts'
 
 // The records that answers of more than one feature hold, with the names they have in the OpenAPI document.
 
@@ -17,6 +18,11 @@ export const userRecord = z
     created_at: timestamp,
   })
   .meta({ id: 'User' })
+
+/** What a grant comes to now, beside the `status` that is stored. */
+export const grantState = z
+  .enum(grantStates)
+  .meta({ description: '`status`, or `expired` for an active grant whose `expires_at` has passed' })
 
 /** An app as answers to users name it. */
 export type UserRecord = z.output<typeof userRecord>

@@ -1,5 +1,6 @@
 import { type Api, bodyOf, type Pages, pages, regrouped } from '../../api/api-client.ts'
 import type { components } from '../../api-types.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
 import { count, type Input, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { findUserId, userRefOf, userRefSyntax } from '../../nouns/user-ref.ts'
@@ -24,6 +25,7 @@ export const listGrants = command({
 })
 
 export async function runListGrants({ api }: Tools, { app, user, limit }: Input<typeof options>): Promise<Result> {
+  const names = new Map<string, string>()
   const appRef = app === undefined ? undefined : parseAppRef(app)
   const grants =
     user !== undefined
@@ -32,12 +34,14 @@ export async function runListGrants({ api }: Tools, { app, user, limit }: Input<
         ? grantsOfApp(api, appRef)
         : regrouped(grantsOfAllApps(api))
   return list(
-    atMost(grants, limit),
+    withGranters(api, atMost(grants, limit), names),
     [
       ['app', (grant) => grant.app_code],
       ['user', (grant) => (grant.user ? userRefOf(grant.user) : grant.user_id)],
-      'status',
+      ['state', (grant) => grant.effective],
       ['via', (grant) => grant.granted_via],
+      ['granted by', ({ granted_by }) => granted_by && (names.get(granted_by) ?? granted_by)],
+      'reason',
       'granted_at',
       'expires_at',
       'revoked_at',
@@ -62,6 +66,26 @@ async function* grantsOfUser(api: Api, userId: string, appRef: string | undefine
 async function* grantsOfAllApps(api: Api): Pages<Grant> {
   const apps = pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } })))
   for await (const page of apps) for (const { id } of page) yield* grantsOfApp(api, id)
+}
+
+/** Looks up by what name people know those who granted, each once; an account that is not a user's keeps its id. */
+async function* withGranters(api: Api, all: Pages<Grant>, names: Map<string, string>): Pages<Grant> {
+  for await (const page of all) {
+    for (const { granted_by } of page) {
+      if (granted_by && !names.has(granted_by)) names.set(granted_by, await nameOf(api, granted_by))
+    }
+    yield page
+  }
+}
+
+async function nameOf(api: Api, userId: string): Promise<string> {
+  try {
+    const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
+    return user.email === '' ? userId : userRefOf(user)
+  } catch (error) {
+    if (error instanceof Failure && error.ending === 'notFound') return userId
+    throw error
+  }
 }
 
 async function* atMost<T>(all: Pages<T>, limit = Number.POSITIVE_INFINITY): Pages<T> {

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { grantStateAt } from '../../lib/grant-state.ts'
 import { type GrantStateRow, UserApp } from '../../models/user-app.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
@@ -21,7 +22,7 @@ export function grantStateOf(deps: Deps, grant: GrantStateRow | undefined): Gran
   if (!grant) return { exists: false, isActive: false, isRevoked: false, expiresAt: null }
   return {
     exists: true,
-    isActive: grant.status === 'active' && (grant.expires_at === null || grant.expires_at > deps.clock()),
+    isActive: grantStateAt(grant, deps.clock()) === 'active',
     isRevoked: grant.status === 'revoked',
     expiresAt: grant.expires_at,
   }

@@ -16,7 +16,8 @@ export async function listGrantsOfUser(
 ): Promise<Page<z.output<typeof grantRecord>>> {
   await getUser(deps, userId)
   const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, request)
-  return { items: items.map((grant) => presentGrant(grant, grant.app.code)), nextCursor }
+  const now = deps.clock()
+  return { items: items.map((grant) => presentGrant(grant, grant.app.code, now)), nextCursor }
 }
 
 /** The grants of an app with their users, newest first, revoked ones too. Throws `not_found`. */
@@ -27,8 +28,9 @@ export async function listGrantsOfApp(
 ): Promise<Page<z.output<typeof appUserPage>['items'][number]>> {
   const app = await getApp(deps, appRef)
   const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, request)
+  const now = deps.clock()
   return {
-    items: items.map((grant) => ({ ...presentGrant(grant, app.code), user: presentUser(pooled(grant.user)) })),
+    items: items.map((grant) => ({ ...presentGrant(grant, app.code, now), user: presentUser(pooled(grant.user)) })),
     nextCursor,
   }
 }

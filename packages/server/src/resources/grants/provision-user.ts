@@ -32,7 +32,7 @@ export interface ProvisionInput {
  */
 export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
   const { userId, app, overrides } = input
-  await insertGrant(deps, userId, app.id, 'auto', actor)
+  await insertGrant(deps, { userId, appId: app.id, via: 'auto' }, actor)
   await linkApps(deps, input, actor)
   if (input.joinOrganization && app.default_organization_id !== null) {
     const roleCode = await resolveMemberRole(deps, app, overrides.roleCode, actor, userId)
@@ -41,9 +41,21 @@ export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor
 }
 
 /** Inserts an active grant where there is no row yet, and audits it. */
-export async function insertGrant(deps: Deps<Tx>, userId: string, appId: string, via: GrantedVia, actor: Actor): Promise<void> {
+export async function insertGrant(
+  deps: Deps<Tx>,
+  { userId, appId, via, grantedBy = null }: { userId: string; appId: string; via: GrantedVia; grantedBy?: string | null },
+  actor: Actor,
+): Promise<void> {
   const now = deps.clock()
-  const grant = { id: newId(now), user_id: userId, app_id: appId, status: 'active', granted_via: via, granted_at: now } as const
+  const grant = {
+    id: newId(now),
+    user_id: userId,
+    app_id: appId,
+    status: 'active',
+    granted_via: via,
+    granted_by: grantedBy,
+    granted_at: now,
+  } as const
   if (await UserApp.insertMissing(deps.db, grant))
     await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
 }
@@ -59,7 +71,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
     target.auto_grant_on_signup ||
     app.linked_app_codes.includes(target.code)
   const linked = found.filter((target) => !target.built_in && isDeclared(target))
-  for (const target of linked) await insertGrant(deps, userId, target.id, 'link', actor)
+  for (const target of linked) await insertGrant(deps, { userId, appId: target.id, via: 'link' }, actor)
 
   const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
   if (refused.length > 0)

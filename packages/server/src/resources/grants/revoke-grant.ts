@@ -31,6 +31,6 @@ export async function revokeGrant(
     await assertAdministrableWithout(deps, user.id)
     await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
     await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
-    return presentGrant(revoked, app.code)
+    return presentGrant(revoked, app.code, deps.clock())
   })
 }

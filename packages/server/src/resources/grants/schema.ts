@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { appRef, clearable, id, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
-import { accountWarnings, userRecord } from '../../lib/records.ts'
+import { accountWarnings, grantState, userRecord } from '../../lib/records.ts'
 
 export { appParams, userParams } from '../../lib/fields.ts'
 
@@ -9,9 +9,9 @@ export const grantParams = z.object({ userId: id, appId: appRef.meta({ descripti
 export const grantBody = z
   .strictObject({
     expires_at: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
-      description: 'When the access ends; no token outlives it',
+      description: 'When the access ends, five seconds from now at the earliest; no token outlives it',
     }),
-    reason: clearable(text),
+    reason: clearable(text).meta({ description: 'Why, for other admins' }),
   })
   .meta({ id: 'GrantAccess' })
 export type GrantInput = z.output<typeof grantBody>
@@ -23,7 +23,11 @@ export const grantRecord = z
     app_id: id,
     app_code: z.string(),
     status: z.enum(['active', 'revoked']),
+    effective: grantState,
     granted_via: z.enum(['admin', 'auto', 'link', 'invitation', 'import']),
+    granted_by: id
+      .nullable()
+      .meta({ description: 'The user or service account; null where the service granted by its settings' }),
     reason: z.string().nullable(),
     granted_at: timestamp,
     expires_at: timestamp.nullable(),

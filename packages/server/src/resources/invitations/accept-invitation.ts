@@ -71,6 +71,7 @@ async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Pr
  * has the token in hand as well, and could register with it under an address of somebody else. Returns the user as it is then.
  */
 async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<PooledUser> {
-  if (invitation.app_id !== null) await insertGrant(deps, user.id, invitation.app_id, 'invitation', actor)
+  const { app_id: appId, invited_by: grantedBy } = invitation
+  if (appId !== null) await insertGrant(deps, { userId: user.id, appId, via: 'invitation', grantedBy }, actor)
   return invitation.email === null ? user : verifyAddress(deps, user)
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
-import type { Actor } from '../../lib/caller.ts'
+import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type NewUserRow, User } from '../../models/user.ts'
 import { type NewGrant, UserApp } from '../../models/user-app.ts'
@@ -29,7 +29,8 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
     for (const namespace of tags) tagged.push({ user_id: id, namespace, created_at: now })
     for (const role_code of roles) assigned.push({ user_id: id, role_code, created_at: now })
     for (const app_id of appIds) {
-      granted.push({ id: newId(now), user_id: id, app_id, status: 'active', granted_via: 'import', granted_at: now })
+      const fresh = { status: 'active', granted_via: 'import', granted_by: actorIdOf(actor), granted_at: now } as const
+      granted.push({ id: newId(now), user_id: id, app_id, ...fresh })
     }
   }
   for (const [email, users] of plan.users) {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { grantStateAt } from '../../lib/grant-state.ts'
 import { isoOrNull } from '../../lib/timestamps.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getUser } from './get-user.ts'
@@ -12,9 +13,10 @@ import type { userDetail } from './schema.ts'
 export async function describeUser(deps: Deps, id: string): Promise<z.output<typeof userDetail>> {
   const user = await getUser(deps, id)
   const apps = await UserApp.listStates(deps.db, id)
+  const now = deps.clock()
   return {
     ...presentUser(user),
-    apps: apps.map((app) => ({ ...app, expires_at: isoOrNull(app.expires_at) })),
+    apps: apps.map((app) => ({ ...app, effective: grantStateAt(app, now), expires_at: isoOrNull(app.expires_at) })),
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),
     made_by: user.made_by,

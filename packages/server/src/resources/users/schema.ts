@@ -15,7 +15,7 @@ import {
   searchQuery,
   timestamp,
 } from '../../lib/fields.ts'
-import { organizationRecord, userRecord } from '../../lib/records.ts'
+import { grantState, organizationRecord, userRecord } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
@@ -23,7 +23,13 @@ export { userParams } from '../../lib/fields.ts'
 export const userDetail = userRecord
   .extend({
     apps: z.array(
-      z.object({ app_id: id, app_code: z.string(), status: z.enum(['active', 'revoked']), expires_at: timestamp.nullable() }),
+      z.object({
+        app_id: id,
+        app_code: z.string(),
+        status: z.enum(['active', 'revoked']),
+        effective: grantState,
+        expires_at: timestamp.nullable(),
+      }),
     ),
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
