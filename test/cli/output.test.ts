@@ -8,8 +8,8 @@ const { service } = gatehouseFixture()
 
 const token = { AUTHCTL_TOKEN: 'a-token' }
 
-test('--dry-run prints what would be sent, and sends nothing', async () => {
-  const { url, requests } = await standIn((_, response) => reply(response, 500, {}))
+test('--dry-run asks the service, and prints what would be sent', async () => {
+  const { url, requests } = await standIn((_, response) => reply(response, 200, {}))
   const { authctl } = machine()
   const env = { ...token, AUTHCTL_BASE_URL: url }
   const json = await authctl('app create shop --name Shop --auto-grant --dry-run --json', { env })
@@ -24,7 +24,37 @@ test('--dry-run prints what would be sent, and sends nothing', async () => {
   })
   const words = await authctl('app delete shop --dry-run -o table', { env })
   expect(words).toMatchObject({ stdout: `DELETE ${url}/api/v1/admin/apps/shop\n`, exit: 0 })
-  expect(requests).toEqual([])
+  expect(words.stderr).toContain('nothing was changed (--dry-run)')
+  await authctl('api PATCH /admin/apps/shop?x=1 --dry-run', { env })
+  await authctl('logout --all --dry-run', { env })
+  expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'POST /api/v1/admin/apps?dry_run=true',
+    'DELETE /api/v1/admin/apps/shop?dry_run=true',
+    'PATCH /api/v1/admin/apps/shop?x=1&dry_run=true',
+  ])
+})
+
+test('--dry-run fails as the command would', async () => {
+  const { url } = await standIn((_, response) => reply(response, 409, apiError(409, 'app_code_taken')))
+  const env = { ...token, AUTHCTL_BASE_URL: url }
+  const { stdout, exit } = await machine().authctl('app create shop --name Shop --dry-run --json', { env })
+  expect({ stdout, exit }).toEqual({ stdout: '', exit: 5 })
+})
+
+test('--reason goes with every write of the admin API, and with no other request', async () => {
+  const { url, requests } = await standIn((_, response) => reply(response, 200, {}))
+  const { authctl } = machine()
+  const env = { ...token, AUTHCTL_BASE_URL: url }
+  const reason = ['--reason', 'Größe: “42”']
+  for (const command of ['app delete shop --confirm shop', 'api GET /admin/apps', 'api POST /auth/logout-all'])
+    await authctl([...command.split(' '), ...reason], { env })
+  expect(requests.map(({ method, reason }) => [method, reason && decodeURIComponent(reason)])).toEqual([
+    ['DELETE', 'Größe: “42”'],
+    ['GET', undefined],
+    ['POST', undefined],
+  ])
+  const long = await authctl(['app', 'delete', 'shop', '--confirm', 'shop', '--reason', 'x'.repeat(501)], { env })
+  expect({ exit: long.exit, sent: requests.length }).toEqual({ exit: 2, sent: 3 })
 })
 
 test.each([

@@ -332,7 +332,7 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
 
 export interface StandIn {
   url: string
-  requests: { method: string; path: string; authorization: string | undefined; body: string }[]
+  requests: { method: string; path: string; authorization: string | undefined; reason: string | undefined; body: string }[]
 }
 
 /** Something that answers in the place of a Gatehouse, to give answers that a healthy one gives seldom. */
@@ -345,7 +345,9 @@ export async function standIn(
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
     const { method = '', url: path = '' } = request
-    requests.push({ method, path, authorization: request.headers.authorization, body })
+    const { authorization } = request.headers
+    const reason = request.headersDistinct['x-audit-reason']?.join()
+    requests.push({ method, path, authorization, reason, body })
     answer({ method, path, body, turn: requests.length }, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

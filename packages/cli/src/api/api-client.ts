@@ -15,6 +15,8 @@ export interface Request {
   /** The body as it goes over the wire, undefined for none. Of bytes only the number is shown. */
   body: string | Uint8Array<ArrayBuffer> | undefined
   contentType?: string
+  /** Why, for the audit of the service. */
+  reason?: string | undefined
 }
 
 export interface Answer {
@@ -39,7 +41,7 @@ export interface Session {
   hint?: string
 }
 
-/** Thrown in place of writes with --dry-run. */
+/** Thrown by writes with --dry-run. The service has said that it would take them, where it can say so. */
 export class PlannedRequest extends Error {
   readonly requests: readonly Request[]
 
@@ -77,6 +79,8 @@ export interface Wire {
   world: World
   io: Io
   settings: Settings
+  /** With --dry-run nothing is sent: for writes that build on one another, of which the service could judge the first alone. */
+  plansAlone?: boolean
 }
 
 /** One request with its retries; any status is an answer. Throws when there is none. */
@@ -105,6 +109,7 @@ export async function sendOnce({ world, io, settings }: Wire, request: Request, 
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `authctl/${version}` }
   if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
   if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json'
+  if (request.reason !== undefined) headers['x-audit-reason'] = encodeURIComponent(request.reason)
   const debug = (line: string) => settings.debug && io.complain(line)
   debug(`> ${request.method} ${redactUrl(request.url)}${bearer === undefined ? '' : ' (bearer [redacted])'}`)
   if (request.body !== undefined) debug(`> ${clip(toJson(redact(request.body)))}`)
@@ -148,18 +153,25 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
   })
 }
 
-/** The outputs that were told about --reason, so that each hears it once. */
-const remarked = new WeakSet<Io>()
-
 /** One request as the signed-in user, or as nobody. A token that is refused is renewed once. Throws what the service refuses. */
 export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
-  const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
-  if (wire.settings.dryRun && isWrite) throw new PlannedRequest([request])
-  const hasReason = typeof request.body === 'string' && request.body.includes('"reason":')
-  if (wire.settings.reason !== undefined && isWrite && !hasReason && !remarked.has(wire.io)) {
-    remarked.add(wire.io)
-    wire.io.note('--reason is kept with grants only: the service has no place for it here')
+  const { dryRun, reason } = wire.settings
+  if (request.method === 'GET' || request.method === 'HEAD') return deliver(wire, request, session)
+  const isRehearsable = new URL(request.url).pathname.includes('/api/v1/admin/')
+  if (dryRun) {
+    if (isRehearsable && !wire.plansAlone) await deliver(wire, { ...request, url: rehearsalOf(request.url) }, session)
+    throw new PlannedRequest([request])
   }
+  return deliver(wire, isRehearsable ? { ...request, reason } : request, session)
+}
+
+function rehearsalOf(url: string): string {
+  const rehearsal = new URL(url)
+  rehearsal.searchParams.set('dry_run', 'true')
+  return rehearsal.href
+}
+
+async function deliver(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   let bearer = await session?.bearer()
   let answer = await send(wire, request, bearer?.token)
   // This ends with the first new token. Before it comes at most what another process has put in the place of the refused one.

@@ -52,13 +52,22 @@ export function readSettings(
     yes: input.yes,
     confirm: input.confirm,
     dryRun: input.dryRun,
-    reason: input.reason || undefined,
+    reason: readReason(input.reason),
     canAsk: input.input,
     color: input.color,
     quiet: input.quiet,
     debug: input.debug,
     timeoutMs: readTimeout(input.timeout),
   }
+}
+
+const longestReason = 500
+
+function readReason(text: string | undefined): string | undefined {
+  const reason = text?.trim() || undefined
+  if (reason !== undefined && [...reason].length > longestReason)
+    throw usageFailure(`--reason has more than ${longestReason} characters`)
+  return reason
 }
 
 function readTimeout(text: string | undefined): number {

@@ -37,7 +37,7 @@ export async function runApply(tools: Tools, { file, prune }: Input<typeof optio
   const application: Application = { rows: [], fatal: undefined }
   const forget = tools.onInterrupt(() => interrupted(application, plan))
   try {
-    await applyChanges(plan.changes, { api: tools.api, organizationIds }, application)
+    await applyChanges(plan.changes, { api: tools.planningApi, organizationIds }, application)
   } finally {
     forget()
   }

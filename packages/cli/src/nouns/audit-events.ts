@@ -49,4 +49,5 @@ export const auditColumns: Column<AuditEvent>[] = [
   ['app', (event) => event.app_id],
   ['actor', ({ actor }) => (actor.id === null ? actor.type : actor.id)],
   'ip',
+  ['why', (event) => event.audit_reason],
 ]

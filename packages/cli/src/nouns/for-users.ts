@@ -98,7 +98,7 @@ function report(rows: Row[], fatal: Failure | undefined, io: Tools['io']): Resul
   const counts: Record<string, number> = {}
   for (const { outcome } of rows) counts[outcome] = (counts[outcome] ?? 0) + 1
   const { planned = 0, failed = 0 } = counts
-  if (planned > 0) io.note('nothing was sent (--dry-run)')
+  if (planned > 0) io.note('nothing was changed (--dry-run)')
   // A terminal shows only the number of successes.
   const shown = rows.filter(({ outcome }) => ['planned', 'failed', 'not_tried'].includes(outcome))
   const details = rowsOf(shown, ['line', 'user', 'outcome', 'code', ['detail', (row) => row.message ?? row.request]])

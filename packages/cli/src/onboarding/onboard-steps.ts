@@ -92,7 +92,7 @@ async function takeSteps(
 
 async function createApp(tools: Tools, { code, settings }: Onboarding, journal: Journal): Promise<App> {
   const body = { ...appBody(settings), code, name: settings.name }
-  const app = await bodyOf(tools.api.POST('/api/v1/admin/apps', { body }))
+  const app = await bodyOf(tools.planningApi.POST('/api/v1/admin/apps', { body }))
   note(tools, journal, { step: `app ${code}`, outcome: 'created' }, ['app', 'create', code, ...settingWords(settings)])
   return app
 }
@@ -110,7 +110,7 @@ async function grantFirst(
 ): Promise<void> {
   const { reason } = tools.settings
   const body = reason === undefined ? {} : { reason }
-  const { outcome } = await grantAccess(tools.api, { userId: id, appId: code }, body)
+  const { outcome } = await grantAccess(tools.planningApi, { userId: id, appId: code }, body)
   const words = ['grant', 'add', '--app', code, '--user', ref, ...(reason === undefined ? [] : ['--reason', reason])]
   note(tools, journal, { step: `grant to ${ref}`, outcome }, words)
 }

@@ -155,7 +155,7 @@ export function renderPlan(requests: readonly Request[], format: Format, io: Io)
   if (format === 'json') io.print(toJson(plans.length === 1 ? plans[0] : plans, 2))
   else if (format === 'ndjson') for (const plan of plans) io.print(toJson(plan))
   else for (const request of requests) io.print(describePlan(request))
-  io.note('nothing was sent (--dry-run)')
+  io.note('nothing was changed (--dry-run)')
 }
 
 /** A failure on stderr: as one JSON object where results are JSON, else in words. */

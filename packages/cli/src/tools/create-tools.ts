@@ -24,6 +24,8 @@ export interface Tools {
   readonly api: Api
   /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
   readonly rehearsalApi: Api
+  /** As the signed-in user, for writes that build on one another: with --dry-run the service is not asked. */
+  readonly planningApi: Api
   /** As nobody. */
   anonymousApi(baseUrl: string): Api
   /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
@@ -68,6 +70,10 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
     get rehearsalApi() {
       const connection = connect()
       return createApi({ ...wire, settings: { ...settings, dryRun: false } }, connection.baseUrl, openSession(connection))
+    },
+    get planningApi() {
+      const connection = connect()
+      return createApi({ ...wire, plansAlone: true }, connection.baseUrl, openSession(connection))
     },
     anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
     probe: (path) => sendOnce(wire, { method: 'GET', url: `${connect().baseUrl}/api/v1${path}`, body: undefined }, undefined),
