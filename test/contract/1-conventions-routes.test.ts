@@ -335,6 +335,8 @@ describe('bodies', () => {
       'a comment': '{} // x',
       'single quotes': "{'a':1}",
       'a trailing comma': '{"a":1,}',
+      'a name twice': '{"a":1,"a":1}',
+      'a name twice deep inside': '{"b":[{"a":{},"\\u0061":{}}]}',
       NaN: '{"a":NaN}',
       'nesting 33': nested(33),
       'nesting in lists': `{"a":${'['.repeat(32)}${']'.repeat(32)}}`,

@@ -108,6 +108,15 @@ describe('the event', () => {
     expect(payload).not.toContain(secret)
   })
 
+  test('carries numbers in the digits that they were sent in', async () => {
+    const { app, received } = await appWithWebhook()
+    const extras = '"referral":12345678901234567890,"rate":[1.0,{"of":1e3}],"small":-0'
+    const body = `{"email":"digits@example.com","password":"${PASSWORD}","app_code":"${app.code}",${extras}}`
+    expect((await service.call('POST', '/auth/register', { body })).status).toBe(201)
+    const [{ body: sent }] = (await received()) as [Received]
+    expect(sent).toContain(extras)
+  })
+
   test('goes to each enabled webhook, under an id of its own', async () => {
     const { app, received } = await appWithWebhook({
       webhooks: [

@@ -2,9 +2,11 @@ import type { Context, Middleware } from 'koa'
 import { koaBody, HttpMethodEnum as Method } from 'koa-body'
 import { ApiError } from '../errors.ts'
 import { isRecord } from '../lib/is-record.ts'
+import { duplicateName, type ParsedJson, parseJson } from '../lib/json.ts'
 
 const usualLimitBytes = 64 * 1024
 const maxDepth = 32
+const maxNameShown = 200
 const formType = 'application/x-www-form-urlencoded'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
@@ -34,15 +36,19 @@ function collectorOf(limitBytes: number): Middleware {
   return collector
 }
 
+export interface ParsedBody {
+  value: Record<string, unknown>
+  /** The same with each number in the digits that it came in, to be passed on. */
+  verbatim: Record<string, unknown>
+}
+
 /** The JSON object in the body, or the fields of a form where one is taken; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
-export async function readBody(
-  ctx: Context,
-  { form = false, limitBytes = usualLimitBytes } = {},
-): Promise<Record<string, unknown>> {
+export async function readBody(ctx: Context, { form = false, limitBytes = usualLimitBytes } = {}): Promise<ParsedBody> {
   const types = form ? ['application/json', formType] : ['application/json']
   const bytes = await collect(ctx, types, limitBytes)
-  if (bytes.length === 0) return {}
-  return ctx.is(formType) ? parseForm(bytes.toString('latin1')) : parseObject(bytes)
+  if (bytes.length > 0 && !ctx.is(formType)) return parseObject(bytes)
+  const value = bytes.length > 0 ? parseForm(bytes.toString('latin1')) : {}
+  return { value, verbatim: value }
 }
 
 /** The fields of a form, as a browser sends it. Throws `invalid_json` for one that is not UTF-8, 413 and 415. */
@@ -93,17 +99,26 @@ function parseForm(text: string): Record<string, unknown> {
   return form
 }
 
-/** The JSON object that these bytes are, and nothing in it that a database or another program cannot hold. Throws `invalid_json`. */
-export function parseObject(bytes: Buffer): Record<string, unknown> {
-  let value: unknown
+/**
+ * The JSON object that these bytes are, and nothing in it that a database or another program cannot hold or would read otherwise.
+ * Throws `invalid_json`.
+ */
+export function parseObject(bytes: Buffer): ParsedBody {
+  let text: string
+  let parsed: ParsedJson
   try {
-    value = JSON.parse(utf8.decode(bytes))
+    text = utf8.decode(bytes)
+    parsed = parseJson(text)
   } catch (cause) {
     throw new ApiError('invalid_json', { detail: 'The body is not JSON in UTF-8', cause })
   }
-  if (!isRecord(value)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
+  const { value, verbatim } = parsed
+  if (!isRecord(value) || !isRecord(verbatim)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
   assertSound(value, 1)
-  return value
+  const duplicate = duplicateName(text, value)
+  if (duplicate !== undefined)
+    throw new ApiError('invalid_json', { detail: `${duplicate.slice(0, maxNameShown)}: stands twice in one object` })
+  return { value, verbatim }
 }
 
 /** Refuses what JSON can say and a database or another program cannot: NUL, lone surrogates, overflown numbers, deep nesting. */

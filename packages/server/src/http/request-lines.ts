@@ -28,7 +28,7 @@ export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Line
 function parseLine<S extends z.ZodType>(line: number, text: Buffer, schema: S): RequestLine<z.output<S>> {
   try {
     if (text.length > longestBytes) throw new ApiError('payload_too_large', { detail: 'The line is longer than 64 KiB' })
-    return { line, value: validate(schema, parseObject(text)) }
+    return { line, value: validate(schema, parseObject(text).value) }
   } catch (error) {
     if (error instanceof ApiError) return { line, error }
     throw error

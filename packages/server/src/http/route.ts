@@ -35,7 +35,9 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   headers: H
   /** The lines of a body of newline-delimited JSON, parsed as they are asked for. */
   lines: Lines<L>
-  /** The body as it was parsed, unknown members and all. */
+  /** Of the body, what belongs to the record and cannot be set: the use-case compares it with what is. */
+  sentBack: SentBack
+  /** The body as it came, to be passed on: unknown members and all, and numbers in the digits that they were sent in (`lib/json.ts`). */
   rawBody: Record<string, unknown>
   origin: RequestOrigin
 }

@@ -132,13 +132,15 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const isDryRun = isRecord(query) && query.dry_run === 'true'
     if (isDryRun) ctx.set('X-Dry-Run', 'true')
     const auditReason = route.dryRun && auditReasonOf(ctx)
-    const rawBody = route.body ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes }) : {}
-    const body = route.body ? validate(route.body, rawBody) : {}
+    const sent = route.body
+      ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes })
+      : { value: {}, verbatim: {} }
+    const body = route.body ? validate(route.body, sent.value) : {}
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const origin = { ...ctx.state.origin, exemptApp, auditReason }
-    const request = { caller, bearer, params, query, body, headers, lines, rawBody, origin }
+    const request = { caller, bearer, params, query, body, headers, lines, rawBody: sent.verbatim, origin }
     const isRehearsed = isDryRun && route.dryRun === 'rehearsed'
     const reply = isRehearsed
       ? await options.rehearse(deps, (deps) => rehearseCall(deps, route, request))

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { parseJson } from '../../lib/json.ts'
 import { redactRegistration } from './redact-registration.ts'
 
-const redact = (json: string) => JSON.stringify(redactRegistration(JSON.parse(json)))
+const redact = (json: string) => JSON.stringify(redactRegistration(parseJson(json).verbatim as Record<string, unknown>))
 
 test.each([
   ['{"password":"pass word 1"}', '{"password":"[REDACTED]"}'],
@@ -25,6 +26,7 @@ test.each([
     '{"a":[1,2.5,-0.1,true,null,"",{}],"passwords":"kept","b":{"c":[]}}',
     '{"a":[1,2.5,-0.1,true,null,"",{}],"passwords":"kept","b":{"c":[]}}',
   ],
+  ['{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":1e2}', '{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":"[REDACTED]"}'],
   [
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',

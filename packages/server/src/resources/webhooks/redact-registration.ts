@@ -1,3 +1,5 @@
+import { isRawJson } from '../../lib/json.ts'
+
 const redacted = '[REDACTED]'
 const secretKeys = new Set(['password', 'two_factor_code', 'device_token'])
 
@@ -13,7 +15,7 @@ export function redactRegistration(received: Record<string, unknown>): Record<st
 
 function redact(value: unknown, secrets: readonly unknown[]): unknown {
   if (typeof value === 'string') return secrets.includes(value) ? redacted : value
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isRawJson(value)) return value
   if (Array.isArray(value)) return value.map((entry: unknown) => redact(entry, secrets))
   return redactMembers(value, secrets)
 }
