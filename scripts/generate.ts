@@ -7,6 +7,7 @@ import { renderReference } from '../packages/cli/src/reference.ts'
 import { renderApiReports } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
+import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
 import { errorCodes } from '../packages/server/src/errors.ts'
 import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
@@ -21,6 +22,7 @@ interface Derived {
 const derived: Derived[] = [
   { path: 'docs/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
   { path: 'docs/errors.md', generate: errorsPage },
+  { path: 'docs/audit-events.md', generate: auditEventsPage },
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'docs/authctl.md', generate: renderReference },
   { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
@@ -67,6 +69,17 @@ function errorsPage(): string {
     '',
     '| Code | Status | Meaning |',
     '| --- | --- | --- |',
+    ...rows,
+  ])
+}
+
+function auditEventsPage(): string {
+  const rows = Object.entries(auditEvents).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`)
+  return page('Audit events', 'packages/server/src/lib/audit-events.ts', [
+    'What `GET /api/v1/admin/audit` and `authctl audit list` show. A filter by any other name is 400 and names the nearest of these.',
+    '',
+    '| Event | Meaning |',
+    '| --- | --- |',
     ...rows,
   ])
 }

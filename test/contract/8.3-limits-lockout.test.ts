@@ -322,7 +322,7 @@ describe('through several apps', () => {
   })
 })
 
-test('the lock is audited once, and each try with its reason', async () => {
+test('the lock is audited once, each wrong password with its reason, and what is refused while locked with its count', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 3)
@@ -331,7 +331,10 @@ test('the lock is audited once, and each try with its reason', async () => {
     { user_id: user.id, app_id: app.id, details: { email: user.email } },
   ])
   const failed = await auditEvents(service, { event: 'login.failed', user_id: user.id })
-  expect(failed.map(({ reason }) => reason)).toEqual([...Array(3).fill('wrong_password'), ...Array(2).fill('account_locked')])
+  expect(failed.map(({ reason, count }) => [reason, Number(count)])).toEqual([
+    ...Array(3).fill(['wrong_password', 1]),
+    ['account_locked', 2],
+  ])
 })
 
 describe('at once', () => {

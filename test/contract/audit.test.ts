@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { expectError } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 
@@ -59,6 +60,7 @@ test('an event tells who did what to whom, from where, and what it changed', asy
       ip: '127.0.0.1',
       user_agent: 'audit test',
       request_id: 'request-of-the-grant',
+      count: 1,
       details: { before: null, after: expect.objectContaining({ status: 'active', reason: 'asked for' }) },
     },
   ])
@@ -90,9 +92,71 @@ test('each filter holds by itself and together with the others', async () => {
     reason: 'wrong_password',
     actor: { type: 'anonymous', id: null },
   })
-  for (const query of ['event=login.suc', 'app_id=no-such-app', `user_id=${randomUUID()}`, `actor_id=${randomUUID()}`]) {
+  for (const query of ['app_id=no-such-app', 'ip=203.0.113.1', 'email=nobody-has-it@example.com', `user_id=${randomUUID()}`, `actor_id=${randomUUID()}`]) {
     expect((await service.admin('GET', `/admin/audit?${query}`)).body).toEqual({ items: [], next_cursor: null })
   }
+})
+
+test('by e-mail there are the events about its users in every pool, and refused logins with it, and by address those of one client', async () => {
+  const apps = [await buildApp(service), await buildApp(service, { registration_namespace: 'elsewhere' })] as const
+  const email = `${randomUUID()}@example.com`
+  for (const app of apps) await service.register(email, app.code)
+  const stranger = await buildApp(service, { registration_namespace: 'of-nobody' })
+  await service.login(email.toUpperCase(), stranger.code)
+  await service.login(`${randomUUID()}@example.com`, stranger.code)
+
+  const events = async (query: Record<string, string>) => (await audit(query)).items.map((item: Json) => item.event)
+  const all = ['login.failed', 'user.registered', 'user.registered']
+  expect(await events({ email })).toEqual(all)
+  expect(await events({ email: ` ${email.toUpperCase()}`, ip: '127.0.0.1' })).toEqual(all)
+  expect(await events({ email, app_id: apps[1].code })).toEqual(['user.registered'])
+  expect(await events({ email, event: 'login.failed', until: '2020-01-01' })).toEqual([])
+  expect(await events({ email, ip: '203.0.113.9' })).toEqual([])
+
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const page: Json = await audit({ email, limit: '1', ...(cursor ? { cursor } : {}) })
+    seen.push(...page.items.map((item: Json) => item.event))
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  expect(seen).toEqual(all)
+})
+
+test('a role that a user is created or imported with is audited as one that is assigned later', async () => {
+  const { body: role } = await service.admin('POST', '/admin/roles', { body: { code: 'auditor', name: 'Auditor', scope: 'global' } })
+  const roles = ['base_user', role.code]
+  const { body: created } = await service.admin('POST', '/admin/users', { body: { email: 'created@example.com', roles } })
+  const load = (line: Json) =>
+    service.admin('POST', '/admin/users/import', {
+      body: JSON.stringify({ email: 'imported@example.com', namespace: 'roles', email_verified: true, ...line }),
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
+  await load({ roles })
+  const [imported] = (await service.admin('GET', '/admin/users?email=imported@example.com')).body.items
+  for (const line of [{}, { roles }, { roles: ['super_admin'] }]) await load(line)
+
+  const assigned = async (user_id: string) =>
+    (await audit({ user_id, event: 'role.assigned' })).items.map(({ actor, details }: Json) => [actor.id, details.role_code])
+  expect(await assigned(created.id)).toEqual([[adminId, role.code]])
+  expect(await assigned(imported.id)).toEqual([
+    [adminId, 'super_admin'],
+    [adminId, role.code],
+  ])
+})
+
+test('one event is shown by its id', async () => {
+  const app = await buildApp(service)
+  const [event] = (await audit({ app_id: app.id })).items
+  expect(await service.admin('GET', `/admin/audit/${event.id}`)).toMatchObject({ status: 200, body: event })
+  expectError(await service.admin('GET', `/admin/audit/${randomUUID()}`), 'not_found')
+})
+
+test('an unknown kind of event is refused with the nearest', async () => {
+  const { body } = await service.admin('GET', '/admin/audit?event=login.fail')
+  expect(body.errors).toEqual([
+    { path: 'event', code: 'invalid_value', message: 'is no kind of event; the nearest is login.failed' },
+  ])
 })
 
 test('since and until bound the moment: from the one on, up to the other without it', async () => {
@@ -141,6 +205,9 @@ test.each([
   ['since', '2020-02-30T00:00:00Z'],
   ['until', '2020-01-01T00:00:00'],
   ['until', '1577836800000'],
+  ['event', 'login.suc'],
+  ['email', 'no address'],
+  ['ip', ''],
   ['user_id', 'no-uuid'],
   ['actor_id', ''],
   ['app_id', 'No App'],

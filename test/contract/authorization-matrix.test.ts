@@ -122,6 +122,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'GET /admin/explain',
       'GET /admin/lockouts',
       'GET /admin/audit',
+      'GET /admin/audit/{id}',
       'GET /admin/users',
       'POST /admin/users',
       'POST /admin/users/import',

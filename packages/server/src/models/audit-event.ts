@@ -1,3 +1,4 @@
+import type { QueryBuilder } from 'objection'
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
@@ -5,7 +6,7 @@ import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
+import { pageOrder, withPage } from './list-query.ts'
 
 /** A row as it is written: `details` is JSON. */
 export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { details: string | null }
@@ -13,11 +14,29 @@ type Column = (typeof columns)[number]
 
 const columns = [
   ...(['id', 'event', 'reason', 'audit_reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
-  ...(['ip', 'user_agent', 'request_id', 'details', 'at'] as const),
+  ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at'] as const),
 ] as const
 const oneEvent = new Statement(
   `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
 )
+const countedEvent = new Statement(
+  `insert into audit_events (${columns.join(', ')}, counted_by) values (${columns.map((column) => `:${column}`).join(', ')}, :countedBy)
+  on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1`,
+)
+
+/** Those that leave few events come first. */
+const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'event'] as const
+const narrowColumns: ReadonlySet<string> = new Set(['user_id', 'actor_id', 'ip'])
+type ColumnFilters = Partial<Record<(typeof filterColumns)[number], string | undefined>>
+
+/** Whose events: those of the users who have an address, and the refused logins with it that are about no user. */
+interface About {
+  email: string
+  userIds: readonly string[]
+}
+
+type AuditFilters = ColumnFilters & { about?: About | undefined }
+type AuditPageRequest = PageRequest & { since?: number | undefined; until?: number | undefined }
 
 /** How far an id may run ahead of its `at`: a process whose clock is set back goes on from the newest id it made. */
 const clockSlackMs = 60 * 60 * 1000
@@ -40,7 +59,15 @@ export class AuditEvent extends BaseModel {
   declare user_agent: string | null
   declare request_id: string | null
   declare details: Record<string, unknown> | null
+  /** Of a refused login that is about no user. */
+  declare email: string | null
+  declare count: number
+  declare counted_by: string | null
   declare at: number
+
+  static async findById(db: Db, id: string): Promise<AuditEvent | undefined> {
+    return AuditEvent.query(db).findById(id)
+  }
 
   /** The next of the events that have details, in the order of their ids. */
   static async listDetails(db: Db, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
@@ -97,29 +124,58 @@ export class AuditEvent extends BaseModel {
     else await insertRows(db, AuditEvent.tableName, rows)
   }
 
+  /** Writes an event, or counts it in the one that has the same key. */
+  static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<void> {
+    await countedEvent.run(db, { ...row, countedBy })
+  }
+
+  /** Removes the addresses from refused logins, `limit` of them at a time; says how many. */
+  static async blankEmails(db: Pool, emails: readonly string[], limit: number): Promise<number> {
+    const some = rowsOf(AuditEvent, db).whereIn('email', emails).limit(limit).select('id')
+    return rowsOf(AuditEvent, db).whereIn('id', some).update({ email: null })
+  }
+
   /**
    * Newest first, by any of the filters together. Each filter has an index that ends in the id, so that a page is read off it in order
    * and never sorted; the time range becomes a range of ids, which begin with their millisecond.
    */
-  static async listPage(
-    db: Db,
-    filters: Partial<Record<'user_id' | 'actor_id' | 'app_id' | 'event', string | undefined>>,
-    request: PageRequest & { since?: number | undefined; until?: number | undefined },
-  ): Promise<Page<AuditEvent>> {
-    const { since, until } = request
+  static async listPage(db: Db, { about, ...filters }: AuditFilters, request: AuditPageRequest): Promise<Page<AuditEvent>> {
     const query = AuditEvent.query(db)
-    let isNarrow = false
-    for (const [column, value] of Object.entries(filters)) {
+    if (about) query.whereIn('audit_events.id', AuditEvent.#idsAbout(db, about, filters, request))
+    else AuditEvent.#narrow(query, filters, request)
+    return withPage(query, request, 'audit_events.id')
+  }
+
+  /** The ids of a page about an address: as many of refused logins, and of each of the users. Each part is read off its index in order. */
+  static #idsAbout(db: Db, { email, userIds }: About, filters: ColumnFilters, request: AuditPageRequest) {
+    const part = (key: { email: string } | { user_id: string }) => {
+      const query = AuditEvent.query(db).select('audit_events.id').where(key)
+      AuditEvent.#narrow(query, filters, request, true)
+      return AuditEvent.query(db)
+        .select('part.id')
+        .from(pageOrder(query, request, 'audit_events.id').as('part'))
+    }
+    return part({ email }).unionAll(userIds.map((id) => part({ user_id: id })))
+  }
+
+  static #narrow(
+    query: QueryBuilder<AuditEvent>,
+    filters: ColumnFilters,
+    { since, until }: AuditPageRequest,
+    isAlreadyNarrow = false,
+  ): void {
+    let isNarrow = isAlreadyNarrow
+    for (const column of filterColumns) {
+      const value = filters[column]
       if (value === undefined) continue
       // SQLite keeps no statistics: beside a person it might read all logins ever, so nothing but the person may lead to an index.
       if (isNarrow) query.whereRaw('coalesce(??, ??) = ?', [column, column, value])
       else query.where(column, value)
-      isNarrow ||= column === 'user_id' || column === 'actor_id'
+      isNarrow ||= narrowColumns.has(column)
     }
     // The ids bound what is read, `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
     if (since !== undefined) query.where('audit_events.id', '>=', firstIdAt(since)).where('at', '>=', since)
     if (until !== undefined) query.where('audit_events.id', '<', firstIdAt(until + clockSlackMs)).where('at', '<', until)
-    return withPage(query, request, 'audit_events.id')
   }
 
   static #details(db: Db, { userId, holding }: DetailsSelection, { after, limit }: DetailsPage) {

@@ -487,6 +487,11 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
     t.text('user_agent')
     t.text('request_id')
     t.text('details')
+    // The address of a refused login that is about no user.
+    t.text('email')
+    // How often it happened: more than once only for what is counted in one row, by `counted_by`.
+    t.integer('count').notNullable().defaultTo(1)
+    t.text('counted_by')
     t.bigInteger('at').notNullable().index()
     // Reserved: what proves that nobody changed the row. `salt` and the personal fields make `personal_digest`, which stays when erasing
     // blanks both. `mac` is an HMAC of that digest and all other fields.
@@ -501,6 +506,7 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
     t.index(['user_id', 'id'])
     t.index(['app_id', 'id'])
     t.index(['actor_id', 'id'])
+    t.index(['ip', 'id'])
   })
   await db.raw('create unique index audit_events_seal_position on audit_events (seal_position) where seal_position is not null')
   // Reserved: where the chain begins after retention deleted the rows before it: the last of their seals, signed.
@@ -512,6 +518,8 @@ async function createAuditEvents(db: SchemaDb): Promise<void> {
   })
   // Few, and read as a whole when a user is erased.
   await db.raw('create index audit_events_with_audit_reason on audit_events (user_id, id) where audit_reason is not null')
+  await db.raw('create index audit_events_email_id on audit_events (email, id) where email is not null')
+  await db.raw('create unique index audit_events_counted_by on audit_events (counted_by) where counted_by is not null')
 }
 
 async function createLimits(db: SchemaDb): Promise<void> {

@@ -9,7 +9,8 @@ import { normalizeEmail } from '../../lib/email.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { claimAccounts } from '../../resources/account-claims/claim-accounts.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
+import { recordEvent, recordEvents } from '../../resources/audit/record-event.ts'
+import { assignedRoles } from '../../resources/users/assigned-roles.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
@@ -77,7 +78,8 @@ export async function createSystemAdmin(
       madeBy: 'bootstrap',
       roles: ['base_user', ROLE],
     })
-    await recordEvent(deps, { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } })
+    const made = { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } } as const
+    await recordEvents(deps, [made, ...assignedRoles(user.id, [ROLE], actor)])
     return 'created'
   })
 }

@@ -50,6 +50,7 @@ export async function login(
     deps,
     {
       target: () => findTarget(deps, input),
+      named: { email: input.email, appCode: input.app_code },
       way: (target) => wayOf(deps, input, target),
       async prove({ app, user }, counted) {
         const line = hashLineOf(actor, counted.way.device)

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
+import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/audit/record-event.ts'
 
 /** Whose credentials are tried, and for which app. */
 export interface AttemptTarget {
@@ -12,16 +12,31 @@ export interface AttemptTarget {
   app: { id: string } | null
 }
 
+/** What a caller names before anybody knows whether it is there. */
+export interface NamedTarget extends Partial<AttemptTarget> {
+  email: string
+  appCode?: string | undefined
+}
+
 /** Tells the audit, and nobody else, why somebody did not come in. */
-export async function recordLoginFailure(
-  deps: Deps,
-  error: ApiError,
-  { email, user, app }: AttemptTarget,
-  actor: Actor,
-): Promise<void> {
+export async function recordLoginFailure(deps: Deps, error: ApiError, target: AttemptTarget, actor: Actor): Promise<void> {
+  await recordEvent(deps, failureOf(error, target, actor))
+}
+
+/**
+ * The same for somebody who was refused before any hash. Such refusals cost their caller nothing, so those that come from one address for
+ * one app and one reason are counted in one event a minute.
+ */
+export async function countLoginRefusal(deps: Deps, error: ApiError, target: NamedTarget, actor: Actor): Promise<void> {
+  const key = [actor.origin.ip, target.app?.id ?? target.appCode ?? '', error.code]
+  await countEvent(deps, failureOf(error, target, actor), key)
+}
+
+function failureOf(error: ApiError, { email, user, app, appCode }: NamedTarget, actor: Actor): NewAuditEvent {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
-  const about = { userId: user?.id ?? null, appId: app?.id ?? null }
-  await recordEvent(deps, { event: 'login.failed', actor, reason, ...about, details: { email } })
+  const about = user ? { userId: user.id } : { email }
+  const details = { email, ...(app || appCode === undefined ? {} : { app_code: appCode }) }
+  return { event: 'login.failed', actor, reason, appId: app?.id ?? null, ...about, details }
 }
 
 /** Runs a step of a login outside of an attempt; what it refuses is audited. */

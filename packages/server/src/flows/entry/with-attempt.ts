@@ -5,7 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure } from '../../resources/lockouts/count-failure.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { type AttemptTarget, recording, recordLoginFailure } from './record-login-failure.ts'
+import { type AttemptTarget, countLoginRefusal, type NamedTarget, recording, recordLoginFailure } from './record-login-failure.ts'
 import type { WayIn } from './way-in.ts'
 
 /** What the limits keep of an attempt. `enter` gives it back when the login succeeds. */
@@ -17,11 +17,13 @@ export interface CountedAttempt {
 interface Steps<T extends AttemptTarget, R> {
   /** Whose credentials they are, or a function that finds out. What the function throws is no failed attempt. */
   target: T | (() => Promise<T>)
+  /** What the function goes by. */
+  named?: NamedTarget
   /** The way in, for what was found out; for undefined, when that failed. */
   way(target: T | undefined): WayIn
   /** Looks at the credentials, and does what they are for. It gives the attempt back, or has `enter` do so. */
   prove(target: T, counted: CountedAttempt): Promise<R>
-  /** Audits why the attempt failed. */
+  /** Audits why the attempt failed, when it is no login. */
   recordFailure?(error: ApiError, target: T): Promise<void>
 }
 
@@ -32,43 +34,46 @@ interface Steps<T extends AttemptTarget, R> {
  */
 export async function withAttempt<T extends AttemptTarget, R>(deps: Deps<Pool>, steps: Steps<T, R>, actor: Actor): Promise<R> {
   const { prove, recordFailure = (error, target) => recordLoginFailure(deps, error, target, actor) } = steps
-  const { attempt, target, way } = await begin(deps, { ...steps, recordFailure })
+  // Before any hash.
+  const recordRefusal = async (error: ApiError, target: T | undefined) => {
+    if (steps.recordFailure && target) await steps.recordFailure(error, target)
+    else await countLoginRefusal(deps, error, { email: '', ...steps.named, ...target }, actor)
+  }
+  const { attempt, target, way } = await begin(deps, { ...steps, recordRefusal })
+  let record: (error: ApiError, target: T) => Promise<void> = recordRefusal
   try {
     await assertNotLocked(deps, way.lockKeys)
+    record = recordFailure
     return await prove(target, { attempt, way })
   } catch (thrown) {
     const error = thrown instanceof ApiError ? await lockoutOutcome(deps, target, way, thrown, actor) : thrown
     if (!isFailure(error)) await giveBackAttempt(deps, attempt)
-    if (error instanceof ApiError) await recordFailure(error, target)
+    if (error instanceof ApiError) await record(error, target)
     throw error
   }
 }
 
-type Beginning<T extends AttemptTarget> = Required<Pick<Steps<T, never>, 'target' | 'way' | 'recordFailure'>>
+interface Beginning<T extends AttemptTarget> extends Pick<Steps<T, never>, 'target' | 'way'> {
+  recordRefusal(error: ApiError, target: T | undefined): Promise<void>
+}
 
 /**
  * Which limit counts the attempt depends on whose credentials they are, so that is found out first. A full limit is told before
  * whatever went wrong with that.
  */
-async function begin<T extends AttemptTarget>(deps: Deps<Pool>, { target, way: wayOf, recordFailure }: Beginning<T>) {
-  const take = (way: WayIn) => takeAttempt(deps, way.limitKey, deps.config.accountLimit)
-  if (typeof target !== 'function') {
-    const way = wayOf(target)
-    return {
-      attempt: await recording(
-        (error) => recordFailure(error, target),
-        () => take(way),
-      ),
-      target,
-      way,
-    }
-  }
-  const [found] = await Promise.allSettled([target()])
-  const way = wayOf(found.status === 'fulfilled' ? found.value : undefined)
-  const attempt = await take(way)
-  if (found.status === 'fulfilled') return { attempt, target: found.value, way }
-  await giveBackAttempt(deps, attempt)
-  throw found.reason
+async function begin<T extends AttemptTarget>(deps: Deps<Pool>, { target, way: wayOf, recordRefusal }: Beginning<T>) {
+  const [found] = await Promise.allSettled([typeof target === 'function' ? target() : target])
+  const known = found.status === 'fulfilled' ? found.value : undefined
+  const way = wayOf(known)
+  return recording(
+    (error) => recordRefusal(error, known),
+    async () => {
+      const attempt = await takeAttempt(deps, way.limitKey, deps.config.accountLimit)
+      if (found.status === 'fulfilled') return { attempt, target: found.value, way }
+      await giveBackAttempt(deps, attempt)
+      throw found.reason
+    },
+  )
 }
 
 /**

@@ -16,6 +16,7 @@ export function presentAuditEvent(event: AuditEvent): z.output<typeof auditRecor
     ip: event.ip,
     user_agent: event.user_agent,
     request_id: event.request_id,
+    count: event.count,
     details: event.details,
   }
 }

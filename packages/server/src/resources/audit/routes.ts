@@ -1,7 +1,8 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
 import { presentAuditEvent } from './present.ts'
-import { auditPage, listAuditQuery } from './schema.ts'
+import { auditParams, auditPage, auditRecord, listAuditQuery } from './schema.ts'
 
 export const auditRoutes: Route[] = [
   route({
@@ -18,5 +19,16 @@ export const auditRoutes: Route[] = [
       const { items, nextCursor } = await listAuditEvents(deps, query)
       return ok({ items: items.map(presentAuditEvent), next_cursor: nextCursor })
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/audit/{id}',
+    tag: 'Audit',
+    summary: 'Show an audit event',
+    auth: 'system_admin',
+    params: auditParams,
+    responses: { 200: auditRecord },
+    errors: [],
+    handle: async (deps, { params }) => ok(presentAuditEvent(await getAuditEvent(deps, params.id))),
   }),
 ]

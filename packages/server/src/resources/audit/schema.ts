@@ -1,11 +1,21 @@
 import { z } from 'zod'
-import { appRef, id, MAX_NAME, moment, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { isAuditEvent, nearestAuditEvent } from '../../lib/audit-events.ts'
+import { appRef, email, id, MAX_NAME, moment, page, pageQuery, timestamp } from '../../lib/fields.ts'
+
+const auditEvent = z.string().superRefine((name, context) => {
+  if (isAuditEvent(name)) return
+  context.addIssue({ code: 'custom', message: `is no kind of event; the nearest is ${nearestAuditEvent(name)}` })
+})
+
+export const auditParams = z.object({ id })
 
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
-  event: z.string().max(MAX_NAME).optional().meta({ description: 'The kind of event, whole: `login.failed`' }),
+  event: auditEvent.optional().meta({ description: 'The kind of event, whole: `login.failed`' }),
   user_id: id.optional().meta({ description: 'Whom the event is about' }),
   app_id: appRef.optional().meta({ description: 'UUID or code of an app; one that was deleted is found by its UUID alone' }),
+  email: email.optional().meta({ description: 'Events about the users with this e-mail, and refused logins with it' }),
+  ip: z.string().min(1).max(MAX_NAME).optional().meta({ description: 'The address that a request came from, as events show it' }),
   actor_id: id.optional().meta({ description: 'The user or service account that did it' }),
   since: moment.optional().meta({ description: 'Events at this moment or later; ISO 8601' }),
   until: moment.optional().meta({ description: 'Events before this moment; ISO 8601' }),
@@ -32,6 +42,9 @@ export const auditRecord = z
     ip: z.string().nullable(),
     user_agent: z.string().nullable(),
     request_id: z.string().nullable().meta({ description: '`X-Request-Id` of the request' }),
+    count: z.int().meta({
+      description: 'How often it happened: more than once for refused logins that are counted in one event. The event is the first of them',
+    }),
     details: z
       .record(z.string(), z.unknown())
       .nullable()

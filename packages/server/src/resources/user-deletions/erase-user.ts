@@ -25,6 +25,7 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
     await eraseInvitations(deps, userId, addresses)
     await eraseOutbox(deps, userId, addresses)
     const holding = [...addresses].map((address) => JSON.stringify(address))
+    await eraseRefusals(deps, [...addresses])
     await eraseEvents(deps, { userId: null, holding }, (details) => blank(details, addresses, false))
   }
   await eraseEvents(deps, { userId }, (details) => blank(details, addresses, true))
@@ -55,6 +56,13 @@ function collectAddresses(value: unknown, addresses: Set<string>): void {
     if (key === 'email' && typeof member === 'string') addresses.add(member)
     else collectAddresses(member, addresses)
   }
+}
+
+/** Refused logins with the addresses that are about no user. */
+async function eraseRefusals(deps: Deps<Pool>, addresses: readonly string[]): Promise<void> {
+  let blanked: number
+  do blanked = await AuditEvent.blankEmails(deps.db, addresses, portion)
+  while (blanked === portion)
 }
 
 /**

@@ -9,6 +9,7 @@ import { UserNamespace, type UserNamespaceRow } from '../../models/user-namespac
 import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
 import { type AccountClaim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type NewAuditEvent, recordEvents } from '../audit/record-event.ts'
+import { assignedRoles } from '../users/assigned-roles.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
 
@@ -43,6 +44,7 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
       else continue
       if (user.claimedBy) claims.push(claimOf(user.claimedBy, now))
       events.push({ event: 'user.imported', actor, userId: id, details: detailsOf(user, email, codes) })
+      events.push(...assignedRoles(id, user.madeFrom ? user.roles : added.roles, actor))
     }
   }
   await claimAccounts(deps, claims, actor, async () => {

@@ -5,7 +5,8 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
-import { recordEvent } from '../audit/record-event.ts'
+import { recordEvents } from '../audit/record-event.ts'
+import { assignedRoles } from './assigned-roles.ts'
 import { describeUser } from './describe-user.ts'
 import { assertEmailFree } from './find-collisions.ts'
 import { hashNewPassword } from './hash-new-password.ts'
@@ -36,7 +37,8 @@ export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor
       roles,
     })
     const user = await describeUser(deps, id)
-    await recordEvent(deps, { event: 'user.created', actor, userId: id, details: { before: null, after: user } })
+    const made = { event: 'user.created', actor, userId: id, details: { before: null, after: user } } as const
+    await recordEvents(deps, [made, ...assignedRoles(id, roles, actor)])
     return user
   })
 }

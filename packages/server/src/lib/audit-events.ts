@@ -1,0 +1,85 @@
+import { closest } from 'fastest-levenshtein'
+import { keysOf } from './keys-of.ts'
+
+/** The kinds of audit events, and what each of them says. */
+export const auditEvents = {
+  'app.created': 'An app was created',
+  'app.deleted': 'An app was deleted, with its grants and sessions',
+  'app.updated': 'Settings of an app were changed',
+  'credentials.removed': 'An account that nobody had proven was claimed: what a stranger may have put there was removed',
+  'email.verified': 'Somebody proved that the address of an account is theirs',
+  'grant.created': 'A user was given access to an app, or their access was changed',
+  'grant.revoked': 'The access of a user to an app was taken away',
+  'identity.link_failed': 'A login at a provider was to be linked with an account, and was not',
+  'identity.link_started': 'A user began to link a login at a provider with the account',
+  'identity.linked': 'A login at a provider was linked with an account',
+  'identity.unlinked': 'A login at a provider was unlinked from an account',
+  'invitation.accepted': 'An invitation to an organization was accepted',
+  'invitation.created': 'Somebody was invited to an organization',
+  'invitation.deleted': 'An invitation was withdrawn',
+  'login.failed':
+    'A login was refused; `reason` says why. Refusals that cost no password hash are one event per address, app, reason ' +
+    'and minute: `count` says how many there were',
+  'login.success': 'Somebody logged in',
+  logout: 'A session was ended with its refresh token',
+  'logout.all': 'All sessions of a user were ended',
+  'mail.failed': 'A mail could not be delivered and was given up',
+  'membership.created': 'A user became a member of an organization',
+  'membership.deleted': 'A user is no longer a member of an organization',
+  'membership.updated': 'The roles of a member of an organization were changed',
+  'organization.created': 'An organization was created',
+  'organization.deleted': 'An organization was deleted',
+  'organization.updated': 'An organization was renamed',
+  'override.applied': 'A login or registration asked for a role or linked apps of its own, and got them',
+  'override.refused': 'A login or registration asked for a role or linked apps of its own, and did not get them',
+  'password.changed': 'A user changed the password',
+  'password.reset': 'A password was set by the link of a mail',
+  'permissions.registered': 'A service declared other permissions than before',
+  'reauthentication.failed': 'Somebody who is logged in was asked for the credentials once more and failed',
+  'role.assigned': 'A user was given a global role',
+  'role.created': 'A role was created',
+  'role.deleted': 'A role was deleted',
+  'role.unassigned': 'A global role was taken from a user',
+  'role.updated': 'A role was changed',
+  'role_permissions.changed': 'The permissions of a role were changed',
+  'service_account.created': 'A service account was created',
+  'service_account.deleted': 'A service account was deleted',
+  'service_account.rotated': 'A service account was given a new token',
+  'session.ended': 'One session of a user was ended',
+  'sso_provider.created': 'A login provider was set up',
+  'sso_provider.deleted': 'A login provider was deleted',
+  'sso_provider.updated': 'Settings of a login provider were changed',
+  'token.reuse_detected': 'A refresh token was used twice, and its session was ended',
+  'token.refreshed': 'A session was refreshed',
+  'two_factor.activated': 'A second factor was activated',
+  'two_factor.disabled': 'A user disabled the second factor',
+  'two_factor.failed': 'A wrong second-factor code was given',
+  'two_factor.recovery_code_used': 'A recovery code was used in place of the second factor',
+  'two_factor.removed': 'An admin removed the second factor of a user',
+  'two_factor.set_up': 'A user began to set up a second factor',
+  'user.activated': 'A suspended user was activated',
+  'user.created': 'An admin created a user',
+  'user.deleted': 'A user was deleted',
+  'user.erased': 'The e-mail and the names of a deleted user were blanked',
+  'user.imported': 'An import created or changed a user',
+  'user.locked': 'Too many wrong passwords locked an account',
+  'user.namespace_changed': 'A user was moved to another home pool',
+  'user.namespaces_changed': 'Pool tags of a user were added or removed',
+  'user.registered': 'Somebody registered',
+  'user.suspended': 'A user was suspended',
+  'user.unlocked': 'An admin unlocked an account',
+  'user.updated': 'The e-mail or the names of a user were changed',
+  'webhook.redelivered': 'A webhook was sent once more',
+  'webhook.tested': 'An admin tried a webhook',
+} as const
+
+export type AuditEventName = keyof typeof auditEvents
+
+export function isAuditEvent(name: string): name is AuditEventName {
+  return Object.hasOwn(auditEvents, name)
+}
+
+/** The kind whose name is most like the one that was asked for. */
+export function nearestAuditEvent(name: string): string {
+  return closest(name, keysOf(auditEvents))
+}
