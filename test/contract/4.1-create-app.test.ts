@@ -155,6 +155,14 @@ describe('what is created', () => {
     }
   })
 
+  test('services and linked apps are any strings, and a webhook may have no events', async () => {
+    const codes = ['Ünits & Co', 'x'.repeat(200), 'a b', '*', '__proto__']
+    const webhooks = [{ name: 'a', url: 'https://a.example', events: [] }]
+    const { status, body } = await create({ service_codes: codes, linked_app_codes: codes, webhooks })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ service_codes: codes, linked_app_codes: codes, webhooks: [{ events: [] }] })
+  })
+
   test('the audit tells who made it, and what', async () => {
     const { body, headers } = await create({ name: 'Audited' })
     const events = await service.deps.db('audit_events').where({ app_id: body.id })
@@ -264,10 +272,16 @@ describe('refused', () => {
     ['read_namespaces', ['x'.repeat(101)], 'read_namespaces.0: too_long'],
     ['read_namespaces', hundreds((index) => `p${index}`), 'read_namespaces: too_long'],
     ['service_codes', ['ok', ''], 'service_codes.1: too_short'],
-    ['service_codes', ['a b'], 'service_codes.0: invalid_value'],
+    ['service_codes', [' a'], 'service_codes.0: invalid_value'],
+    ['service_codes', ['a\u2028b'], 'service_codes.0: invalid_value'],
+    ['service_codes', ['x'.repeat(201)], 'service_codes.0: too_long'],
     ['service_codes', [5], 'service_codes.0: invalid_type'],
     ['service_codes', hundreds((index) => `s${index}`), 'service_codes: too_long'],
-    ['linked_app_codes', ['Not A Code'], 'linked_app_codes.0: invalid_value'],
+    ['linked_app_codes', ['a\u00a0'], 'linked_app_codes.0: invalid_value'],
+    ['linked_app_codes', ['a\tb'], 'linked_app_codes.0: invalid_value'],
+    ['linked_app_codes', [''], 'linked_app_codes.0: too_short'],
+    ['status', null, 'status: invalid_type'],
+    ['status', '', 'status: invalid_value'],
     ['linked_app_codes', [['a']], 'linked_app_codes.0: invalid_type'],
     ['linked_app_codes', hundreds((index) => `a${index}`), 'linked_app_codes: too_long'],
     ['override_role_codes', ['org_member', 'system_admin'], 'override_role_codes.1: invalid_value'],

@@ -159,21 +159,28 @@ describe('registering', () => {
 })
 
 describe('a body', () => {
-  test('names its code as resource and action, in small letters, digits, _ and -', async () => {
+  test('names its code as resource and action, compared exactly', async () => {
     const name = unique('forms')
     const [good] = declared('a_1-b:c_2-d')
-    expect((await register(name, [good])).status).toBe(200)
+    const forms = [
+      { ...good, code: 'A.b/c:Read:all/*', resource: 'A.b/c', action: 'Read:all/*' },
+      { ...good, code: 'a.b/c:Read:all/*', resource: 'a.b/c', action: 'Read:all/*' },
+      { ...good, code: '*:*', resource: '*', action: '*' },
+      { ...good, code: `${'r'.repeat(199)}:a`, resource: 'r'.repeat(199), action: 'a' },
+    ]
+    expect((await register(name, [good, ...forms])).body).toMatchObject({ created: 5 })
+    expect((await register(name, [good])).body).toMatchObject({ pruned: 4 })
     const broken: [Json, string[]][] = [
       [{ ...good, code: 'a:b' }, ['permissions.0.code: invalid_value']],
-      [{ ...good, code: 'a_1-b:c_2-d ' }, ['permissions.0.code: invalid_value']],
-      [{ ...good, code: 'A:b', resource: 'A', action: 'b' }, ['permissions.0.resource: invalid_value']],
-      [{ ...good, code: 'a:b:c', resource: 'a', action: 'b:c' }, ['permissions.0.action: invalid_value']],
+      [{ ...good, code: 'a_1-b:c_2-d ' }, Array(2).fill('permissions.0.code: invalid_value')],
+      [{ ...good, code: 'ä:b', resource: 'ä', action: 'b' }, ['permissions.0.code: invalid_value', 'permissions.0.resource: invalid_value']],
+      [{ ...good, code: 'a:b c', resource: 'a', action: 'b c' }, ['permissions.0.action: invalid_value', 'permissions.0.code: invalid_value']],
+      [{ ...good, code: `${'r'.repeat(200)}:a`, resource: 'r'.repeat(200), action: 'a' }, ['permissions.0.code: too_long']],
       [{ ...good, code: 'a:b:c', resource: 'a:b', action: 'c' }, ['permissions.0.resource: invalid_value']],
       [
         { ...good, code: ':b', resource: '', action: 'b' },
-        ['permissions.0.resource: invalid_value', 'permissions.0.resource: too_short'],
+        ['permissions.0.code: invalid_value', 'permissions.0.resource: invalid_value', 'permissions.0.resource: too_short'],
       ],
-      [{ ...good, code: '*:b', resource: '*', action: 'b' }, ['permissions.0.resource: invalid_value']],
       [{ code: 'a:b', name: 'x' }, ['permissions.0.action: required', 'permissions.0.resource: required']],
       [{ ...good, name: ' ' }, ['permissions.0.name: too_short']],
       [{ ...good, name: 'x'.repeat(201) }, ['permissions.0.name: too_long']],
@@ -190,7 +197,7 @@ describe('a body', () => {
     expect(faultsOf(await register(name, declared('a:x', 'a:y', ['a:x', 'again'])))).toEqual([
       'permissions.2.code: invalid_value',
     ])
-    expect(faultsOf(await register('no service', declared('a:x')))).toEqual(['service: invalid_value'])
+    expect(faultsOf(await register('blank at its end ', declared('a:x')))).toEqual(['service: invalid_value'])
     for (const field of ['revision', 'max_prune']) {
       for (const value of [-1, 1.5, '1', null, 2 ** 60]) {
         expect(faultsOf(await register(name, [], { [field]: value }))[0], `${value}`).toMatch(`${field}: `)

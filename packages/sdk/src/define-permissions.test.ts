@@ -8,7 +8,12 @@ test('a manifest holds its service and its permissions, frozen', () => {
   expect(Object.isFrozen(manifest) && Object.isFrozen(manifest.permissions)).toBe(true)
 })
 
-test.each(['Invoices:read', 'invoices:read:all', 'invoices:', ':read', 'in voices:read', ' invoices:read'] as const)(
+test('a code is of letters, digits and a few marks, and its action may hold colons', () => {
+  const declared = { 'Invoices.v2/*:read:all': 'Read all', '*:*': 'Everything' }
+  expect(definePermissions('billing', declared).permissions).toEqual(declared)
+})
+
+test.each(['ïnvoices:read', 'invoices:', ':read', 'in voices:read', ' invoices:read'] as const)(
   'the code %j is refused by name',
   (code) => {
     expect(() => definePermissions('billing', { [code]: 'x' })).toThrow(

@@ -10,7 +10,7 @@ export interface PermissionManifest<Name extends string = string> {
 /** The names in a manifest: `type BillingPermission = PermissionName<typeof permissions>`. */
 export type PermissionName<Manifest extends PermissionManifest> = keyof Manifest['permissions'] & string
 
-const permissionCode = /^[a-z0-9_-]+:[a-z0-9_-]+$/
+const permissionCode = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 
 /**
  * Declares the permissions of `service`, each `resource:action` with a line that says what it allows.

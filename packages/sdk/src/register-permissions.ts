@@ -57,8 +57,8 @@ export function startRegistration(
     try {
       if (!manifest || !token) throw configInvalid('missing or invalid: permissions, SERVICE_ACCOUNT_TOKEN')
       const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
-        const [resource, action] = code.split(':')
-        return { code, name, resource, action }
+        const colon = code.indexOf(':')
+        return { code, name, resource: code.slice(0, colon), action: code.slice(colon + 1) }
       })
       const body = { service: manifest.service, permissions, revision, max_prune: maxPrune }
       const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(

@@ -2,6 +2,7 @@ import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/a
 import type { components } from '../api-types.ts'
 import { type Failure, toFailure } from '../command-line/exit-codes.ts'
 import { redact, redactUrl } from '../text/redact.ts'
+import { partsOf } from './fields.ts'
 import { type Change, codesGone, type PlannedApp, type PlannedChange, type PlannedRole, type PlannedService } from './plan.ts'
 import type { DeclaredRole, DeclaredService } from './schema.ts'
 
@@ -100,10 +101,7 @@ async function writeService({ code: service, before, after }: PlannedService, { 
 
 /** `mostPruned` keeps what somebody else registered since the plan was made. */
 async function registerPermissions(api: Api, { service, permissions }: DeclaredService, mostPruned: number): Promise<void> {
-  const list = permissions.map(({ code, name }) => {
-    const [resource = '', action = ''] = code.split(':')
-    return { code, name, resource, action }
-  })
+  const list = permissions.map(({ code, name }) => ({ code, name, ...partsOf(code) }))
   await api.POST('/api/v1/admin/permissions/register', { body: { service, permissions: list, max_prune: mostPruned } })
 }
 

@@ -66,13 +66,22 @@ function codeOf(form: RegExp, message: string) {
 
 export const appCode = codeOf(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
 export const plainCode = codeOf(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
-export const serviceCode = codeOf(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be of letters, digits, . _ : and -')
+/** The name of a service, or of an app that is linked: nothing has to be known by it yet. */
+export const stableCode = textOf(200, (code) => {
+  if (code === '') return 'must not be empty'
+  if (code !== code.trim()) return 'must not begin or end with a blank'
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(code) ? 'must not hold control characters' : undefined
+})
 
-const part = '[a-z0-9_-]{1,100}'
-const permissionForm = new RegExp(`^${part}:${part}$`)
-export const permissionCode = textOf(201, (code) =>
-  permissionForm.test(code) ? undefined : 'must be resource:action, each of a-z, 0-9, _ and -',
-)
+export const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
+export const permissionFault = 'must be resource:action, of letters, digits, . _ * / and -; the action may hold colons'
+export const permissionCode = textOf(201, (code) => (permissionForm.test(code) ? undefined : permissionFault))
+
+/** The resource ends at the first colon. */
+export function partsOf(code: string): { resource: string; action: string } {
+  const colon = code.indexOf(':')
+  return { resource: code.slice(0, colon), action: code.slice(colon + 1) }
+}
 
 const foreignToUrls = /[\s\\\p{Cc}]/u
 

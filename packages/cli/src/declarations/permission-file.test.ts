@@ -32,7 +32,7 @@ describe('a permission file', () => {
     ['permissions: []\nservcie: orders', 'no field servcie'],
     ['- orders:read', 'permissions[0] must be an object'],
     ['- {code: orders, name: N}', 'permissions[0]: code must be resource:action'],
-    ['- {code: "Orders:read", name: N}', 'code must be resource:action'],
+    ['- {code: "orders :read", name: N}', 'code must be resource:action'],
     ['- {code: "orders:read"}', 'name must be text'],
     ['- {code: "orders:read", name: N, descr: x}', 'no field descr'],
     ['- {code: "orders:read", name: N, action: write}', 'must be those of the code'],

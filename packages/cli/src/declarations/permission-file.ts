@@ -2,15 +2,16 @@ import { z } from 'zod'
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
+import { partsOf, permissionFault, permissionForm } from './fields.ts'
 
-const codeFault = 'code must be resource:action, each of a-z, 0-9, _ and -'
+const codeFault = `code ${permissionFault}`
 const partsFault = 'resource and action must be those of the code; they can be left out'
 
 /** A permission as a service declares one. */
 const permission = z
   .strictObject(
     {
-      code: z.string(codeFault).regex(/^[a-z0-9_-]+:[a-z0-9_-]+$/, codeFault),
+      code: z.string(codeFault).regex(permissionForm, codeFault),
       name: z.string('name must be text').refine((name) => name.trim() !== '', 'name must be text'),
       resource: z.string(partsFault).nullish(),
       action: z.string(partsFault).nullish(),
@@ -18,7 +19,7 @@ const permission = z
     { error: 'must be an object with code and name' },
   )
   .transform(({ code, name, ...given }, context) => {
-    const [resource = '', action = ''] = code.split(':')
+    const { resource, action } = partsOf(code)
     if ((given.resource ?? resource) !== resource || (given.action ?? action) !== action) context.addIssue(partsFault)
     return { code, name, resource, action }
   })

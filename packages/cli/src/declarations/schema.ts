@@ -13,7 +13,7 @@ import {
   permissionCode,
   plainCode,
   redirectUrl,
-  serviceCode,
+  stableCode,
   setOf,
   text,
   textOf,
@@ -41,7 +41,7 @@ function elementsOf<T>(list: T[]): [index: number, element: T][] {
 }
 
 const service = entry({
-  service: serviceCode.refine((code) => code !== builtInService, 'is built in: nobody registers its permissions'),
+  service: stableCode.refine((code) => code !== builtInService, 'is built in: nobody registers its permissions'),
   permissions: listOf(entry({ code: permissionCode, name }), mostPermissions)
     .transform((permissions) => byName(permissions, ({ code }) => code))
     .default(() => []),
@@ -102,10 +102,10 @@ const app = entry({
   default_organization_slug: text.nullable().default(null),
   default_role_code: plainCode.optional(),
   override_role_codes: setOf(plainCode).default(() => []),
-  linked_app_codes: setOf(appCode)
+  linked_app_codes: setOf(stableCode)
     .refine((codes) => !codes.includes(builtInApp), `cannot hold ${builtInApp}`)
     .default(() => []),
-  service_codes: setOf(serviceCode).optional(),
+  service_codes: setOf(stableCode).optional(),
   permission_scope: oneOf('services', 'roles').default('services'),
   allowed_email_domains: setOf(text.transform(normalizeDomain)).default(() => []),
   // Which methods there are is the service's to say.

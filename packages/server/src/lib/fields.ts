@@ -15,7 +15,10 @@ const maxCode = 100
 
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const poolForm = /^[a-z0-9_-]+$/
-const stableForm = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
+const controlCharacter = /[\p{Cc}\p{Zl}\p{Zp}]/u
+const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
+/** A resource and an action of 200 characters together, and the colon between them. */
+const MAX_PERMISSION = 201
 const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 /** In any case; stored and compared in lower case, since SQLite knows UUIDs as text. */
@@ -84,7 +87,19 @@ export const authMethodCode = z
   .min(1)
   .max(maxCode)
   .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
-export const serviceCode = z.string().min(1).max(maxCode).regex(stableForm, 'must be of letters, digits, . _ : and -')
+/** A name that nothing has to be known by yet: of a service, or of an app that is linked. */
+export const stableCode = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .refine((code) => code === code.trim(), 'must not begin or end with a blank')
+  .refine((code) => !controlCharacter.test(code), 'must not hold control characters')
+
+/** `resource:action`; the resource ends at the first colon. */
+export const permissionCode = z
+  .string()
+  .max(MAX_PERMISSION)
+  .regex(permissionForm, 'must be resource:action, of letters, digits, . _ * / and -; the action may hold colons')
 
 export const email = z.string().transform((raw, context) => {
   const normalized = normalizeEmail(raw)

@@ -8,7 +8,6 @@ import { App } from '../../models/app.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
 import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
-import { assertMagicLinkAllowed } from '../../resources/mail/assert-magic-link-allowed.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
@@ -28,14 +27,13 @@ export interface MagicLogin {
 /**
  * Logs in with the token of a mail, which stands for the password: everything else is as at a login: a limit of its own, the second
  * factor with its lockout, and the gate. A try that fails spends nothing. It verifies the address, and claims an unproven account.
- * Throws `invalid_token`, `auth_method_not_allowed`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
+ * Throws `invalid_token`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
  * and what the gate throws.
  */
 export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
   const app = await App.findById(deps.db, found.app_id)
   if (!app) throw invalidToken()
-  assertMagicLinkAllowed(app)
   const { email, user_id, redirect_url: redirectUrl } = found
   const tokens = await withAttempt(
     deps,

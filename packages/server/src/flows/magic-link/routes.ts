@@ -20,7 +20,6 @@ export const magicLinkRoutes: Route[] = [
       'account_suspended',
       'app_access_denied',
       'app_inactive',
-      'auth_method_not_allowed',
       'invalid_token',
       'invalid_two_factor_code',
       'two_factor_required',

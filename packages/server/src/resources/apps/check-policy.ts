@@ -24,7 +24,7 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
   assertMethodAllowed(app, input.method)
 }
 
-/** Whether a method may open an account, or be added to one, through this app. Throws `auth_method_not_allowed`. */
+/** Whether a method may open an account, or be added to one, through this app; who has an account enters by any. Throws `auth_method_not_allowed`. */
 export function assertMethodAllowed({ allowed_auth_methods: allowed }: Pick<App, 'allowed_auth_methods'>, method: string): void {
   if (allowed.length > 0 && !allowed.includes(method)) throw new ApiError('auth_method_not_allowed')
 }

@@ -14,7 +14,7 @@ import {
   redirectRule,
   roleCode,
   searchQuery,
-  serviceCode,
+  stableCode,
   text,
   timestamp,
   webUrl,
@@ -34,7 +34,7 @@ const webhookUrl = webUrl.refine((raw) => isWebPort(URL.parse(raw)?.port ?? ''),
 const webhookInput = z.strictObject({
   name,
   url: webhookUrl,
-  events: z.array(webhookEvent).min(1).max(10).default(['user.registered']),
+  events: z.array(webhookEvent).max(10).default(['user.registered']),
   enabled: z.boolean().default(true),
   secret: clearable(webhookSecret).meta({
     description: 'Signs deliveries; write-only. Left out, the secret of that name is kept',
@@ -57,9 +57,10 @@ function clearableList<T extends z.ZodType>(entry: T) {
 
 const settings = {
   description: clearable(text),
-  status: clearable(appStatus),
+  // An app always has a status, and clearing it must not bring back an app that was deactivated.
+  status: appStatus.optional(),
   allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
-  service_codes: clearableList(serviceCode).meta({
+  service_codes: clearableList(stableCode).meta({
     description: 'Services whose permissions the tokens carry; the app code unless told',
   }),
   auto_grant_on_signup: clearable(z.boolean()),
@@ -67,12 +68,14 @@ const settings = {
   read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
   default_organization_id: clearable(id),
   default_role_code: clearable(roleCode),
-  linked_app_codes: clearableList(newAppCode),
+  linked_app_codes: clearableList(stableCode),
   override_role_codes: clearableList(roleCode),
   frontend_url: clearable(webUrl),
   allowed_email_domains: clearableList(emailDomainRule),
   allowed_auth_methods: clearableList(authMethodCode).meta({
-    description: 'How one may register: `password`, `magic_link`, `google`, or the code of a provider',
+    description: 
+      'How one may register or link a login through this app: `password`, `magic_link`, `passkey`, `google`, or the code of a provider. ' +
+      'Users who are there already log in by any method',
   }),
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),

@@ -5,7 +5,6 @@ import { ApiError, fieldError } from '../../errors.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { getActiveApp } from '../apps/get-app.ts'
 import { addTokenMail } from './add-mail.ts'
-import { assertMagicLinkAllowed } from './assert-magic-link-allowed.ts'
 import type { MailRequest } from './schema.ts'
 import { takeMailSlot } from './take-mail-slot.ts'
 import type { TokenPurpose } from './token-purpose.ts'
@@ -13,14 +12,13 @@ import type { TokenPurpose } from './token-purpose.ts'
 /**
  * Asks for a mail to an address, whoever asks. Here nobody looks whether a user has it: a known and an unknown address take the
  * same statements and give the same answer, also when three were asked for already. The worker looks.
- * Throws `app_code_required`, `app_not_found`, `app_inactive`, `auth_method_not_allowed`, and `validation_failed` for a redirect
- * URL that the app does not allow.
+ * Throws `app_code_required`, `app_not_found`, `app_inactive`, and `validation_failed` for a redirect URL that the app does not
+ * allow.
  */
 export async function requestMail(deps: Deps<Pool>, purpose: TokenPurpose, request: MailRequest): Promise<void> {
   const { email, app_code: code, redirect_url: redirectUrl } = request
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, code)
-  if (purpose === 'magic_link') assertMagicLinkAllowed(app)
   if (redirectUrl !== undefined && !matchesRedirectUrl(redirectUrl, app.allowed_redirect_urls))
     throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')
   // Of this app: what is asked for through another one must not use up what the user may ask for here.

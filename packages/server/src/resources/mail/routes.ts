@@ -22,12 +22,7 @@ function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route 
     auth: 'public',
     body: mailRequestBody,
     responses: { 202: queued },
-    errors: [
-      'app_code_required',
-      'app_inactive',
-      'app_not_found',
-      ...(purpose === 'magic_link' ? (['auth_method_not_allowed'] as const) : []),
-    ],
+    errors: ['app_code_required', 'app_inactive', 'app_not_found'],
     handle: async (deps, { body }) => {
       await requestMail(deps, purpose, body)
       return accepted()

@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import { list, MAX_PERMISSIONS, name, page, pageQuery, serviceCode } from '../../lib/fields.ts'
+import { list, MAX_NAME, MAX_PERMISSIONS, name, page, pageQuery, permissionCode, stableCode } from '../../lib/fields.ts'
 
-const part = z
-  .string()
-  .min(1)
-  .max(100)
-  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+const part = (form: RegExp, characters: string) => z.string().min(1).max(MAX_NAME).regex(form, `must be of ${characters}`)
 
 const declaredPermission = z
-  .strictObject({ code: z.string().max(201), name, resource: part, action: part })
+  .strictObject({
+    code: permissionCode,
+    name,
+    resource: part(/^[A-Za-z0-9._*/-]+$/, 'letters, digits, . _ * / and -'),
+    action: part(/^[A-Za-z0-9._*/:-]+$/, 'letters, digits, . _ * / : and -'),
+  })
   .superRefine(({ code, resource, action }, context) => {
     if (code === `${resource}:${action}`) return
     context.addIssue({ code: 'custom', path: ['code'], message: `must be ${resource}:${action}, the resource and the action` })
@@ -24,7 +25,7 @@ const declaredPermissions = list(declaredPermission, MAX_PERMISSIONS).superRefin
 
 export const registerPermissionsBody = z
   .strictObject({
-    service: serviceCode,
+    service: stableCode,
     permissions: declaredPermissions.meta({ description: 'All that the service has; an empty list prunes every permission' }),
     revision: z.int().min(0).optional().meta({
       description: 'Grows with each release of the list. A call with a lower one than the newest seen prunes nothing',
@@ -45,7 +46,7 @@ export const permissionRecord = z.object({ service: z.string(), ...permissionMem
 
 export const permissionPage = page(permissionRecord)
 
-export const listPermissionsQuery = z.strictObject({ ...pageQuery, service: serviceCode.optional() })
+export const listPermissionsQuery = z.strictObject({ ...pageQuery, service: stableCode.optional() })
 
 export const registrationRecord = z
   .object({

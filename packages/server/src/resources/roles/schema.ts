@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
+import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
 
 import { accountWarnings } from '../../lib/records.ts'
 
@@ -9,10 +9,7 @@ export const roleParams = z.object({ roleCode })
 export const userRoleParams = z.object({ userId: id, roleCode })
 export const rolePermissionParams = z.object({
   roleCode,
-  permission: z
-    .string()
-    .max(201)
-    .regex(/^[a-z0-9_-]+:[a-z0-9_-]+$/),
+  permission: permissionCode,
 })
 
 const scope = z.enum(['global', 'org']).meta({

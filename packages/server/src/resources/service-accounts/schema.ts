@@ -9,8 +9,8 @@ import {
   newAppCode,
   page,
   pageQuery,
-  serviceCode,
   shownOnce,
+  stableCode,
   timestamp,
 } from '../../lib/fields.ts'
 
@@ -21,7 +21,7 @@ const scope = z.enum(serviceScopes)
 export const createServiceAccountBody = z
   .strictObject({
     name,
-    service: serviceCode.meta({ description: 'The service whose permissions it may register' }),
+    service: stableCode.meta({ description: 'The service whose permissions it may register' }),
     scopes: clearable(list(scope)).meta({ description: '`permissions:register` unless told' }),
     app_codes: clearable(list(newAppCode)).meta({
       description: 'The apps that its scopes hold for. Every scope but `permissions:register` needs one; each must exist',
@@ -31,7 +31,7 @@ export const createServiceAccountBody = z
   .meta({ id: 'CreateServiceAccount' })
 export type ServiceAccountInput = z.output<typeof createServiceAccountBody>
 
-export const listServiceAccountsQuery = z.strictObject({ ...pageQuery, service: serviceCode.optional() })
+export const listServiceAccountsQuery = z.strictObject({ ...pageQuery, service: stableCode.optional() })
 
 export const serviceAccountRecord = z
   .object({
