@@ -203,17 +203,18 @@ describe('update', () => {
       status: 'deleted',
       email: null,
       id: user.id,
+      secret: 1,
     })
     expect(faultsOf(reply).sort()).toEqual(
       [
         'email: invalid_type',
-        'id: unknown_field',
-        'namespace: unknown_field',
         'password: unknown_field',
-        'roles: unknown_field',
+        'secret: unknown_field',
         'status: invalid_value',
       ].sort(),
     )
+    const others = faultsOf(await patch(user.id, { namespace: 'x', roles: [], id: user.id, first_name: 'X' }))
+    expect(others.sort()).toEqual(['namespace: invalid_value', 'roles: invalid_value'])
   })
 
   test.each(['status', 'email'])('with null or "" for %s is 400 and changes nothing', async (field) => {

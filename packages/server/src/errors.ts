@@ -156,6 +156,13 @@ export function validationFailed(errors: FieldError[]): ApiError {
   return new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
 }
 
+/** Throws when a record was sent back with other members than it has, of those that its caller cannot set: these are their names. */
+export function refuseChanged(names: readonly string[]): void {
+  if (names.includes('code')) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
+  if (names.length > 0)
+    throw validationFailed(names.map((path) => ({ path, code: 'invalid_value', message: 'cannot be changed here' })))
+}
+
 /** A `validation_failed` about one field, for rules that need more than the body to judge. */
 export function fieldError(path: string, code: FieldErrorCode, message: string): ApiError {
   return new ApiError('validation_failed', { detail: `${path}: ${message}`, errors: [{ path, code, message }] })

@@ -93,7 +93,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
-    ...(route.description ? { description: route.description } : {}),
+    ...describe(route),
     security: route.auth === 'public' ? [] : [{ bearer: [] }],
     // Whose token it takes; OpenAPI itself has no words for that.
     'x-caller': route.auth,
@@ -112,6 +112,14 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
+}
+
+const sentBackNote =
+  'The record can be sent back as it was read: members that cannot be set here are ignored when they are what they are, and 400 when not.'
+
+function describe({ description, record }: Route): { description?: string } {
+  const notes = [description, record && sentBackNote].filter((note) => note !== undefined)
+  return notes.length > 0 ? { description: notes.join(' ') } : {}
 }
 
 function bodyNote({ bodyLimitBytes }: Route) {

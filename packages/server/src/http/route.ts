@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import { dryRun } from '../lib/fields.ts'
+import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason } from './audit-reason.ts'
 import type { Lines } from './request-lines.ts'
 
@@ -71,6 +72,8 @@ export interface Route {
   formBody?: boolean
   /** Instead of a body, newline-delimited JSON: the schema of one line. */
   lines?: z.ZodType | undefined
+  /** The record that the body changes. It can be sent back whole: members that the body does not set come to `sentBack`. */
+  record?: z.ZodObject
   /** The largest body that it takes; 64 KiB unless told. */
   bodyLimitBytes?: number
   /** The headers that it reads. */

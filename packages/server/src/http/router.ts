@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
+import { partSentBack } from '../lib/sent-back.ts'
 import { auditReasonOf } from './audit-reason.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
@@ -135,12 +136,13 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const sent = route.body
       ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes })
       : { value: {}, verbatim: {} }
-    const body = route.body ? validate(route.body, sent.value) : {}
+    const { given, sentBack } = partsOf(route, sent.value)
+    const body = route.body ? validate(route.body, given) : {}
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const origin = { ...ctx.state.origin, exemptApp, auditReason }
-    const request = { caller, bearer, params, query, body, headers, lines, rawBody: sent.verbatim, origin }
+    const request = { caller, bearer, params, query, body, headers, lines, sentBack, rawBody: sent.verbatim, origin }
     const isRehearsed = isDryRun && route.dryRun === 'rehearsed'
     const reply = isRehearsed
       ? await options.rehearse(deps, (deps) => rehearseCall(deps, route, request))
@@ -185,6 +187,11 @@ function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   // The end of a stream is not held up by a reader that takes nothing.
   stream.once('end', () => setTimeout(() => ctx.res.destroy(), lastWordsMs).unref())
   if (!ctx.res.destroyed) pipeline(stream, ctx.res, () => {})
+}
+
+function partsOf({ body, record }: Route, sent: Record<string, unknown>): ReturnType<typeof partSentBack> {
+  if (!record || !(body instanceof z.ZodObject)) return { given: sent, sentBack: {} }
+  return partSentBack(sent, { members: Object.keys(record.shape), settable: Object.keys(body.shape) })
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

@@ -24,8 +24,9 @@ export const profileRoutes: Route[] = [
     auth: 'user',
     noStore: true,
     body: updateSelfBody,
+    record: profile.extend(profile.shape.user.shape),
     responses: { 200: profile },
     errors: [],
-    handle: async (deps, { body, ...actor }) => ok(await updateSelf(deps, body, actor)),
+    handle: async (deps, { body, sentBack, ...actor }) => ok(await updateSelf(deps, body, sentBack, actor)),
   }),
 ]

@@ -1,7 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { refuseChanged } from '../../errors.ts'
 import type { RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import { applyChanges } from '../../resources/users/update-user.ts'
@@ -15,12 +17,17 @@ import type { Profile, UpdateSelfInput } from './schema.ts'
 export async function updateSelf(
   deps: Deps<Pool>,
   input: UpdateSelfInput,
+  sentBack: SentBack,
   actor: { caller: UserCaller; origin: RequestOrigin },
 ): Promise<Profile> {
   const { claims, userId } = actor.caller
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     const before = await readSelf(deps, claims)
+    if (Object.keys(sentBack).length > 0) {
+      const shown = await describeSelf(deps, before)
+      refuseChanged(changedMembers(sentBack, { ...shown.user, ...shown }))
+    }
     await applyChanges(deps, userOfSelf(before), input, actor)
     return describeSelf(deps, await readSelf(deps, claims))
   })

@@ -64,10 +64,11 @@ export const appRoutes: Route[] = [
     auth: 'system_admin',
     params: appParams,
     body: updateAppBody,
+    record: updatedApp,
     responses: { 200: updatedApp },
     errors: ['code_immutable', 'built_in', 'last_system_admin'],
-    handle: async (deps, { params, body, ...actor }) => {
-      const { app, warnings } = await updateApp(deps, params.appId, body, actor)
+    handle: async (deps, { params, body, sentBack, ...actor }) => {
+      const { app, warnings } = await updateApp(deps, params.appId, body, sentBack, actor)
       return ok({ ...presentApp(app), ...(warnings.length > 0 ? { warnings } : {}) })
     },
   }),

@@ -88,9 +88,6 @@ export const updateAppBody = z
   .strictObject({
     name: name.optional(),
     ...settings,
-    // An app always has a status, and clearing it must not bring back an app that was deactivated.
-    status: appStatus.optional(),
-    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
   })
   .meta({ id: 'UpdateApp' })
 

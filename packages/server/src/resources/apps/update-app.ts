@@ -1,10 +1,11 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { keysOf } from '../../lib/keys-of.ts'
 import { poolSet } from '../../lib/pool-set.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
@@ -24,18 +25,19 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
 export async function updateApp(
   deps: Deps<Pool>,
   ref: string,
-  { code, ...input }: UpdateAppInput,
+  input: UpdateAppInput,
+  sentBack: SentBack,
   actor: Actor,
 ): Promise<{ app: App; warnings: CollisionWarning[] }> {
-  if (code !== undefined) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
-  const app = await change(deps, ref, input, actor)
+  const app = await change(deps, ref, input, sentBack, actor)
   const setsPools = input.registration_namespace !== undefined || input.read_namespaces !== undefined
   return { app, warnings: setsPools ? await warnOfCollisions(deps, poolSet(app)) : [] }
 }
 
-async function change(deps: Deps<Pool>, ref: string, input: AppInput, actor: Actor): Promise<App> {
+async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: SentBack, actor: Actor): Promise<App> {
   return transaction(deps, async (deps) => {
     const current = await getAppForUpdate(deps, ref)
+    refuseChanged(changedMembers(sentBack, presentApp(current)))
     const changes = await resolveAppChanges(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)

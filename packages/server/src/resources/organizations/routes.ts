@@ -73,10 +73,11 @@ export const organizationRoutes: Route[] = [
     auth: 'system_admin',
     params: organizationParams,
     body: updateOrganizationBody,
+    record: organizationDetail,
     responses: { 200: organizationDetail },
     errors: ['organization_slug_taken'],
-    handle: async (deps, { params, body, ...actor }) =>
-      ok(presentOrganization(await updateOrganization(deps, params.organizationId, body, actor))),
+    handle: async (deps, { params, body, sentBack, ...actor }) =>
+      ok(presentOrganization(await updateOrganization(deps, params.organizationId, body, sentBack, actor))),
   }),
   route({
     method: 'DELETE',

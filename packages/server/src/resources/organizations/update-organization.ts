@@ -1,7 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { Organization, type OrganizationRow } from '../../models/organization.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -18,12 +20,14 @@ export async function updateOrganization(
   deps: Deps<Pool>,
   id: string,
   input: UpdateOrganizationInput,
+  sentBack: SentBack,
   actor: Actor,
 ): Promise<OrganizationRow> {
   try {
     return await transaction(deps, async (deps) => {
       await lockOrganization(deps, id)
       const current = await getOrganization(deps, id)
+      refuseChanged(changedMembers(sentBack, presentOrganization(current)))
       const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
       if (changes.name === current.name && changes.slug === current.slug) return current
       const updated = await Organization.update(deps.db, id, { ...changes, updated_at: deps.clock() })

@@ -77,9 +77,11 @@ export const roleRoutes: Route[] = [
     auth: 'system_admin',
     params: roleParams,
     body: updateRoleBody,
+    record: roleRecord,
     responses: { 200: roleRecord },
     errors: ['code_immutable', 'built_in'],
-    handle: async (deps, { params, body, ...actor }) => ok(presentRole(await updateRole(deps, params.roleCode, body, actor))),
+    handle: async (deps, { params, body, sentBack, ...actor }) =>
+      ok(presentRole(await updateRole(deps, params.roleCode, body, sentBack, actor))),
   }),
   route({
     method: 'DELETE',

@@ -41,7 +41,6 @@ export const updateRoleBody = z
     description: clearable(text),
     assignable_by: assignableBy.optional(),
     scope: scope.optional().meta({ description: 'Only what it is already: a scope never changes' }),
-    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
   })
   .meta({ id: 'UpdateRole' })
 export type UpdateRoleInput = z.output<typeof updateRoleBody>

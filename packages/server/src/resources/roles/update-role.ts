@@ -1,8 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, fieldError } from '../../errors.ts'
+import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { Role } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertAssignable } from './assert-assignable.ts'
@@ -14,10 +15,16 @@ import type { UpdateRoleInput } from './schema.ts'
  * Changes the name or description of a role, a built-in one too, or who gives it. What is held as a global role is never held in an organization, so
  * a scope does not change. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
  */
-export async function updateRole(deps: Deps<Pool>, code: string, input: UpdateRoleInput, actor: Actor): Promise<Role> {
-  if (input.code !== undefined) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
+export async function updateRole(
+  deps: Deps<Pool>,
+  code: string,
+  input: UpdateRoleInput,
+  sentBack: SentBack,
+  actor: Actor,
+): Promise<Role> {
   return transaction(deps, async (deps) => {
     const current = await getRoleForChange(deps, code)
+    refuseChanged(changedMembers(sentBack, presentRole(current)))
     if (input.scope !== undefined && input.scope !== current.scope) throw scopeImmutable(current)
     const changes = {
       name: input.name ?? current.name,

@@ -65,10 +65,11 @@ export const ssoProviderRoutes: Route[] = [
     auth: 'system_admin',
     params: providerParams,
     body: updateProviderBody,
+    record: providerRecord,
     responses: { 200: providerRecord },
     errors: ['code_immutable', 'sso_provider_in_use'],
-    handle: async (deps, { params, body, ...actor }) =>
-      ok(presentProvider(await updateProvider(deps, params.providerCode, body, actor), deps.config.publicUrl)),
+    handle: async (deps, { params, body, sentBack, ...actor }) =>
+      ok(presentProvider(await updateProvider(deps, params.providerCode, body, sentBack, actor), deps.config.publicUrl)),
   }),
   route({
     method: 'DELETE',

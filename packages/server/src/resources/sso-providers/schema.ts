@@ -49,7 +49,6 @@ export type CreateProviderInput = z.output<typeof createProviderBody>
 
 export const updateProviderBody = z
   .strictObject({
-    code: z.unknown().optional().meta({ description: 'Refused: a code never changes' }),
     issuer: issuer.optional().meta({ description: 'Only while no user is linked' }),
     client_id: text.min(1).optional(),
     client_secret: secret.optional(),

@@ -1,8 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -18,17 +19,18 @@ import type { UpdateProviderInput } from './schema.ts'
 export async function updateProvider(
   deps: Deps<Pool>,
   providerCode: string,
-  { code, ...input }: UpdateProviderInput,
+  input: UpdateProviderInput,
+  sentBack: SentBack,
   actor: Actor,
 ): Promise<SsoProvider> {
-  if (code !== undefined) throw new ApiError('code_immutable', { detail: 'The code of a provider never changes' })
   return transaction(deps, async (deps) => {
     const before = await getProviderForUpdate(deps, providerCode)
+    const { publicUrl } = deps.config
+    refuseChanged(changedMembers(sentBack, presentProvider(before, publicUrl)))
     if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
     const changes = { ...resolveProviderChanges(deps, before.id, input), updated_at: deps.clock() }
     const after = await SsoProvider.update(deps.db, before.id, changes)
-    const { publicUrl } = deps.config
     const details = {
       before: presentProvider(before, publicUrl),
       after: presentProvider(after, publicUrl),

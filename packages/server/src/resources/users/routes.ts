@@ -56,8 +56,10 @@ export const userRoutes: Route[] = [
     auth: 'system_admin',
     params: userParams,
     body: updateUserBody,
+    record: userDetail,
     responses: { 200: userDetail },
     errors: ['email_exists_in_pool', 'last_system_admin'],
-    handle: async (deps, { params, body, ...actor }) => ok(await updateUser(deps, params.userId, body, actor)),
+    handle: async (deps, { params, body, sentBack, ...actor }) =>
+      ok(await updateUser(deps, params.userId, body, sentBack, actor)),
   }),
 ]

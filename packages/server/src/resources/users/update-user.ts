@@ -1,7 +1,9 @@
 import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
@@ -22,9 +24,11 @@ export async function updateUser(
   deps: Deps<Pool>,
   userId: string,
   input: UpdateUserInput,
+  sentBack: SentBack,
   actor: Actor,
 ): Promise<z.output<typeof userDetail>> {
   return changeUser(deps, userId, input.email, async (deps, user) => {
+    if (Object.keys(sentBack).length > 0) refuseChanged(changedMembers(sentBack, await describeUser(deps, userId)))
     const changes = await applyChanges(deps, user, input, actor)
     const detail = await describeUser(deps, userId)
     if (changes.status === 'suspended') await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.suspended' })

@@ -1,0 +1,65 @@
+// A record that was read can be sent back to every PATCH that changes one.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { listRoutes } from '../../packages/server/src/app.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { addMember, buildOrganization, buildRole } from '../support/factories.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildSsoProvider } from '../support/provider.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
+
+const service = serviceFixture()
+
+/** The path of a record, by the route that changes it, and a change of it. */
+const records: Record<string, { path: () => string; change: Json }> = {
+  '/admin/apps/{appId}': { path: () => `/admin/apps/${named.app}`, change: { name: 'Other' } },
+  '/admin/users/{userId}': { path: () => `/admin/users/${named.user}`, change: { last_name: 'Other' } },
+  '/admin/roles/{roleCode}': { path: () => `/admin/roles/${named.role}`, change: { description: 'Other' } },
+  '/admin/organizations/{organizationId}': { path: () => `/admin/organizations/${named.organization}`, change: { name: 'Other' } },
+  '/admin/sso-providers/{providerCode}': { path: () => `/admin/sso-providers/${named.provider}`, change: { enabled: false } },
+  '/auth/me': { path: () => '/auth/me', change: { first_name: 'Other' } },
+}
+const named: Record<string, string> = {}
+
+beforeAll(async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true, webhooks: [{ name: 'a', url: 'https://a.example' }] })
+  const { user, access_token } = await buildUser(service, app)
+  const organization = await buildOrganization(service)
+  await addMember(service, organization.id, user.id, ['org_admin'])
+  const provider = await buildSsoProvider(service, `p-${randomUUID()}`, { issuer: 'https://issuer.example' })
+  Object.assign(named, { app: app.code, user: user.id, token: access_token, organization: organization.id })
+  Object.assign(named, { provider: provider.code, role: await buildRole(service, 'org') })
+})
+
+const call = (method: string, path: string, body?: Json) =>
+  path.startsWith('/auth/') ? service.call(method, path, { body, token: named.token }) : service.admin(method, path, { body })
+
+test('every PATCH says which record it changes, but for the one that takes a difference', () => {
+  const patches = listRoutes().filter(({ method, path }) => method === 'PATCH' && !path.endsWith('/namespaces'))
+  expect(patches.filter(({ record }) => record === undefined)).toEqual([])
+  expect(patches.map(({ path }) => path).sort()).toEqual(Object.keys(records).sort())
+})
+
+describe.each(Object.entries(records))('PATCH %s', (route, { path, change }) => {
+  test('takes the record as it was read, with a change', async () => {
+    const { body: read } = await call('GET', path())
+    const { status, body } = await call('PATCH', path(), { ...read, ...change })
+    expect(status).toBe(200)
+    expect(route === '/auth/me' ? body.user : body).toMatchObject(change)
+    expect(Object.keys(body)).toEqual(expect.arrayContaining(Object.keys(read)))
+  })
+
+  test('refuses each member that cannot be set when it differs, and then changes nothing', async () => {
+    const { body: read } = await call('GET', path())
+    const declared = listRoutes().find((each) => each.method === 'PATCH' && each.path === route)
+    const settable = declared?.body && 'shape' in declared.body ? Object.keys(declared.body.shape as object) : []
+    const readOnly = Object.keys(read).filter((name) => name !== 'updated_at' && !settable.includes(name))
+    expect(readOnly.length).toBeGreaterThan(0)
+    for (const name of readOnly) {
+      const reply = await call('PATCH', path(), { ...read, [name]: 'another', ...change })
+      if (name === 'code') expectError(reply, 'code_immutable')
+      else expect(faultsOf(reply), name).toEqual([`${name}: invalid_value`])
+    }
+    expect(await call('GET', path())).toMatchObject({ body: read })
+  })
+})
