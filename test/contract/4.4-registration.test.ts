@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { addMember, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { countRows, countWrites } from '../support/rows.ts'
+import { auditEvents, countRows, countWrites } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -152,6 +152,18 @@ describe('step 1, the e-mail', () => {
     const { body } = await service.register(someEmail(), app.code, { [path]: value })
     expect(body.errors).toEqual([{ path, code, message: expect.any(String) }])
   })
+})
+
+test.for([null, '', ' \t'])('an optional field that is %j is as if it were left out', async (blank) => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const names = ['first_name', 'last_name', 'mode', 'invite_code', 'invite_token', 'organization_name', 'role_code']
+  const fields = [...names, 'linked_app_codes', 'two_factor_code', 'device_token']
+  const { status, body } = await service.register(someEmail(), app.code, Object.fromEntries(fields.map((field) => [field, blank])))
+  expect(status).toBe(201)
+  expect(body).toMatchObject({ access: 'granted', organization: null, user: { first_name: null, last_name: null } })
+  expect(await auditEvents(service, { user_id: body.user.id, event: 'override.refused' })).toEqual([])
+  // Passwords are never taken for left out.
+  expect((await service.register(someEmail(), app.code, { password: blank })).body.code).toBe('validation_failed')
 })
 
 describe('the password', () => {

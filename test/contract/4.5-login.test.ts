@@ -160,7 +160,7 @@ describe('organization_id', () => {
     expect(claimsOf(body.access_token).roles).toEqual([])
   })
 
-  test('of nobody and of somebody else are one refusal; a malformed one is 400, null and none are no organization', async () => {
+  test('of nobody and of somebody else are one refusal; a malformed one is 400, null, blank and none are no organization', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const other = await buildOrganization(service)
@@ -168,11 +168,12 @@ describe('organization_id', () => {
       const { body } = await service.login(user.email, app.code, { organization_id })
       expect(body).toMatchObject({ status: 403, code: 'organization_membership_required' })
     }
-    for (const organization_id of ['x', '', other.slug, 5, [other.id]]) {
+    for (const organization_id of ['x', other.slug, 5, [other.id]]) {
       const { body } = await service.login(user.email, app.code, { organization_id })
       expect(body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: 'organization_id' }] })
     }
-    expect((await service.login(user.email, app.code, { organization_id: null })).body.organization).toBeNull()
+    for (const organization_id of [null, '', '  '])
+      expect((await service.login(user.email, app.code, { organization_id })).body.organization).toBeNull()
   })
 })
 

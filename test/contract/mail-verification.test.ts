@@ -192,7 +192,7 @@ describe.each([
       expectError(refused, 'validation_failed', bad)
       expect(refused.body.errors).toMatchObject([{ path: 'redirect_url', code: 'invalid_value' }])
     }
-    for (const none of ['', null]) expect((await ask(path, anAddress(), { redirect_url: none })).status).toBe(202)
+    for (const none of ['', ' ', null]) expect((await ask(path, anAddress(), { redirect_url: none })).status).toBe(202)
   })
 
   test('names an app as at a login', async () => {

@@ -6,6 +6,16 @@ import { MAX_PASSWORD_BYTES } from './password-policy.ts'
 
 const maxOverrideEntries = 50
 
+/** An optional field of a form: null and a blank text, as forms send what nobody filled in, are as if it were left out. */
+export function optionalField<T extends z.ZodType>(schema: T) {
+  const given = schema.nullish().transform((value) => value ?? undefined)
+  return z.preprocess((value) => (isBlank(value) ? undefined : value), given).optional()
+}
+
+function isBlank(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && value.trim() === '')
+}
+
 /** A login through no app may leave `app_code` out, null or blank. */
 export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
 
@@ -26,12 +36,8 @@ export const optionalDeviceToken = text
  * runs.
  */
 export const overrideFields = {
-  role_code: text.nullish().transform((code) => code || undefined),
-  linked_app_codes: z
-    .array(text)
-    .max(maxOverrideEntries)
-    .nullish()
-    .transform((codes) => codes ?? undefined),
+  role_code: optionalField(text),
+  linked_app_codes: optionalField(z.array(text).max(maxOverrideEntries)),
 }
 
 export const password = z

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalDeviceToken, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalDeviceToken, optionalField, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
 import { email, id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
@@ -10,7 +10,7 @@ export const loginBody = z
     email,
     password,
     app_code: optionalAppCode,
-    organization_id: id.nullish().transform((value) => value ?? undefined),
+    organization_id: optionalField(id),
     two_factor_code: optionalTwoFactorCode,
     device_token: optionalDeviceToken,
     ...overrideFields,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { optionalField } from '../../lib/entry-fields.ts'
 import { id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
@@ -6,7 +7,7 @@ export { tokenAnswer } from '../../lib/records.ts'
 const refreshToken = z.string().min(1).max(500)
 
 export const refreshBody = z
-  .object({ refresh_token: refreshToken, organization_id: id.nullish().transform((value) => value ?? undefined) })
+  .object({ refresh_token: refreshToken, organization_id: optionalField(id) })
   .meta({ id: 'Refresh' })
 export type RefreshInput = z.output<typeof refreshBody>
 

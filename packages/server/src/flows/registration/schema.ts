@@ -1,15 +1,10 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalDeviceToken, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalDeviceToken, optionalField, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
 import { email, MAX_NAME, text } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../../lib/records.ts'
 
-const optionalName = z
-  .string()
-  .trim()
-  .max(MAX_NAME)
-  .nullish()
-  .transform((value) => value || undefined)
-const optionalText = text.nullish().transform((value) => value || undefined)
+const optionalName = optionalField(z.string().trim().max(MAX_NAME))
+const optionalText = optionalField(text)
 
 /** Unknown members are let through: they ride along to the webhooks. */
 export const registerBody = z
@@ -19,7 +14,9 @@ export const registerBody = z
     first_name: optionalName,
     last_name: optionalName,
     app_code: optionalAppCode,
-    mode: z.enum(['register', 'register_or_login', 'register_or_return']).default('register'),
+    mode: optionalField(z.enum(['register', 'register_or_login', 'register_or_return']))
+      .transform((mode) => mode ?? 'register')
+      .meta({ description: '`register` unless told' }),
     invite_code: optionalText,
     invite_token: optionalText,
     organization_name: optionalName,

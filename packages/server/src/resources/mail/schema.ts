@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalAppCode } from '../../lib/entry-fields.ts'
+import { optionalAppCode, optionalField } from '../../lib/entry-fields.ts'
 import { email, text } from '../../lib/fields.ts'
 
 /** Who asks for a mail: an address, through an app. */
@@ -7,10 +7,7 @@ export const mailRequestBody = z
   .object({
     email,
     app_code: optionalAppCode,
-    redirect_url: text
-      .nullish()
-      .transform((url) => url || undefined)
-      .meta({ description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app' }),
+    redirect_url: optionalField(text).meta({ description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app' }),
   })
   .meta({ id: 'MailRequest' })
 export type MailRequest = z.output<typeof mailRequestBody>
