@@ -34,7 +34,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(counts).toEqual({ ok: findingsOf(piped).length, warn: 0, fail: 0 })
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
     ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts'],
-    ...['status', 'linked-apps', 'services', 'overrides', 'pools', 'redirects'],
+    ...['status', 'linked-apps', 'services', 'permission-scope', 'tokens', 'overrides', 'pools', 'redirects'],
   ])
   const { screen, exit } = await here.terminal('doctor').ended()
   expect(exit).toBe(0)
@@ -64,18 +64,41 @@ describe('what is found in apps', () => {
       ['warn', 'linked-apps', 'linker', 'authctl app update linker --link target'],
       ['warn', 'linked-apps', 'linker', 'authctl app activate target'],
       ['warn', 'services', 'granting', 'authctl permission register --service silent -f permissions.yaml'],
+      ['warn', 'permission-scope', 'granting', 'authctl app update granting --permission-scope roles'],
+      ['warn', 'permission-scope', 'linker', 'authctl app update linker --permission-scope roles'],
       ['warn', 'overrides', 'granting', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
       ['warn', 'pools', 'linker', 'authctl pool collisions here there'],
     ])
     const table = (await authctl('doctor --app linker -o table')).stdout
     expect(table).toMatch(/\n\nwhat mends it:\n {2}linked-apps of linker: authctl app update linker --link target\n/)
-    expect(wrong(await authctl('doctor --app target'))).toEqual([['warn', 'status', 'target', 'authctl app activate target']])
+    expect(wrong(await authctl('doctor --app target'))).toEqual([
+      ['warn', 'status', 'target', 'authctl app activate target'],
+      ['warn', 'permission-scope', 'target', 'authctl app update target --permission-scope roles'],
+    ])
     for (const [level, check, app, fix] of wrong(found)) {
-      if (check !== 'linked-apps') continue
+      if (check !== 'linked-apps' && check !== 'permission-scope') continue
       expect({ level, app, exit: (await authctl(fix!.replace(/^authctl /, ''))).exit }).toMatchObject({ exit: 0 })
     }
-    expect(wrong(await authctl('doctor')).filter(([, check]) => check === 'linked-apps')).toEqual([])
+    // That one was inactive before, and so not looked at.
+    expect(wrong(await authctl('doctor')).filter(([, check]) => ['linked-apps', 'permission-scope'].includes(check!))).toEqual([
+      ['warn', 'permission-scope', 'target', 'authctl app update target --permission-scope roles'],
+    ])
     for (const code of ['linker', 'granting', 'target']) await authctl(`app delete ${code} --confirm ${code} --force`)
+  })
+
+  test('an app whose tokens are long is told, with their bytes', async () => {
+    const { authctl } = await signedIn()
+    await authctl('app create lengthy --name L --permission-scope services --service lengthy')
+    const permissions = Array.from({ length: 300 }, (_, index) => ({ code: `lengthy-${index}:read`, name: 'Read' }))
+    const registered = await authctl('permission register --service lengthy -f - --json', { input: JSON.stringify(permissions) })
+    expect(registered.exit).toBe(0)
+    const found = findingsOf(await authctl('doctor --app lengthy')).filter(({ check }) => check === 'tokens')
+    expect(found).toMatchObject([
+      { level: 'warn', message: expect.stringMatching(/about \d{4} bytes/), fix: 'authctl app update lengthy --permission-scope roles' },
+    ])
+    expect((await authctl('app update lengthy --permission-scope roles')).exit).toBe(0)
+    expect(wrong(await authctl('doctor --app lengthy'))).toEqual([])
+    await authctl('app delete lengthy --confirm lengthy')
   })
 
   test('an organization whose admins anybody can become is told', async () => {

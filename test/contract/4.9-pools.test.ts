@@ -1,6 +1,7 @@
 // Pool administration.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { unique } from '../support/client.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
@@ -340,6 +341,11 @@ describe("changing an app's pools", () => {
     ])
       expect((await patch(app, body)).body).not.toHaveProperty('warnings')
     expect((await service.admin('GET', `/admin/apps/${app.id}`)).body).not.toHaveProperty('warnings')
+    const code = unique('born')
+    const born = await service.admin('POST', '/admin/apps', {
+      body: { code, name: code, registration_namespace: one, read_namespaces: [two] },
+    })
+    expect(born.body.warnings).toMatchObject([{ code: 'email_collisions', namespaces: [one, two], count: 2 }])
     // What was warned of is no longer asked about when other settings change.
     await patch(app, { read_namespaces: [one] })
     expect((await patch(app, { description: 'X' })).body).not.toHaveProperty('warnings')

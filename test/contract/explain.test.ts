@@ -440,10 +440,10 @@ describe('what a login would give', () => {
     await registerPermissions(
       service,
       app.code,
-      Array.from({ length: 400 }, (_, index) => `resource-${index}:${app.code}`),
+      Array.from({ length: 800 }, (_, index) => `resource-${index}:${app.code}`),
     )
     const { token_bytes, steps } = await explain(query)
-    expect(token_bytes).toBeGreaterThan(8_192)
+    expect(token_bytes).toBeGreaterThan(16_384)
     expect(steps[8]).toMatchObject({
       ok: true,
       detail: expect.stringMatching(`: authctl app update ${app.code} --permission-scope roles$`),

@@ -18,6 +18,7 @@ import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import type { Route } from '../../packages/server/src/http/route.ts'
 import type { ObservedReply, ReplyObserver } from '../../packages/server/src/http/router.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
+import { serverOptions } from '../../packages/server/src/serve.ts'
 import {
   ADMIN_EMAIL,
   type CallOptions,
@@ -97,7 +98,7 @@ export async function buildService(
     compareWithDeclaration(faults, route, reply)
     notes.add(route, reply)
   }
-  const server = createServer(createHttpApp(deps, { onReply }).callback())
+  const server = createServer(serverOptions, createHttpApp(deps, { onReply }).callback())
   // After its usual five seconds a server could end a kept connection while the next request is on its way, on a busy machine.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -73,7 +73,7 @@ export interface AuthOptions<Name extends string = string> {
   readonly issuer?: string
   /** How far the clocks of this machine and the service may differ, in seconds, 0 to 60 (default 5). */
   readonly clockToleranceSec?: number
-  /** A longer token is refused unread (default 8192). */
+  /** A longer token is refused unread (default 16384). */
   readonly maxTokenBytes?: number
   /**
    * How many verified tokens are remembered, so that one that comes again is not verified anew (default 0, at most 1,000,000).

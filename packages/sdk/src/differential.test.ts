@@ -70,8 +70,8 @@ const rules: readonly Rule[] = [
   {
     code: 'TOKEN_TOO_LARGE',
     why: 'a token has a size that somebody who reads it before it is verified can bear',
-    holds: ({ token }) => token.length > 8192,
-    example: signToken({ pad: 'x'.repeat(9000) }),
+    holds: ({ token }) => token.length > 16_384,
+    example: signToken({ pad: 'x'.repeat(13_000) }),
   },
   {
     code: 'TOKEN_MALFORMED',

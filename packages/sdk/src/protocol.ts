@@ -1,7 +1,7 @@
 // What the service, authctl and this package must agree on. Pure: it runs wherever JavaScript does.
 
 /** A longer token is refused unread. */
-export const MAX_TOKEN_BYTES = 8_192
+export const MAX_TOKEN_BYTES = 16_384
 export const MIN_SECRET_CHARACTERS = 32
 /** The default of `iss`. */
 export const DEFAULT_ISSUER = 'gatehouse'

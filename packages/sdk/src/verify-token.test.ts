@@ -75,8 +75,8 @@ const hostile: [name: string, token: unknown, code: AuthErrorCode][] = [
   ['an object that prints as a good token', { toString: () => GOOD }, 'TOKEN_MALFORMED'],
   ['a list that holds a good token', [GOOD], 'TOKEN_MALFORMED'],
 
-  ['a token over the limit', `${GOOD}${'A'.repeat(9000)}`, 'TOKEN_TOO_LARGE'],
-  ['a genuine token over the limit', signToken({ pad: 'x'.repeat(9000) }), 'TOKEN_TOO_LARGE'],
+  ['a token over the limit', `${GOOD}${'A'.repeat(16_384)}`, 'TOKEN_TOO_LARGE'],
+  ['a genuine token over the limit', signToken({ pad: 'x'.repeat(13_000) }), 'TOKEN_TOO_LARGE'],
 
   ['one part', HEADER, 'TOKEN_MALFORMED'],
   ['two parts', `${HEADER}.${PAYLOAD}`, 'TOKEN_MALFORMED'],

@@ -206,6 +206,11 @@ export const settings = z.object({
     { default: 'every host', inProduction: 'none' },
   ),
   AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
+  AUTH_TOKEN_WARN_BYTES: withDefault(
+    whole(1_024, 65_536),
+    'Admin answers and `authctl doctor` warn of apps whose tokens would be longer; nothing is refused',
+    '6144',
+  ),
   AUTH_RETENTION_DAYS: withDefault(
     whole(1, 36_500),
     'Days that delivered payloads, ended sessions and spent tokens are kept',
@@ -265,6 +270,8 @@ export interface Config {
   /** Undefined where every host may be. */
   ssoPrivateHosts: string[] | undefined
   chatWebhookHosts: string[]
+  /** Bytes. */
+  tokenWarnBytes: number
   retentionDays: number
   auditRetentionDays: number | undefined
   shutdownDelaySeconds: number
@@ -371,6 +378,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE,
     ssoPrivateHosts: env.AUTH_SSO_PRIVATE_HOSTS ?? (production ? [] : undefined),
     chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
+    tokenWarnBytes: env.AUTH_TOKEN_WARN_BYTES,
     retentionDays: env.AUTH_RETENTION_DAYS,
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
     shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS,

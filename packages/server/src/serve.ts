@@ -15,8 +15,12 @@ import { mailChannel } from './workers/send-mail.ts'
 import { createWebhookChannel } from './workers/send-webhook.ts'
 
 const graceMs = 25_000
-/** How often slow clients are looked for; Node's own half a minute would add itself to their time limits. */
-const slowClientCheckMs = 1_000
+export const serverOptions = {
+  /** How often slow clients are looked for, in milliseconds; Node's own half a minute would add itself to their time limits. */
+  connectionsCheckingInterval: 1_000,
+  /** In bytes. Of a token with every permission of large services, 16 KiB, which is Node's own bound, are soon full. */
+  maxHeaderSize: 64 * 1024,
+}
 
 /** A start that must fail. The message is for the operator. */
 export class StartError extends Error {}
@@ -34,7 +38,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   // Otherwise they would start in the first storm of logins, when there is least to spare.
   deps.passwords.warmUp()
   deps.metrics.watchProcess()
-  const server = createServer({ connectionsCheckingInterval: slowClientCheckMs }, createHttpApp(deps).callback())
+  const server = createServer(serverOptions, createHttpApp(deps).callback())
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000

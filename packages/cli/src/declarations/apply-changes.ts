@@ -150,9 +150,13 @@ async function writeApp({ change, code, after: app, fields }: PlannedApp, { api,
   )
   if (changed.has('default_organization_slug')) body.default_organization_id = slug === null ? null : organizationIds.get(slug)
   if (change === 'create') {
-    await api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } })
-    return []
+    const { warnings = [] } = await bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } }))
+    return warnings.map(describeWarning)
   }
   const { warnings = [] } = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
-  return warnings.map(({ message }) => message)
+  return warnings.map(describeWarning)
+}
+
+function describeWarning(warning: NonNullable<components['schemas']['UpdatedApp']['warnings']>[number]): string {
+  return 'message' in warning ? warning.message : `its tokens have about ${warning.projected_token_bytes} bytes`
 }

@@ -1,5 +1,6 @@
 import { type Api, bodyOf } from '../api/api-client.ts'
 import type { components } from '../api-types.ts'
+import { builtInService } from '../declarations/declaration.ts'
 import type { ServiceSettings } from './check-rights.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
@@ -19,6 +20,8 @@ const checks: Record<string, Check> = {
   status: checkStatus,
   'linked-apps': checkLinks,
   services: checkServices,
+  'permission-scope': checkPermissionScope,
+  tokens: checkTokens,
   overrides: checkOverrides,
   pools: checkPools,
   redirects: checkRedirects,
@@ -58,14 +61,39 @@ function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundin
 async function checkServices({ code, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const service of service_codes) {
-    const query = { service, limit: '1' }
-    const { items } = await bodyOf(api.GET('/api/v1/admin/permissions', { params: { query } }))
-    if (items.length > 0) continue
+    if (await hasPermissions(api, service)) continue
     const message = `the service ${service} has registered no permissions: tokens carry none of it`
     const fix = `authctl permission register --service ${service} -f permissions.yaml`
     findings.push(warning({ check: 'services', app: code }, message, fix))
   }
   return findings
+}
+
+async function hasPermissions(api: Api, service: string): Promise<boolean> {
+  const { items } = await bodyOf(api.GET('/api/v1/admin/permissions', { params: { query: { service, limit: 1 } } }))
+  return items.length > 0
+}
+
+/** A guard on a permission lets everybody pass who may enter such an app. */
+async function checkPermissionScope({ code, permission_scope, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
+  if (permission_scope === 'roles') return []
+  const declared: string[] = []
+  for (const service of service_codes)
+    if (service !== builtInService && (await hasPermissions(api, service))) declared.push(service)
+  if (declared.length === 0) return []
+  const message = `every user of it has every permission of ${declared.join(', ')}: a guard on a permission keeps nobody out`
+  const fix = `authctl app update ${code} --permission-scope roles`
+  return [warning({ check: 'permission-scope', app: code }, message, fix)]
+}
+
+/** Proxies and servers refuse requests whose headers are too long. */
+async function checkTokens({ code, permission_scope }: App, { api }: Surroundings): Promise<Finding[]> {
+  const { warnings = [] } = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: code } } }))
+  const fix = permission_scope === 'roles' ? null : `authctl app update ${code} --permission-scope roles`
+  return warnings.map(({ projected_token_bytes: bytes }) => {
+    const whose = permission_scope === 'roles' ? 'of its largest role' : 'of its users'
+    return warning({ check: 'tokens', app: code }, `the tokens ${whose} have about ${bytes} bytes, which proxies may refuse`, fix)
+  })
 }
 
 const organizationAdmin = 'org_admin'
@@ -102,7 +130,7 @@ async function checkPools({ code, registration_namespace, read_namespaces }: App
   const findings: Finding[] = []
   for (const [index, namespace] of pools.entries()) {
     for (const other of pools.slice(index + 1)) {
-      const params = { path: { namespace }, query: { with: other, limit: '1' } }
+      const params = { path: { namespace }, query: { with: other, limit: 1 } }
       const { items } = await bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
       if (items.length === 0) continue
       const message = `the pools ${namespace} and ${other} share e-mails: of two users with one, only the first can log in`

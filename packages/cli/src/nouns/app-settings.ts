@@ -3,6 +3,10 @@ import type { components } from '../api-types.ts'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 
+/** `roles` is what a backend that guards with permissions needs; the service takes `services` unless told. */
+export const permissionScopes = ['roles', 'services'] as const
+export type PermissionScope = (typeof permissionScopes)[number]
+
 /** The settings that `app create` and `app update` share. An empty value clears. */
 export const appSettings = {
   description: text('TEXT', 'What the app is'),
@@ -17,8 +21,11 @@ export const appSettings = {
   overrideRole: texts('ROLE', 'Roles that a registration may ask for'),
   frontendUrl: text('URL', 'Where links in mails lead'),
   emailDomain: texts('DOMAIN', 'Who may register, by domain; *.corp.com takes subdomains'),
-  authMethod: texts('METHOD', 'How one may register: password, magic_link, google, or the code of a provider'),
-  permissionScope: choice(['services', 'roles'], 'Which permissions the tokens carry'),
+  authMethod: texts('METHOD', 'How one may register or link a login: password, magic_link, passkey, google, or the code of a provider'),
+  permissionScope: choice(
+    permissionScopes,
+    'Which permissions the tokens carry: those that the roles of the user hold, or all of the services',
+  ),
   signUp: choice(['open', 'invitation', 'closed'], 'Who may register'),
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
@@ -59,5 +66,6 @@ function readWebhooks(file: string): AppSettings['webhooks'] {
 
 /** Whether two records of one app say the same, whenever they were written. */
 export function isSameApp(one: components['schemas']['App'], other: components['schemas']['App']): boolean {
-  return JSON.stringify({ ...one, updated_at: '' }) === JSON.stringify({ ...other, updated_at: '' })
+  const lasting = (app: object) => JSON.stringify({ ...app, updated_at: '', warnings: undefined })
+  return lasting(one) === lasting(other)
 }

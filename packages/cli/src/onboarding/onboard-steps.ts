@@ -97,9 +97,10 @@ async function createApp(tools: Tools, { code, settings }: Onboarding, journal: 
   return app
 }
 
-function settingWords({ name, redirect = [], autoGrant }: Onboarding['settings']): string[] {
+function settingWords({ name, redirect = [], autoGrant, permissionScope }: Onboarding['settings']): string[] {
   const redirects = redirect.length > 0 ? ['--redirect', ...redirect] : []
-  return ['--name', name, ...redirects, ...(autoGrant ? ['--auto-grant'] : [])]
+  const scope = permissionScope === undefined ? [] : ['--permission-scope', permissionScope]
+  return ['--name', name, ...redirects, ...(autoGrant ? ['--auto-grant'] : []), ...scope]
 }
 
 async function grantFirst(

@@ -49,6 +49,19 @@ export const identityRecord = z
 
 export type IdentityRecord = z.output<typeof identityRecord>
 
+export const tokenSizeWarning = z.object({
+  app: z.string().meta({ description: 'Code of the app' }),
+  projected_token_bytes: z.int().meta({ description: 'How long its tokens will be, in scope `roles` those of the largest role' }),
+})
+
+/** The member of answers to whoever makes the tokens of an app long. */
+export const tokenSizeWarnings = {
+  warnings: z
+    .array(tokenSizeWarning)
+    .optional()
+    .meta({ description: 'Only when there are any: apps whose tokens pass AUTH_TOKEN_WARN_BYTES. Nothing is refused' }),
+}
+
 /** The members that carry tokens. */
 export const tokenMembers = {
   token_type: z.literal('Bearer'),

@@ -120,6 +120,11 @@ export class App extends BaseModel {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).where({ status: 'active' }).pluck('id')
   }
 
+  /** What decides which permissions the tokens of each app carry, by code. */
+  static async listTokenSettings(db: Db): Promise<TokenSettings[]> {
+    return App.query(db).orderBy('code').select('id', 'code', 'service_codes', 'permission_scope')
+  }
+
   static async findCode(db: Db, code: string): Promise<Pick<App, 'id' | 'code'> | undefined> {
     return App.query(db).findOne({ code }).select('id', 'code')
   }
@@ -179,6 +184,8 @@ export class App extends BaseModel {
     return App.query(db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
   }
 }
+
+export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
 
 /** What a login looks at before it links one. */
 export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>

@@ -107,10 +107,39 @@ export class Permission extends BaseModel {
     return owned
   }
 
+  /** How many live permissions each of the services has, and how long their codes are. */
+  static async measure(db: Db, services: readonly string[]): Promise<MeasuredCodes[]> {
+    return measured(await Permission.#sums(db, services).groupBy('p.service').select('p.service'))
+  }
+
+  /** The same of what each role holds of them. */
+  static async measureHeld(db: Db, services: readonly string[]): Promise<MeasuredCodes[]> {
+    const held = Permission.#sums(db, services).join('role_permissions as r', 'r.permission_id', 'p.id')
+    return measured(await held.groupBy('p.service', 'r.role_code').select('p.service', 'r.role_code'))
+  }
+
+  static #sums(db: Db, services: readonly string[]) {
+    const query = db('permissions as p').whereNull('p.pruned_at').whereIn('p.service', [...services])
+    return query.select(db.raw('count(*) as count'), db.raw('sum(length(p.code)) as characters'))
+  }
+
   /** The live permissions of a role, or all of them. */
   static async listHeld(db: Db, by: { roleCode: string } | 'all'): Promise<Pick<Permission, 'code' | 'service'>[]> {
     const query = db('permissions as p').whereNull('p.pruned_at')
     if (by !== 'all') query.join('role_permissions as r', 'r.permission_id', 'p.id').where('r.role_code', by.roleCode)
     return query.select('p.code', 'p.service')
   }
+}
+
+/** How many codes there are, and their characters in all; of a role, where the question was about roles. */
+export interface MeasuredCodes {
+  service: string
+  role_code?: string
+  count: number
+  characters: number
+}
+
+/** Postgres gives counts and sums as text. */
+function measured(rows: readonly MeasuredCodes[]): MeasuredCodes[] {
+  return rows.map((row) => ({ ...row, count: Number(row.count), characters: Number(row.characters) }))
 }

@@ -2,7 +2,7 @@ import { bodyOf } from '../../api/api-client.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { choice, choiceWithStandard, type Input, optionalPositional, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
-import { appSettings } from '../../nouns/app-settings.ts'
+import { appSettings, type PermissionScope, permissionScopes } from '../../nouns/app-settings.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../../onboarding/backend-files.ts'
 import { type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
@@ -17,6 +17,7 @@ const options = {
   name: text('NAME', 'Name that people read'),
   redirect: appSettings.redirect,
   autoGrant: appSettings.autoGrant,
+  permissionScope: appSettings.permissionScope,
   user: text('USER', `Who gets access first: ${userRefSyntax}`),
   // Node itself would read --env-file, wherever it stands on the line.
   dotenv: text('FILE', 'File for the settings of its backend, such as .env; only you can read it'),
@@ -99,13 +100,30 @@ async function agreeToGoOn({ io, prompt }: Tools, code: string, ifExists: 'error
 
 async function resolveSettings(
   tools: Tools,
-  { name, redirect, autoGrant }: Input<typeof options>,
+  { name, redirect, autoGrant, permissionScope }: Input<typeof options>,
 ): Promise<Onboarding['settings']> {
   const { io, prompt } = tools
   const given = name || (await askFor(tools, '--name', `${options.name.about}:`))
   const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Where users may be sent back to, URLs (or none):')
   const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to whoever registers?') : undefined)
-  return { name: given, redirect: redirect ?? typed?.split(/[\s,]+/), autoGrant: grantsItself }
+  const scope = permissionScope ?? (await askPermissionScope(tools))
+  return { name: given, redirect: redirect ?? typed?.split(/[\s,]+/), autoGrant: grantsItself, permissionScope: scope }
+}
+
+const scopeNotes = [
+  'roles: a token carries the permissions that the roles of its user hold',
+  'services: it carries every permission of the services of the app, so a guard on a permission keeps no user out',
+]
+
+async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScope | undefined> {
+  for (const note of scopeNotes) if (io.canAsk) io.note(note)
+  while (io.canAsk) {
+    const typed = (await prompt.text('Which permissions do its tokens carry, roles (recommended) or services?')).toLowerCase()
+    const scope = permissionScopes.find((one) => one === typed)
+    if (scope) return scope
+  }
+  io.note('its tokens carry every permission of its services; --permission-scope roles leaves those that the roles of a user hold')
+  return undefined
 }
 
 /** What was given or, on a terminal, typed; undefined for none. */

@@ -8,12 +8,25 @@ import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { type AppWarning, listWarnings } from './list-warnings.ts'
 import { presentApp } from './present.ts'
 import { blankApp, resolveAppChanges } from './resolve-app-changes.ts'
 import type { CreateAppInput } from './schema.ts'
 
-/** Creates an app. Throws `app_code_taken` and the errors of `resolveAppChanges`. */
-export async function createApp(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
+/**
+ * Creates an app, and answers with what whoever sets it up should know. Throws `app_code_taken` and the errors of
+ * `resolveAppChanges`.
+ */
+export async function createApp(
+  deps: Deps<Pool>,
+  input: CreateAppInput,
+  actor: Actor,
+): Promise<{ app: App; warnings: AppWarning[] }> {
+  const app = await insert(deps, input, actor)
+  return { app, warnings: await listWarnings(deps, app, app) }
+}
+
+async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
   const now = deps.clock()
   const blank = blankApp(newId(now), code)
   try {

@@ -45,6 +45,11 @@ export function presentApp(app: App): z.output<typeof appRecord> {
   }
 }
 
+/** The same with what its caller should know, when there is any. */
+export function presentAppWith<W>(app: App, warnings: readonly W[]): z.output<typeof appRecord> & { warnings?: W[] } {
+  return { ...presentApp(app), ...(warnings.length > 0 ? { warnings: [...warnings] } : {}) }
+}
+
 /** The app as answers to users name it. */
 export function presentAppRef(app: Pick<App, 'id' | 'code'>): { id: string; code: string } {
   return { id: app.id, code: app.code }

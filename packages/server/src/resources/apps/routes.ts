@@ -1,19 +1,19 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
-import { getApp } from './get-app.ts'
 import { listApps } from './list-apps.ts'
-import { presentApp } from './present.ts'
+import { presentApp, presentAppWith } from './present.ts'
 import {
   appPage,
   appParams,
-  appRecord,
   createAppBody,
   deleteAppQuery,
   listAppsQuery,
+  shownApp,
   updateAppBody,
   updatedApp,
 } from './schema.ts'
+import { showApp } from './show-app.ts'
 import { updateApp } from './update-app.ts'
 
 const tag = 'Apps'
@@ -24,11 +24,15 @@ export const appRoutes: Route[] = [
     path: '/admin/apps',
     tag,
     summary: 'Create an app',
+    description: 'Answers with `warnings` when users of more than one of its pools share e-mails, or when its tokens will be long.',
     auth: 'system_admin',
     body: createAppBody,
-    responses: { 201: appRecord },
+    responses: { 201: updatedApp },
     errors: ['app_code_taken', 'built_in'],
-    handle: async (deps, { body, ...actor }) => created(presentApp(await createApp(deps, body, actor))),
+    handle: async (deps, { body, ...actor }) => {
+      const { app, warnings } = await createApp(deps, body, actor)
+      return created(presentAppWith(app, warnings))
+    },
   }),
   route({
     method: 'GET',
@@ -51,16 +55,22 @@ export const appRoutes: Route[] = [
     summary: 'Show an app',
     auth: 'system_admin',
     params: appParams,
-    responses: { 200: appRecord },
+    description: 'With `warnings` when its tokens are long.',
+    responses: { 200: shownApp },
     errors: [],
-    handle: async (deps, { params }) => ok(presentApp(await getApp(deps, params.appId))),
+    handle: async (deps, { params }) => {
+      const { app, warnings } = await showApp(deps, params.appId)
+      return ok(presentAppWith(app, warnings))
+    },
   }),
   route({
     method: 'PATCH',
     path: '/admin/apps/{appId}',
     tag,
     summary: 'Change settings of an app',
-    description: 'Setting its pools answers with `warnings` when users of more than one of them share e-mails.',
+    description:
+      'Setting its pools answers with `warnings` when users of more than one of them share e-mails; setting its services or the scope of ' +
+      'its permissions, when its tokens will be long.',
     auth: 'system_admin',
     params: appParams,
     body: updateAppBody,
@@ -69,7 +79,7 @@ export const appRoutes: Route[] = [
     errors: ['code_immutable', 'built_in', 'last_system_admin'],
     handle: async (deps, { params, body, sentBack, ...actor }) => {
       const { app, warnings } = await updateApp(deps, params.appId, body, sentBack, actor)
-      return ok({ ...presentApp(app), ...(warnings.length > 0 ? { warnings } : {}) })
+      return ok(presentAppWith(app, warnings))
     },
   }),
   route({

@@ -20,6 +20,7 @@ import {
   webUrl,
 } from '../../lib/fields.ts'
 import { isWebPort } from '../../lib/web-port.ts'
+import { tokenSizeWarning, tokenSizeWarnings } from '../../lib/records.ts'
 
 export { appParams } from '../../lib/fields.ts'
 
@@ -137,19 +138,22 @@ export const appRecord = z
 
 export const appPage = page(appRecord)
 
-/** An app after a PATCH: of pools whose users share e-mails its caller is warned. */
+const collisionWarning = z.object({
+  code: z.literal('email_collisions'),
+  namespaces: z.array(z.string()).meta({ description: 'Two pools of the app; the user of the first is the one found' }),
+  count: z.int().meta({ description: 'E-mails that have a user in each, among the first 1,000 shared ones' }),
+  message: z.string(),
+})
+
+/** An app as whoever sets it up is answered: of pools whose users share e-mails and of tokens that are long its caller is warned. */
 export const updatedApp = appRecord
   .extend({
     warnings: z
-      .array(
-        z.object({
-          code: z.literal('email_collisions'),
-          namespaces: z.array(z.string()).meta({ description: 'Two pools of the app; the user of the first is the one found' }),
-          count: z.int().meta({ description: 'E-mails that have a user in each, among the first 1,000 shared ones' }),
-          message: z.string(),
-        }),
-      )
+      .array(z.union([collisionWarning, tokenSizeWarning]))
       .optional()
       .meta({ description: 'Only when there are any' }),
   })
   .meta({ id: 'UpdatedApp' })
+
+/** An app as it is shown by itself. */
+export const shownApp = appRecord.extend(tokenSizeWarnings).meta({ id: 'ShownApp' })

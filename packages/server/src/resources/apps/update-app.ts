@@ -4,14 +4,13 @@ import type { Deps } from '../../deps.ts'
 import { refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { keysOf } from '../../lib/keys-of.ts'
-import { poolSet } from '../../lib/pool-set.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
-import { type CollisionWarning, warnOfCollisions } from '../users/find-collisions.ts'
 import { getAppForUpdate } from './get-app.ts'
+import { type AppWarning, listWarnings } from './list-warnings.ts'
 import { presentApp } from './present.ts'
 import { resolveAppChanges } from './resolve-app-changes.ts'
 import type { AppInput, UpdateAppInput } from './schema.ts'
@@ -19,7 +18,6 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
 /**
  * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
- * Whoever sets its pools is warned of the e-mails that more than one user of them has; that refuses nothing.
  * Throws `not_found`, `code_immutable`, `last_system_admin` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(
@@ -28,10 +26,9 @@ export async function updateApp(
   input: UpdateAppInput,
   sentBack: SentBack,
   actor: Actor,
-): Promise<{ app: App; warnings: CollisionWarning[] }> {
+): Promise<{ app: App; warnings: AppWarning[] }> {
   const app = await change(deps, ref, input, sentBack, actor)
-  const setsPools = input.registration_namespace !== undefined || input.read_namespaces !== undefined
-  return { app, warnings: setsPools ? await warnOfCollisions(deps, poolSet(app)) : [] }
+  return { app, warnings: await listWarnings(deps, app, input) }
 }
 
 async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: SentBack, actor: Actor): Promise<App> {

@@ -11,6 +11,7 @@ import { PermissionService } from '../../models/permission-service.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { CORE_SERVICE } from '../catalog/list-token-permissions.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { listLosses } from './list-losses.ts'
 import { type DeclaredPermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
 import { maxCodesTold, pruneLimit, prunePermissions } from './prune-permissions.ts'
@@ -36,7 +37,7 @@ export async function registerPermissions(
 ): Promise<z.output<typeof registrationRecord>> {
   const { service, revision } = input
   assertMayRegister(actor.caller, service)
-  return transaction(deps, async (deps) => {
+  const answer = await transaction(deps, async (deps) => {
     const newest = await lockService(deps, service, { create: !dryRun })
     const isOutdated = revision !== undefined && newest !== null && revision < newest
     const plan = planRegistration(await Permission.listLive(deps.db, service), input.permissions, { prunes: !isOutdated })
@@ -64,6 +65,14 @@ export async function registerPermissions(
     }
     return answer
   })
+  return { ...answer, ...tokenSizeMember(await warnOfTokens(deps, answer)) }
+}
+
+/** Of the apps that list the service, with what it has after this call, be it written or not. */
+function warnOfTokens(deps: Deps, { service, permissions }: { service: string; permissions: readonly DeclaredPermission[] }) {
+  const characters = permissions.reduce((total, { code }) => total + code.length, 0)
+  const planned = { service, count: permissions.length, characters }
+  return warnOfTokenSize(deps, ({ service_codes }) => service_codes.includes(service), planned)
 }
 
 /** A service account registers for its own service, a system_admin for any. Nobody registers built-in permissions. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { list, MAX_NAME, MAX_PERMISSIONS, name, page, pageQuery, permissionCode, stableCode } from '../../lib/fields.ts'
+import { tokenSizeWarnings } from '../../lib/records.ts'
+import { list, MAX_NAME, MAX_PERMISSIONS, name, page, pageQuery, permissionCode, queryFlag, stableCode } from '../../lib/fields.ts'
 
 const part = (form: RegExp, characters: string) => z.string().min(1).max(MAX_NAME).regex(form, `must be of ${characters}`)
 
@@ -67,5 +68,6 @@ export const registrationRecord = z
       .optional()
       .meta({ description: 'With `dry_run`: the roles that would lose permissions, and which' }),
     user_count: z.int().optional().meta({ description: 'With `dry_run`: the users who hold any of these roles' }),
+    ...tokenSizeWarnings,
   })
   .meta({ id: 'PermissionRegistration' })

@@ -7,8 +7,15 @@ import { Permission } from '../../models/permission.ts'
 import { RolePermission } from '../../models/role-permission.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { type TokenSizeWarning, tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { getRoleForChange } from './get-role.ts'
 import { type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './list-role-permissions.ts'
+
+/** What a role holds now, and what its caller should know. */
+export interface ChangedPermissions {
+  items: HeldPermission[]
+  warnings?: TokenSizeWarning[]
+}
 
 /**
  * Makes the permissions of a role exactly these. Assignments that are out of sight, of permissions that were pruned, end too: nothing
@@ -18,8 +25,8 @@ export async function replaceRolePermissions(
   deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
-): Promise<HeldPermission[]> {
-  return changeAssignments(deps, input.roleCode, actor, async (deps) => {
+): Promise<ChangedPermissions> {
+  return warned(deps, input.roleCode, actor, async (deps) => {
     const wanted = await resolvePermissionIds(deps, input.permissions)
     const held = await RolePermission.listPermissionIds(deps.db, input.roleCode)
     const kept = new Set(wanted)
@@ -37,8 +44,8 @@ export async function addRolePermissions(
   deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
   actor: Actor,
-): Promise<HeldPermission[]> {
-  return changeAssignments(deps, input.roleCode, actor, async (deps) =>
+): Promise<ChangedPermissions> {
+  return warned(deps, input.roleCode, actor, async (deps) =>
     assign(deps, input.roleCode, await resolvePermissionIds(deps, input.permissions)),
   )
 }
@@ -58,6 +65,13 @@ export async function removeRolePermission(
     if (removed === 0) throw new ApiError('not_found', { detail: `${input.roleCode} does not hold ${input.permission}` })
     return removed
   })
+}
+
+/** As `changeAssignments`; warns of apps whose tokens carry what roles hold, when that makes them long. */
+async function warned(...change: Parameters<typeof changeAssignments>): Promise<ChangedPermissions> {
+  const items = await changeAssignments(...change)
+  const warnings = await warnOfTokenSize(change[0], ({ permission_scope }) => permission_scope === 'roles')
+  return { items, ...tokenSizeMember(warnings) }
 }
 
 /** Runs a change and records how many assignments it wrote. Changes of the same role run one at a time. */

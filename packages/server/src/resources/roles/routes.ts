@@ -10,6 +10,7 @@ import { presentGivenRole, presentRole, presentUserRole } from './present.ts'
 import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './replace-role-permissions.ts'
 import {
   assignRoleBody,
+  changedRolePermissions,
   createRoleBody,
   givenUserRole,
   listRolesQuery,
@@ -129,10 +130,10 @@ function permissionsOfRoles(): Route[] {
       bodyLimitBytes,
       params: roleParams,
       body: permissionCodesBody,
-      responses: { 200: rolePermissionList },
+      responses: { 200: changedRolePermissions },
       errors: ['built_in'],
       handle: async (deps, { params, body, ...actor }) =>
-        ok({ items: await replaceRolePermissions(deps, { ...params, ...body }, actor) }),
+        ok(await replaceRolePermissions(deps, { ...params, ...body }, actor)),
     }),
     route({
       method: 'POST',
@@ -143,10 +144,10 @@ function permissionsOfRoles(): Route[] {
       bodyLimitBytes,
       params: roleParams,
       body: permissionCodesBody,
-      responses: { 200: rolePermissionList },
+      responses: { 200: changedRolePermissions },
       errors: ['built_in'],
       handle: async (deps, { params, body, ...actor }) =>
-        ok({ items: await addRolePermissions(deps, { ...params, ...body }, actor) }),
+        ok(await addRolePermissions(deps, { ...params, ...body }, actor)),
     }),
     route({
       method: 'DELETE',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
 
-import { accountWarnings } from '../../lib/records.ts'
+import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
@@ -70,6 +70,9 @@ export const permissionCodesBody = z
 export const rolePermissionList = z
   .object({ items: z.array(z.object({ code: z.string(), service: z.string() })) })
   .meta({ id: 'RolePermissions' })
+
+/** The same as whoever changed them is answered. */
+export const changedRolePermissions = rolePermissionList.extend(tokenSizeWarnings).meta({ id: 'ChangedRolePermissions' })
 
 export const assignRoleBody = z.strictObject({ role_code: text }).meta({ id: 'AssignRole' })
 
