@@ -228,16 +228,21 @@ describe('the caller', () => {
     const metadata = { issuer: service.url, introspection_endpoint: `${service.url}/api/v1/auth/introspect` }
     const byAssertion: oidc.ClientAuth = (_server, _client, _body, headers) =>
       headers.set('authorization', `Bearer ${assertion()}`)
-    for (const auth of [oidc.ClientSecretBasic(secret), byAssertion]) {
+    for (const auth of [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret), byAssertion]) {
       const client = new oidc.Configuration(metadata, 'my backend', undefined, auth)
       oidc.allowInsecureRequests(client)
       const answer = await oidc.tokenIntrospection(client, access_token, { token_type_hint: 'access_token' })
       expect(answer).toMatchObject({ active: true, client_id: app.code, uid: claimsOf(access_token).uid })
       expect(await oidc.tokenIntrospection(client, refresh_token)).toEqual({ active: false })
     }
-    const stranger = new oidc.Configuration(metadata, 'my backend', undefined, oidc.ClientSecretBasic('gsa_wrong'))
-    oidc.allowInsecureRequests(stranger)
-    await expect(oidc.tokenIntrospection(stranger, access_token)).rejects.toMatchObject({ status: 401 })
+    for (const auth of [oidc.ClientSecretBasic('gsa_wrong'), oidc.ClientSecretPost('gsa_wrong'), oidc.ClientSecretPost('wrong')]) {
+      const stranger = new oidc.Configuration(metadata, 'my backend', undefined, auth)
+      oidc.allowInsecureRequests(stranger)
+      await expect(oidc.tokenIntrospection(stranger, access_token)).rejects.toMatchObject({ status: 401 })
+    }
+    const twice = { token: access_token, client_secret: secret }
+    expectError(await service.call('POST', '/auth/introspect', { token: secret, body: twice }), 'validation_failed')
+    expectError(await service.call('POST', '/auth/introspect', { body: '{"client_secret":' }), 'token_missing')
   })
 
   test('is refused like everywhere when it is nobody', async () => {

@@ -14,7 +14,8 @@ test('the document is OpenAPI 3.1 and lists every route with every status it ans
     expect(operation, `${route.method} ${route.path}`).toBeDefined()
     const statuses = [...Object.keys(route.responses), ...[...errorsOf(route).keys()].map(String)]
     expect(Object.keys(operation.responses).sort()).toEqual([...new Set(statuses)].sort())
-    expect(operation.security).toEqual(route.auth === 'public' ? [] : [{ bearer: [] }])
+    const others = route.auth === 'consumer_or_service_account' ? [{ basic: [] }, {}] : []
+    expect(operation.security).toEqual(route.auth === 'public' ? [] : [{ bearer: [] }, ...others])
     const params = (operation.parameters ?? []).filter((each: Json) => each.in === 'path').map((each: Json) => `{${each.name}}`)
     expect(params.sort()).toEqual((route.path.match(/\{\w+\}/g) ?? []).sort())
   }
@@ -49,6 +50,26 @@ test('an admin body says that it takes no other members, and a public one that i
   expect(bodyOf('/admin/apps').required.sort()).toEqual(['code', 'name'])
   expect(bodyOf('/auth/login').additionalProperties).not.toBe(false)
   expect(bodyOf('/auth/login').required.sort()).toEqual(['email', 'password'])
+})
+
+test('query parameters have the types that they are read as', () => {
+  const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
+  const parameters: Json[] = operations.flatMap(({ parameters }) => parameters ?? []).filter((each) => each.in === 'query')
+  const schemasOf = (...names: string[]) =>
+    new Set(parameters.filter(({ name }) => names.includes(name)).map(({ schema: { description: _, ...rest } }) => JSON.stringify(rest)))
+  expect([...schemasOf('limit')]).toEqual(['{"type":"integer","minimum":1,"maximum":200}'])
+  expect([...schemasOf('dry_run', 'force', 'erase', 'claim_unverified')]).toEqual(['{"type":"boolean"}'])
+  for (const { name, schema } of parameters) {
+    expect(schema.anyOf, name).toBeUndefined()
+    expect(JSON.stringify(schema.enum ?? []), name).not.toContain('"true"')
+  }
+})
+
+test('introspection tells every way to authenticate', () => {
+  const { requestBody } = document.paths[`${BASE_PATH}/auth/introspect`].post
+  expect(document.components.securitySchemes).toMatchObject({ bearer: { scheme: 'bearer' }, basic: { scheme: 'basic' } })
+  const { $ref } = requestBody.content['application/x-www-form-urlencoded'].schema
+  expect(Object.keys(document.components.schemas[$ref.split('/').at(-1)].properties)).toContain('client_secret')
 })
 
 test('no secret is in the answers that it describes', () => {

@@ -305,14 +305,14 @@ export async function bodyAndNewness<T>(call: Promise<{ data?: T; response: Resp
 
 /** All pages of a list, or as many entries as asked for. */
 export async function* pages<T>(
-  read: (page: { limit: string; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
+  read: (page: { limit: number; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
   limit = Number.POSITIVE_INFINITY,
 ): Pages<T> {
   const largestPage = 200
   let cursor: string | undefined
   for (let left = limit; left > 0; ) {
     const { items, next_cursor } = await read({
-      limit: String(Math.min(left, largestPage)),
+      limit: Math.min(left, largestPage),
       ...(cursor === undefined ? {} : { cursor }),
     })
     yield items

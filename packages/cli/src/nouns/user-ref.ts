@@ -39,7 +39,7 @@ export async function findOnlyUserId(api: Api, typed: string): Promise<string | 
   if ('id' in ref) return ref.id
   const { items } = await bodyOf(
     api.GET('/api/v1/admin/users', {
-      params: { query: { email: ref.email, ...(ref.pool ? { namespace: ref.pool } : {}), limit: '200' } },
+      params: { query: { email: ref.email, ...(ref.pool ? { namespace: ref.pool } : {}), limit: 200 } },
     }),
   )
   const [only, ...others] = items

@@ -11,7 +11,7 @@ interface ListSpec<Filters extends Options, Row extends object> extends Wording 
   read(
     api: Api,
     filters: Input<Filters>,
-    page: { limit: string; cursor?: string },
+    page: { limit: number; cursor?: string },
   ): Promise<{ data?: { items: Row[]; next_cursor: string | null } }>
   columns: Column<Row>[]
   /** Said when there is nothing to list. */

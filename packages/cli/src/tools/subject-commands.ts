@@ -23,7 +23,7 @@ interface DeleteSpec extends Wording {
   force?: string
   /** Refuses what cannot be a code, before anything is asked. */
   parse(typed: string): string
-  remove(api: Api, code: string, query: { force?: 'true' }): Promise<unknown>
+  remove(api: Api, code: string, query: { force?: true }): Promise<unknown>
 }
 
 /** A command that deletes what has a code, once the code is confirmed. */
@@ -35,7 +35,7 @@ export function deleteCommand({ noun, subject, force, parse, remove, ...wording 
     async run(tools, input) {
       const code = parse(input.subject)
       await confirmName(tools, input.subject, `delete the ${noun} ${input.subject}`)
-      await remove(tools.api, code, input.force ? { force: 'true' } : {})
+      await remove(tools.api, code, input.force ? { force: true } : {})
       return record({ code: input.subject }, 'deleted')
     },
   })

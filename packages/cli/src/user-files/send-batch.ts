@@ -60,8 +60,8 @@ const tooLong = { code: 'payload_too_large', message: 'The line is longer than 6
 
 function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverified }: Mode): Promise<Answer> {
   const query = {
-    ...(dryRun ? { dry_run: 'true' as const } : {}),
-    ...(claimUnverified ? { claim_unverified: 'true' as const } : {}),
+    ...(dryRun ? { dry_run: true } : {}),
+    ...(claimUnverified ? { claim_unverified: true } : {}),
   }
   const request = {
     params: { query },

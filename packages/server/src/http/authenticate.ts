@@ -18,8 +18,12 @@ export function serviceTokenOf(ctx: Context): string | undefined {
   const encoded = /^Basic +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
   const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
   // RFC 6749 section 2.3.1: clients encode both parts as a form does, some of them every character but letters and digits.
-  const token = password && new URLSearchParams(`password=${password}`).get('password')
-  return token && looksLikeServiceToken(token) ? token : undefined
+  return serviceTokenIn(password && new URLSearchParams(`password=${password}`).get('password'))
+}
+
+/** The same that clients send as `client_secret` in the body. */
+export function serviceTokenIn(secret: unknown): string | undefined {
+  return typeof secret === 'string' && looksLikeServiceToken(secret) ? secret : undefined
 }
 
 /** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */

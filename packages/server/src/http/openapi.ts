@@ -64,6 +64,7 @@ export function buildOpenApi(routes: readonly Route[], prefix: string) {
           bearerFormat: 'JWT',
           description: 'An access token, the token of a service account, or the assertion of a consumer',
         },
+        basic: { type: 'http', scheme: 'basic', description: 'The token of a service account as the password, with any name' },
       },
     },
   })
@@ -94,7 +95,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     tags: [route.tag],
     summary: route.summary,
     ...describe(route),
-    security: route.auth === 'public' ? [] : [{ bearer: [] }],
+    security: securityOf(route),
     // Whose token it takes; OpenAPI itself has no words for that.
     'x-caller': route.auth,
     ...(route.params || route.query || route.headers
@@ -112,6 +113,12 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
+}
+
+/** Where nothing stands in a header, the body brings a `client_secret`. */
+function securityOf({ auth }: Route): Record<string, string[]>[] {
+  if (auth === 'public') return []
+  return auth === 'consumer_or_service_account' ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
 }
 
 const sentBackNote =

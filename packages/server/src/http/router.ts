@@ -10,12 +10,12 @@ import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
 import { auditReasonOf } from './audit-reason.ts'
-import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenOf } from './authenticate.ts'
+import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenIn, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
 import { writeErrorOrPage } from './error-page.ts'
 import { type LimitOptions, limitCall } from './rate-limit.ts'
-import { isSoundText, readBody, readLines } from './request-body.ts'
+import { isSoundText, type ParsedBody, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest } from './route.ts'
@@ -123,7 +123,11 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   try {
     if (!route.dryRun && 'dry_run' in ctx.query)
       throw fieldError('dry_run', 'unknown_field', 'is a parameter of writes below /admin alone')
-    const bearer = bearerOf(ctx) ?? (route.auth === 'consumer_or_service_account' ? serviceTokenOf(ctx) : undefined)
+    const takesSecrets = route.auth === 'consumer_or_service_account'
+    const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
+    // What cannot be read brings no secret, and is then told that one is missing.
+    const readEarly = takesSecrets && ofHeader === undefined ? await read(route, ctx).catch(() => undefined) : undefined
+    const bearer = ofHeader ?? serviceTokenIn(readEarly?.value.client_secret)
     const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
     const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
@@ -133,9 +137,9 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const isDryRun = isRecord(query) && query.dry_run === 'true'
     if (isDryRun) ctx.set('X-Dry-Run', 'true')
     const auditReason = route.dryRun && auditReasonOf(ctx)
-    const sent = route.body
-      ? await readBody(ctx, { form: route.formBody ?? false, limitBytes: route.bodyLimitBytes })
-      : { value: {}, verbatim: {} }
+    const sent = readEarly ?? (await read(route, ctx))
+    if (takesSecrets && ofHeader !== undefined && sent.value.client_secret !== undefined)
+      throw fieldError('client_secret', 'invalid_value', 'stands beside an Authorization header')
     const { given, sentBack } = partsOf(route, sent.value)
     const body = route.body ? validate(route.body, given) : {}
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
@@ -187,6 +191,11 @@ function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   // The end of a stream is not held up by a reader that takes nothing.
   stream.once('end', () => setTimeout(() => ctx.res.destroy(), lastWordsMs).unref())
   if (!ctx.res.destroyed) pipeline(stream, ctx.res, () => {})
+}
+
+async function read({ body, formBody = false, bodyLimitBytes }: Route, ctx: Context): Promise<ParsedBody> {
+  if (!body) return { value: {}, verbatim: {} }
+  return readBody(ctx, { form: formBody, limitBytes: bodyLimitBytes })
 }
 
 function partsOf({ body, record }: Route, sent: Record<string, unknown>): ReturnType<typeof partSentBack> {

@@ -32,9 +32,6 @@ export function shownOnce(description: string) {
     .nullable()
     .meta({ description: `${description}. Null in a dry run`, [shownOnceMark]: true })
 }
-export const dryRun = z.enum(['true', 'false']).optional().meta({
-  description: 'Answers what the call would answer, and changes, sends and reveals nothing. The reply carries `X-Dry-Run: true`',
-})
 /** A moment in a request, as milliseconds: ISO 8601 with a zone, or a date, which is its first moment in UTC. */
 export const moment = z
   .string()
@@ -153,6 +150,21 @@ export function clearable<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === '' ? null : value), schema.nullable()).optional()
 }
 
+/** In OpenAPI, the type that a query parameter has once it is read; it is text on its way. */
+export function readAs(type: Record<string, unknown>) {
+  return ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
+    for (const keyword of Object.keys(jsonSchema)) if (keyword !== 'description') delete jsonSchema[keyword]
+    Object.assign(jsonSchema, type)
+  }
+}
+
+/** A query parameter that is true or false. */
+export const queryFlag = z.enum(['true', 'false']).meta({ override: readAs({ type: 'boolean' }) })
+
+export const dryRun = queryFlag.optional().meta({
+  description: 'Answers what the call would answer, and changes, sends and reveals nothing. The reply carries `X-Dry-Run: true`',
+})
+
 /** `?limit=&cursor=` of every list. The cursor is opaque to clients. */
 export const pageQuery = {
   limit: z
@@ -161,7 +173,10 @@ export const pageQuery = {
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= 200, 'must be a whole number from 1 to 200')
     .optional()
-    .meta({ description: 'Entries per page, 1 to 200; 50 unless told' }),
+    .meta({
+      description: 'Entries per page, 1 to 200; 50 unless told',
+      override: readAs({ type: 'integer', minimum: 1, maximum: 200 }),
+    }),
   cursor: z
     .string()
     .max(500)

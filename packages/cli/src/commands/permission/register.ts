@@ -60,7 +60,7 @@ async function agreeToPrune(tools: Tools, body: Body): Promise<number> {
 }
 
 async function rehearse({ rehearsalApi }: Tools, body: Required<PermissionFile> & { revision?: number; max_prune?: number }) {
-  const params = { query: { dry_run: 'true' as const } }
+  const params = { query: { dry_run: true } }
   return bodyOf(rehearsalApi.POST('/api/v1/admin/permissions/register', { params, body }))
 }
 

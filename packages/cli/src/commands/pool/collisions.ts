@@ -29,7 +29,7 @@ export async function runListCollisions({ api }: Tools, { pool, other, limit }: 
   const one = parsePlainName(pool, 'pool')
   const two = parsePlainName(other, 'pool')
   // The service checks only that the first pool exists. For a mistyped second one it would report no collisions.
-  await readCollisions(api, two, { with: one, limit: '1' })
+  await readCollisions(api, two, { with: one, limit: 1 })
   const all = pages((page) => readCollisions(api, one, { with: two, ...page }), limit)
   return list(
     all,
@@ -38,7 +38,7 @@ export async function runListCollisions({ api }: Tools, { pool, other, limit }: 
   )
 }
 
-function readCollisions(api: Api, namespace: string, query: { with: string; limit: string; cursor?: string }) {
+function readCollisions(api: Api, namespace: string, query: { with: string; limit: number; cursor?: string }) {
   const params = { path: { namespace }, query }
   return bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
 }

@@ -35,6 +35,6 @@ export async function runDeleteUser(tools: Tools, { user, erase }: Input<typeof 
   // An erased user has only an id.
   const name = email || id
   await confirmName(tools, name, `delete the user ${name}`)
-  await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: 'true' } : {} } })
+  await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: true } : {} } })
   return record({ user_id: id, erased: erase }, 'deleted')
 }

@@ -1,13 +1,16 @@
 import { z } from 'zod'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import { optionalAppCode } from '../../lib/entry-fields.ts'
-import { email, id } from '../../lib/fields.ts'
+import { email, id, MAX_TEXT, readAs } from '../../lib/fields.ts'
 
 export const explainQuery = z
   .strictObject({
     email: email.optional().meta({ description: 'The address that would log in; either this or `user_id`' }),
     user_id: id.optional().meta({ description: 'The user who would log in; either this or `email`' }),
-    app: optionalAppCode.meta({ description: 'UUID or code; left out, a login without an app is explained' }),
+    app: optionalAppCode.meta({
+      description: 'UUID or code; left out, a login without an app is explained',
+      override: readAs({ type: 'string', maxLength: MAX_TEXT }),
+    }),
     organization_id: id.optional().meta({ description: 'As in the login' }),
   })
   .superRefine((query, context) => {

@@ -5,6 +5,11 @@ export const introspectBody = z
   .object({
     token: z.string().meta({ description: 'The access token that a caller brought' }),
     token_type_hint: z.string().optional().meta({ description: 'Not needed' }),
+    client_id: z.string().optional().meta({ description: 'Not needed' }),
+    client_secret: z.string().optional().meta({
+      format: 'password',
+      description: 'The token of a service account, in place of an `Authorization` header (`client_secret_post`)',
+    }),
   })
   .meta({ id: 'Introspect' })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { optionalAppCode, optionalTwoFactorCode, proofFields } from '../../lib/entry-fields.ts'
-import { authMethodCode, MAX_TEXT, text } from '../../lib/fields.ts'
+import { authMethodCode, MAX_TEXT, readAs, text } from '../../lib/fields.ts'
 import { identityRecord, tokenAnswer } from '../../lib/records.ts'
 
 export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
@@ -21,7 +21,10 @@ const clientFields = {
 export type ClientInput = Pick<StartInput, keyof typeof clientFields>
 
 /** What a client sends a browser with. */
-export const startQuery = z.strictObject({ app_code: optionalAppCode, ...clientFields })
+export const startQuery = z.strictObject({
+  app_code: optionalAppCode.meta({ override: readAs({ type: 'string', maxLength: MAX_TEXT }) }),
+  ...clientFields,
+})
 export type StartInput = z.output<typeof startQuery>
 
 export const linkBody = z

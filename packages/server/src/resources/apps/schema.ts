@@ -11,6 +11,7 @@ import {
   page,
   pageQuery,
   pool,
+  queryFlag,
   redirectRule,
   roleCode,
   searchQuery,
@@ -19,8 +20,8 @@ import {
   timestamp,
   webUrl,
 } from '../../lib/fields.ts'
-import { isWebPort } from '../../lib/web-port.ts'
 import { tokenSizeWarning, tokenSizeWarnings } from '../../lib/records.ts'
+import { isWebPort } from '../../lib/web-port.ts'
 
 export { appParams } from '../../lib/fields.ts'
 
@@ -98,7 +99,7 @@ export type UpdateAppInput = z.output<typeof updateAppBody>
 
 export const listAppsQuery = z.strictObject({ ...pageQuery, status: appStatus.optional(), q: searchQuery })
 
-export const deleteAppQuery = z.strictObject({ force: z.enum(['true', 'false']).optional() })
+export const deleteAppQuery = z.strictObject({ force: queryFlag.optional() })
 
 export const appRecord = z
   .object({

@@ -37,7 +37,7 @@ export const registerPermissionsBody = z
 export type RegisterPermissionsInput = z.output<typeof registerPermissionsBody>
 
 export const registerPermissionsQuery = z.strictObject({
-  dry_run: z.enum(['true', 'false']).optional().meta({ description: 'Tells what would happen and writes nothing' }),
+  dry_run: queryFlag.optional().meta({ description: 'Tells what would happen and writes nothing' }),
 })
 
 const permissionMembers = { code: z.string(), name: z.string(), resource: z.string(), action: z.string() }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp } from '../../lib/fields.ts'
+import { id, readAs, timestamp } from '../../lib/fields.ts'
 
 const cursorForm = /^\d{1,15}$/
 
@@ -9,7 +9,10 @@ const since = z
   .regex(cursorForm, 'must be a cursor of this feed')
   .transform(Number)
   .optional()
-  .meta({ description: '`cursor` of the answer before; all that is live without one' })
+  .meta({
+    description: '`cursor` of the answer before; all that is live without one',
+    override: readAs({ type: 'integer', minimum: 0 }),
+  })
 
 export const feedQuery = z.strictObject({ since })
 

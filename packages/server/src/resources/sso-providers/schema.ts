@@ -9,6 +9,7 @@ import {
   MAX_TEXT,
   page,
   pageQuery,
+  queryFlag,
   text,
   timestamp,
   webUrl,
@@ -61,7 +62,7 @@ export const updateProviderBody = z
 export type UpdateProviderInput = z.output<typeof updateProviderBody>
 
 export const deleteProviderQuery = z.strictObject({
-  force: z.enum(['true', 'false']).optional().meta({ description: 'Unlink its users' }),
+  force: queryFlag.optional().meta({ description: 'Unlink its users' }),
 })
 
 export const listProvidersQuery = z.strictObject(pageQuery)

@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { id } from '../../lib/fields.ts'
+import { id, queryFlag } from '../../lib/fields.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
 export const deleteUserQuery = z.strictObject({
-  erase: z
-    .enum(['true', 'false'])
+  erase: queryFlag
     .optional()
     .meta({ description: 'Also blank e-mail and names everywhere; takes a user who is deleted already, too' }),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appRef, clearable, email, list, name, pool, roleCode } from '../../lib/fields.ts'
+import { appRef, clearable, email, list, name, pool, queryFlag, roleCode } from '../../lib/fields.ts'
 
 const importedHash = z
   .string()
@@ -24,9 +24,8 @@ export const importLine = z
 export type ImportedUser = z.output<typeof importLine>
 
 export const importUsersQuery = z.strictObject({
-  dry_run: z.enum(['true', 'false']).optional().meta({ description: 'Answer the same and write nothing' }),
-  claim_unverified: z
-    .enum(['true', 'false'])
+  dry_run: queryFlag.optional().meta({ description: 'Answer the same and write nothing' }),
+  claim_unverified: queryFlag
     .optional()
     .meta({ description: 'Claim unproven accounts: remove what they were registered with and apply the line as for a new user' }),
 })
