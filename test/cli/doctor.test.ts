@@ -94,7 +94,11 @@ describe('what is found in apps', () => {
     expect(registered.exit).toBe(0)
     const found = findingsOf(await authctl('doctor --app lengthy')).filter(({ check }) => check === 'tokens')
     expect(found).toMatchObject([
-      { level: 'warn', message: expect.stringMatching(/about \d{4} bytes/), fix: 'authctl app update lengthy --permission-scope roles' },
+      {
+        level: 'warn',
+        message: expect.stringMatching(/about \d{4} bytes/),
+        fix: 'authctl app update lengthy --permission-scope roles',
+      },
     ])
     expect((await authctl('app update lengthy --permission-scope roles')).exit).toBe(0)
     expect(wrong(await authctl('doctor --app lengthy'))).toEqual([])

@@ -32,7 +32,9 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
   const { screen, exit } = await wizard.ended()
   expect(exit).toBe(0)
   const urls = "https://asked.example.com/callback 'https://asked.example.com/*'"
-  expect(screen).toContain(`$ authctl app create asked --name 'It'\\''s asked' --redirect ${urls} --auto-grant --permission-scope roles\n`)
+  expect(screen).toContain(
+    `$ authctl app create asked --name 'It'\\''s asked' --redirect ${urls} --auto-grant --permission-scope roles\n`,
+  )
   expect(screen).toContain(`$ authctl grant add --app asked --user ${admin.email}\n`)
   expect(screen).toContain('$ authctl app env asked > .env\n')
   expect(screen).toContain('authctl permission register -f permissions.yaml\n')
@@ -58,10 +60,12 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
 
 test('what is answered with none is left out, and what is given is not asked for', async () => {
   const { terminal, authctl, folder } = await signedIn()
-  const wizard = terminal(['app', 'onboard', 'bare', '--name', 'Bare', '--no-auto-grant', '--user', '', '--permission-file', ''].concat(
-    '--permission-scope',
-    'services',
-  ))
+  const wizard = terminal(
+    ['app', 'onboard', 'bare', '--name', 'Bare', '--no-auto-grant', '--user', '', '--permission-file', ''].concat(
+      '--permission-scope',
+      'services',
+    ),
+  )
   for (const question of [
     'Where users may be sent back to',
     'File for the settings of its backend',
@@ -155,7 +159,9 @@ test('a file that is there is replaced after a yes or with --yes, and is asked a
   const refused = await authctl(`${command} --json`)
   expect(refused.exit).toBe(2)
   expect(errorOf(refused).message).toContain('replace .env')
-  const declined = terminal(`${command} --redirect "" --no-auto-grant --permission-scope roles --user "" --permission-file "" --framework koa`)
+  const declined = terminal(
+    `${command} --redirect "" --no-auto-grant --permission-scope roles --user "" --permission-file "" --framework koa`,
+  )
   await declined.shows('Really replace .env? (yes/no)')
   declined.type('no\r')
   expect((await declined.ended()).exit).toBe(9)

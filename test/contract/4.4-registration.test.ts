@@ -158,7 +158,11 @@ test.for([null, '', ' \t'])('an optional field that is %j is as if it were left 
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const names = ['first_name', 'last_name', 'mode', 'invite_code', 'invite_token', 'organization_name', 'role_code']
   const fields = [...names, 'linked_app_codes', 'two_factor_code', 'device_token']
-  const { status, body } = await service.register(someEmail(), app.code, Object.fromEntries(fields.map((field) => [field, blank])))
+  const { status, body } = await service.register(
+    someEmail(),
+    app.code,
+    Object.fromEntries(fields.map((field) => [field, blank])),
+  )
   expect(status).toBe(201)
   expect(body).toMatchObject({ access: 'granted', organization: null, user: { first_name: null, last_name: null } })
   expect(await auditEvents(service, { user_id: body.user.id, event: 'override.refused' })).toEqual([])

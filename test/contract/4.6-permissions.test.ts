@@ -173,8 +173,14 @@ describe('a body', () => {
     const broken: [Json, string[]][] = [
       [{ ...good, code: 'a:b' }, ['permissions.0.code: invalid_value']],
       [{ ...good, code: 'a_1-b:c_2-d ' }, Array(2).fill('permissions.0.code: invalid_value')],
-      [{ ...good, code: 'ä:b', resource: 'ä', action: 'b' }, ['permissions.0.code: invalid_value', 'permissions.0.resource: invalid_value']],
-      [{ ...good, code: 'a:b c', resource: 'a', action: 'b c' }, ['permissions.0.action: invalid_value', 'permissions.0.code: invalid_value']],
+      [
+        { ...good, code: 'ä:b', resource: 'ä', action: 'b' },
+        ['permissions.0.code: invalid_value', 'permissions.0.resource: invalid_value'],
+      ],
+      [
+        { ...good, code: 'a:b c', resource: 'a', action: 'b c' },
+        ['permissions.0.action: invalid_value', 'permissions.0.code: invalid_value'],
+      ],
       [{ ...good, code: `${'r'.repeat(200)}:a`, resource: 'r'.repeat(200), action: 'a' }, ['permissions.0.code: too_long']],
       [{ ...good, code: 'a:b:c', resource: 'a:b', action: 'c' }, ['permissions.0.resource: invalid_value']],
       [

@@ -56,8 +56,16 @@ describe('a user changes the own names', () => {
     const { access_token } = await buildUser(service, app)
     const { body } = await me(access_token)
     const { first_name, ...rest } = body.user
-    expect((await patch(access_token, { ...body, ...rest, first_name: 'Ada' })).body.user).toEqual({ ...body.user, first_name: 'Ada' })
-    const reply = await patch(access_token, { first_name: 'Eve', email: 'other@example.com', user: null, roles: ['system_admin'] })
+    expect((await patch(access_token, { ...body, ...rest, first_name: 'Ada' })).body.user).toEqual({
+      ...body.user,
+      first_name: 'Ada',
+    })
+    const reply = await patch(access_token, {
+      first_name: 'Eve',
+      email: 'other@example.com',
+      user: null,
+      roles: ['system_admin'],
+    })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(['email: invalid_value', 'roles: invalid_value', 'user: invalid_value'])
     expect((await me(access_token)).body.user.first_name).toBe('Ada')

@@ -235,7 +235,11 @@ describe('the caller', () => {
       expect(answer).toMatchObject({ active: true, client_id: app.code, uid: claimsOf(access_token).uid })
       expect(await oidc.tokenIntrospection(client, refresh_token)).toEqual({ active: false })
     }
-    for (const auth of [oidc.ClientSecretBasic('gsa_wrong'), oidc.ClientSecretPost('gsa_wrong'), oidc.ClientSecretPost('wrong')]) {
+    for (const auth of [
+      oidc.ClientSecretBasic('gsa_wrong'),
+      oidc.ClientSecretPost('gsa_wrong'),
+      oidc.ClientSecretPost('wrong'),
+    ]) {
       const stranger = new oidc.Configuration(metadata, 'my backend', undefined, auth)
       oidc.allowInsecureRequests(stranger)
       await expect(oidc.tokenIntrospection(stranger, access_token)).rejects.toMatchObject({ status: 401 })

@@ -92,7 +92,13 @@ test('each filter holds by itself and together with the others', async () => {
     reason: 'wrong_password',
     actor: { type: 'anonymous', id: null },
   })
-  for (const query of ['app_id=no-such-app', 'ip=203.0.113.1', 'email=nobody-has-it@example.com', `user_id=${randomUUID()}`, `actor_id=${randomUUID()}`]) {
+  for (const query of [
+    'app_id=no-such-app',
+    'ip=203.0.113.1',
+    'email=nobody-has-it@example.com',
+    `user_id=${randomUUID()}`,
+    `actor_id=${randomUUID()}`,
+  ]) {
     expect((await service.admin('GET', `/admin/audit?${query}`)).body).toEqual({ items: [], next_cursor: null })
   }
 })
@@ -124,7 +130,9 @@ test('by e-mail there are the events about its users in every pool, and refused 
 })
 
 test('a role that a user is created or imported with is audited as one that is assigned later', async () => {
-  const { body: role } = await service.admin('POST', '/admin/roles', { body: { code: 'auditor', name: 'Auditor', scope: 'global' } })
+  const { body: role } = await service.admin('POST', '/admin/roles', {
+    body: { code: 'auditor', name: 'Auditor', scope: 'global' },
+  })
   const roles = ['base_user', role.code]
   const { body: created } = await service.admin('POST', '/admin/users', { body: { email: 'created@example.com', roles } })
   const load = (line: Json) =>

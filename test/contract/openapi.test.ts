@@ -56,7 +56,11 @@ test('query parameters have the types that they are read as', () => {
   const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
   const parameters: Json[] = operations.flatMap(({ parameters }) => parameters ?? []).filter((each) => each.in === 'query')
   const schemasOf = (...names: string[]) =>
-    new Set(parameters.filter(({ name }) => names.includes(name)).map(({ schema: { description: _, ...rest } }) => JSON.stringify(rest)))
+    new Set(
+      parameters
+        .filter(({ name }) => names.includes(name))
+        .map(({ schema: { description: _, ...rest } }) => JSON.stringify(rest)),
+    )
   expect([...schemasOf('limit')]).toEqual(['{"type":"integer","minimum":1,"maximum":200}'])
   expect([...schemasOf('dry_run', 'force', 'erase', 'claim_unverified')]).toEqual(['{"type":"boolean"}'])
   for (const { name, schema } of parameters) {

@@ -15,7 +15,10 @@ const records: Record<string, { path: () => string; change: Json }> = {
   '/admin/apps/{appId}': { path: () => `/admin/apps/${named.app}`, change: { name: 'Other' } },
   '/admin/users/{userId}': { path: () => `/admin/users/${named.user}`, change: { last_name: 'Other' } },
   '/admin/roles/{roleCode}': { path: () => `/admin/roles/${named.role}`, change: { description: 'Other' } },
-  '/admin/organizations/{organizationId}': { path: () => `/admin/organizations/${named.organization}`, change: { name: 'Other' } },
+  '/admin/organizations/{organizationId}': {
+    path: () => `/admin/organizations/${named.organization}`,
+    change: { name: 'Other' },
+  },
   '/admin/sso-providers/{providerCode}': { path: () => `/admin/sso-providers/${named.provider}`, change: { enabled: false } },
   '/auth/me': { path: () => '/auth/me', change: { first_name: 'Other' } },
 }

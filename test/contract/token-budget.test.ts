@@ -7,7 +7,8 @@ import { buildApp, buildUser, type Json } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_TOKEN_WARN_BYTES: '4000' })
 
-const many = (service: string, count: number) => Array.from({ length: count }, (_, index) => `${service}-${index}:read-everything`)
+const many = (service: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${service}-${index}:read-everything`)
 const declared = (codes: readonly string[]) =>
   codes.map((code) => ({ code, name: code, resource: code.split(':')[0], action: code.split(':')[1] }))
 const register = (name: string, codes: readonly string[], query = '') =>

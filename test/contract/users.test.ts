@@ -206,12 +206,7 @@ describe('update', () => {
       secret: 1,
     })
     expect(faultsOf(reply).sort()).toEqual(
-      [
-        'email: invalid_type',
-        'password: unknown_field',
-        'secret: unknown_field',
-        'status: invalid_value',
-      ].sort(),
+      ['email: invalid_type', 'password: unknown_field', 'secret: unknown_field', 'status: invalid_value'].sort(),
     )
     const others = faultsOf(await patch(user.id, { namespace: 'x', roles: [], id: user.id, first_name: 'X' }))
     expect(others.sort()).toEqual(['namespace: invalid_value', 'roles: invalid_value'])

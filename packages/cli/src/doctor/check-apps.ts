@@ -1,6 +1,5 @@
 import { type Api, bodyOf } from '../api/api-client.ts'
 import type { components } from '../api-types.ts'
-import { builtInService } from '../declarations/declaration.ts'
 import type { ServiceSettings } from './check-rights.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
@@ -74,12 +73,15 @@ async function hasPermissions(api: Api, service: string): Promise<boolean> {
   return items.length > 0
 }
 
+/** Its permissions are in every token, and nobody guards with them. */
+const coreService = 'core'
+
 /** A guard on a permission lets everybody pass who may enter such an app. */
 async function checkPermissionScope({ code, permission_scope, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
   if (permission_scope === 'roles') return []
   const declared: string[] = []
   for (const service of service_codes)
-    if (service !== builtInService && (await hasPermissions(api, service))) declared.push(service)
+    if (service !== coreService && (await hasPermissions(api, service))) declared.push(service)
   if (declared.length === 0) return []
   const message = `every user of it has every permission of ${declared.join(', ')}: a guard on a permission keeps nobody out`
   const fix = `authctl app update ${code} --permission-scope roles`

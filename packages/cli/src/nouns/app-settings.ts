@@ -21,7 +21,10 @@ export const appSettings = {
   overrideRole: texts('ROLE', 'Roles that a registration may ask for'),
   frontendUrl: text('URL', 'Where links in mails lead'),
   emailDomain: texts('DOMAIN', 'Who may register, by domain; *.corp.com takes subdomains'),
-  authMethod: texts('METHOD', 'How one may register or link a login: password, magic_link, passkey, google, or the code of a provider'),
+  authMethod: texts(
+    'METHOD',
+    'How one may register or link a login: password, magic_link, passkey, google, or the code of a provider',
+  ),
   permissionScope: choice(
     permissionScopes,
     'Which permissions the tokens carry: those that the roles of the user hold, or all of the services',

@@ -119,7 +119,9 @@ export class Permission extends BaseModel {
   }
 
   static #sums(db: Db, services: readonly string[]) {
-    const query = db('permissions as p').whereNull('p.pruned_at').whereIn('p.service', [...services])
+    const query = db('permissions as p')
+      .whereNull('p.pruned_at')
+      .whereIn('p.service', [...services])
     return query.select(db.raw('count(*) as count'), db.raw('sum(length(p.code)) as characters'))
   }
 

@@ -122,7 +122,9 @@ async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScop
     const scope = permissionScopes.find((one) => one === typed)
     if (scope) return scope
   }
-  io.note('its tokens carry every permission of its services; --permission-scope roles leaves those that the roles of a user hold')
+  io.note(
+    'its tokens carry every permission of its services; --permission-scope roles leaves those that the roles of a user hold',
+  )
   return undefined
 }
 

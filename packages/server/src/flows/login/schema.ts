@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalDeviceToken, optionalField, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import {
+  optionalAppCode,
+  optionalDeviceToken,
+  optionalField,
+  optionalTwoFactorCode,
+  overrideFields,
+  password,
+} from '../../lib/entry-fields.ts'
 import { email, id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalDeviceToken, optionalField, optionalTwoFactorCode, overrideFields, password } from '../../lib/entry-fields.ts'
+import {
+  optionalAppCode,
+  optionalDeviceToken,
+  optionalField,
+  optionalTwoFactorCode,
+  overrideFields,
+  password,
+} from '../../lib/entry-fields.ts'
 import { email, MAX_NAME, text } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../../lib/records.ts'
 

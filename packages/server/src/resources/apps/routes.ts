@@ -24,7 +24,8 @@ export const appRoutes: Route[] = [
     path: '/admin/apps',
     tag,
     summary: 'Create an app',
-    description: 'Answers with `warnings` when users of more than one of its pools share e-mails, or when its tokens will be long.',
+    description:
+      'Answers with `warnings` when users of more than one of its pools share e-mails, or when its tokens will be long.',
     auth: 'system_admin',
     body: createAppBody,
     responses: { 201: updatedApp },

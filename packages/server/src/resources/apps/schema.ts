@@ -75,7 +75,7 @@ const settings = {
   frontend_url: clearable(webUrl),
   allowed_email_domains: clearableList(emailDomainRule),
   allowed_auth_methods: clearableList(authMethodCode).meta({
-    description: 
+    description:
       'How one may register or link a login through this app: `password`, `magic_link`, `passkey`, `google`, or the code of a provider. ' +
       'Users who are there already log in by any method',
   }),

@@ -38,7 +38,9 @@ export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[])
 /** Writes an event, or counts it in the one of the same minute that has the same key: what costs its caller nothing fills no table. */
 export async function countEvent(deps: Deps, event: NewAuditEvent, key: readonly string[]): Promise<void> {
   const minute = Math.floor(deps.clock() / 60_000)
-  const countedBy = createHash('sha256').update(JSON.stringify([event.event, minute, ...key])).digest('base64url')
+  const countedBy = createHash('sha256')
+    .update(JSON.stringify([event.event, minute, ...key]))
+    .digest('base64url')
   await AuditEvent.insertOrCount(deps.db, rowOf(deps, event), countedBy)
 }
 

@@ -2,7 +2,7 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
 import { presentAuditEvent } from './present.ts'
-import { auditParams, auditPage, auditRecord, listAuditQuery } from './schema.ts'
+import { auditPage, auditParams, auditRecord, listAuditQuery } from './schema.ts'
 
 export const auditRoutes: Route[] = [
   route({

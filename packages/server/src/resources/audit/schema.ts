@@ -43,7 +43,8 @@ export const auditRecord = z
     user_agent: z.string().nullable(),
     request_id: z.string().nullable().meta({ description: '`X-Request-Id` of the request' }),
     count: z.int().meta({
-      description: 'How often it happened: more than once for refused logins that are counted in one event. The event is the first of them',
+      description:
+        'How often it happened: more than once for refused logins that are counted in one event. The event is the first of them',
     }),
     details: z
       .record(z.string(), z.unknown())

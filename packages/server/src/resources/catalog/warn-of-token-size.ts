@@ -52,7 +52,12 @@ function largestRole(app: TokenSettings, declared: readonly MeasuredCodes[], hel
   const core = sum(declared.filter(({ service }) => service === CORE_SERVICE))
   const ofServices = held.filter(({ service }) => service !== CORE_SERVICE)
   const codes = new Set(ofServices.map(({ role_code }) => role_code))
-  const roles = [...codes].map((code) => totalOf(app, ofServices.filter(({ role_code }) => role_code === code)))
+  const roles = [...codes].map((code) =>
+    totalOf(
+      app,
+      ofServices.filter(({ role_code }) => role_code === code),
+    ),
+  )
   const largest = roles.reduce((most, role) => (role.characters > most.characters ? role : most), { count: 0, characters: 0 })
   return sum([core, largest])
 }

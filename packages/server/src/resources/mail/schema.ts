@@ -7,7 +7,9 @@ export const mailRequestBody = z
   .object({
     email,
     app_code: optionalAppCode,
-    redirect_url: optionalField(text).meta({ description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app' }),
+    redirect_url: optionalField(text).meta({
+      description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app',
+    }),
   })
   .meta({ id: 'MailRequest' })
 export type MailRequest = z.output<typeof mailRequestBody>

@@ -1,6 +1,16 @@
 import { z } from 'zod'
+import {
+  list,
+  MAX_NAME,
+  MAX_PERMISSIONS,
+  name,
+  page,
+  pageQuery,
+  permissionCode,
+  queryFlag,
+  stableCode,
+} from '../../lib/fields.ts'
 import { tokenSizeWarnings } from '../../lib/records.ts'
-import { list, MAX_NAME, MAX_PERMISSIONS, name, page, pageQuery, permissionCode, queryFlag, stableCode } from '../../lib/fields.ts'
 
 const part = (form: RegExp, characters: string) => z.string().min(1).max(MAX_NAME).regex(form, `must be of ${characters}`)
 

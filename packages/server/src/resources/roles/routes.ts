@@ -132,8 +132,7 @@ function permissionsOfRoles(): Route[] {
       body: permissionCodesBody,
       responses: { 200: changedRolePermissions },
       errors: ['built_in'],
-      handle: async (deps, { params, body, ...actor }) =>
-        ok(await replaceRolePermissions(deps, { ...params, ...body }, actor)),
+      handle: async (deps, { params, body, ...actor }) => ok(await replaceRolePermissions(deps, { ...params, ...body }, actor)),
     }),
     route({
       method: 'POST',
@@ -146,8 +145,7 @@ function permissionsOfRoles(): Route[] {
       body: permissionCodesBody,
       responses: { 200: changedRolePermissions },
       errors: ['built_in'],
-      handle: async (deps, { params, body, ...actor }) =>
-        ok(await addRolePermissions(deps, { ...params, ...body }, actor)),
+      handle: async (deps, { params, body, ...actor }) => ok(await addRolePermissions(deps, { ...params, ...body }, actor)),
     }),
     route({
       method: 'DELETE',

@@ -1,5 +1,17 @@
 import { z } from 'zod'
-import { clearable, id, list, MAX_PERMISSIONS, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
+import {
+  clearable,
+  id,
+  list,
+  MAX_PERMISSIONS,
+  name,
+  page,
+  pageByNameQuery,
+  permissionCode,
+  roleCode,
+  text,
+  timestamp,
+} from '../../lib/fields.ts'
 
 import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
 

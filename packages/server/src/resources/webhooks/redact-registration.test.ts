@@ -26,7 +26,10 @@ test.each([
     '{"a":[1,2.5,-0.1,true,null,"",{}],"passwords":"kept","b":{"c":[]}}',
     '{"a":[1,2.5,-0.1,true,null,"",{}],"passwords":"kept","b":{"c":[]}}',
   ],
-  ['{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":1e2}', '{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":"[REDACTED]"}'],
+  [
+    '{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":1e2}',
+    '{"a":12345678901234567890,"b":[1.0,{"c":-0}],"password":"[REDACTED]"}',
+  ],
   [
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',
