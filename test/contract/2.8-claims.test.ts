@@ -26,6 +26,7 @@ test('a token has exactly these claims, and the two lists last', async () => {
     app_code: app.code,
     uid: user.id,
     email: user.email,
+    email_verified: false,
     first_name: 'Ada',
     last_name: 'Lovelace',
     tv: 0,

@@ -9,7 +9,7 @@ import { countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
-const paths = ['/verify-email', '/reset-password', '/magic-link', '/accept-invitation']
+const paths = ['/verify-email', '/disown-email', '/reset-password', '/magic-link', '/accept-invitation']
 const formType = 'application/x-www-form-urlencoded'
 const NEW_PASSWORD = 'a new horse battery staple'
 const CALLBACK = 'https://shop.example.com/signed-in'
@@ -90,7 +90,7 @@ describe('each page', () => {
     const { mail } = await build()
     const bad = ['', 'garbage', 'gmt_garbage', 'gin_garbage', '\0', '"><script>', 'x'.repeat(5_000)]
     // That of another page is none here.
-    const other = path === '/verify-email' ? (await ask('magic-link', mail.to)).token : mail.token
+    const other = ['/verify-email', '/disown-email'].includes(path) ? (await ask('magic-link', mail.to)).token : mail.token
     const replies = await Promise.all(
       [...bad, other].flatMap((token) => [show(path, token), send(path, { token: token.replace('\0', '') })]),
     )
@@ -544,4 +544,39 @@ describe('limits', () => {
 test('no password and no token of a link is in the audit', async () => {
   await allSent(service)
   expect(JSON.stringify(await service.deps.db('audit_events').select('details'))).not.toMatch(/horse battery|gmt_|gin_/)
+})
+
+describe('for an app that asks for verified addresses', () => {
+  const asking = appFixture(service, { name: 'The Vault', auto_grant_on_signup: true, require_verified_email: true })
+  const buildAsked = async (): Promise<{ user: Json; mail: Mail }> => {
+    const { user } = (await service.register(anAddress(), asking.code)).body
+    return { user, mail: await mailbox.take(user.email) }
+  }
+
+  test('/verify-email asks for the password of the account, and a wrong one spends nothing', async () => {
+    const { user, mail } = await buildAsked()
+    const shown = await show('/verify-email', mail.token)
+    expect(read(shown)).toMatchObject({ fields: ['token', 'email', 'password'], text: expect.stringContaining('somebody else') })
+    const blank = await send('/verify-email', { token: mail.token })
+    expectPage(blank, 400, 'Confirm your e-mail address')
+    expect(read(blank).alerts).toEqual(['Password is required'])
+    const wrong = await send('/verify-email', { token: mail.token, password: 'a guess' })
+    expectPage(wrong, 401, 'Confirm your e-mail address')
+    expect(read(wrong).alerts[0]).toMatch(/^Password does not fit/)
+    expect(wrong.body).not.toContain('a guess')
+    expectPage(await send('/verify-email', { token: mail.token, password: PASSWORD }), 200, 'Your e-mail address is confirmed')
+    expect((await service.login(user.email, asking.code)).status).toBe(200)
+  })
+
+  test('/disown-email deletes the account that a stranger made', async () => {
+    const { user, mail } = await buildAsked()
+    expect(mail.links[1]).toBe(`http://127.0.0.1:4000/disown-email?token=${mail.token}`)
+    expect(read(await show('/disown-email', mail.token))).toMatchObject({
+      ...{ title: 'This was not you?', fields: ['token'], text: expect.stringContaining(user.email) },
+    })
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body.status).toBe('active')
+    expectPage(await send('/disown-email', { token: mail.token }), 200, 'Thank you')
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body.status).toBe('deleted')
+    expectDeadLink(await send('/disown-email', { token: mail.token }))
+  })
 })

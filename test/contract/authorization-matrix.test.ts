@@ -71,6 +71,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'POST /auth/password/forgot',
       'POST /auth/email/resend',
       'POST /auth/email/verify',
+      'POST /auth/email/disown',
       'POST /auth/magic-link',
       'POST /auth/magic-link/consume',
       'GET /auth/sso/{provider}/start',

@@ -38,6 +38,8 @@ describe('what a login would answer', () => {
     defaultOrganization: [false, true],
     organization: ['none asked for', 'none asked for', 'member', 'stranger', 'default of the app', 'unknown'],
     isAdmin: [false, false, false, true],
+    asksVerified: [false, false, true],
+    address: ['unverified', 'proven', 'proven', 'by link alone'],
   } as const
   type Situation = { [K in keyof typeof choices]: (typeof choices)[K][number] }
 
@@ -62,6 +64,7 @@ describe('what a login would answer', () => {
       registration_namespace: home,
       read_namespaces: ['readers'],
       ...(situation.defaultOrganization ? { default_organization_id: own.id } : {}),
+      require_verified_email: situation.asksVerified,
     })
     const { user } = await buildUser(service, app)
     const { db } = service.deps
@@ -81,6 +84,10 @@ describe('what a login would answer', () => {
     if (situation.access === 'expired') await grant(user.id, app.id, { expires_at: 2 })
     if (situation.access === 'ends soon') await grant(user.id, app.id, { expires_at: service.deps.clock() + 600_000 })
     if (situation.isAdmin) await assignRole(service, user.id, 'system_admin')
+    const isProven = situation.address === 'proven' ? 1 : null
+    const isVerified = situation.address === 'unverified' ? null : 1
+    const verification = { email_verified_at: isVerified, first_verified_at: 1, mailbox_proven_at: isProven }
+    await db('users').where({ id: user.id }).update(verification)
     const other =
       situation.organization === 'stranger' || situation.organization === 'member' ? await buildOrganization(service) : own
     if (situation.organization === 'member') await addMember(service, other.id, user.id, ['org_admin'])
@@ -98,19 +105,21 @@ describe('what a login would answer', () => {
 
   /**
    * What the contract says that a login with the right password comes to, step by step and from its words alone. Whoever holds
-   * system_admin enters any app without a grant.
+   * system_admin enters any app without a grant, but not one whose grant was revoked.
    */
   function expectedOutcome(situation: Situation): string {
-    const { app, pool, account, access, autoGrant, defaultOrganization, organization, isAdmin } = situation
+    const { app, pool, account, access, autoGrant, defaultOrganization, organization, isAdmin, asksVerified, address } = situation
     if (app === 'unknown') return 'app_not_found'
     if (app === 'inactive') return 'app_inactive'
     if (pool === 'outside' || account === 'deleted') return 'invalid_credentials'
     if (account === 'locked') return 'account_locked'
     if (account === 'without password') return 'invalid_credentials'
     if (account === 'suspended') return 'account_suspended'
+    if (asksVerified && address !== 'proven') return 'email_unverified'
     const provisions = access === 'none' && autoGrant && !isAdmin
     const isMember = organization === 'member' || (organization === 'default of the app' && defaultOrganization && provisions)
     if (organization !== 'none asked for' && !isMember) return 'organization_membership_required'
+    if (access === 'revoked') return 'app_access_denied'
     return isAdmin || provisions || access === 'active' || access === 'ends soon' ? 'granted' : 'app_access_denied'
   }
 
@@ -173,6 +182,7 @@ describe('what a login would answer', () => {
       'app_access_denied',
       'app_inactive',
       'app_not_found',
+      'email_unverified',
       'granted',
       'invalid_credentials',
       'organization_membership_required',

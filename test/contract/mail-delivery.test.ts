@@ -64,7 +64,7 @@ describe('a message', () => {
     const place = shown ?? app.code
     expect(mail.subject).toBe(`Confirm your e-mail address for ${place}`)
     expect(mail.text.replaceAll('\n', ' ')).toContain(`gave this e-mail address to ${place}.`)
-    expect(mail.links).toHaveLength(1)
+    expect(mail.links).toHaveLength(2)
     expect([...mail.headers.keys()].filter((key) => key === 'bcc')).toEqual([])
     expect(mail.html.match(/<(\w+)/g)!.map((tag) => tag.slice(1))).toEqual([
       'html',
@@ -78,6 +78,10 @@ describe('a message', () => {
       'a',
       'p',
       'p',
+      'p',
+      'p',
+      'p',
+      'a',
     ])
     // Nothing that is the user's own choice.
     expect(mail.raw).not.toMatch(/evil\.example\b(?!.com)|www\./)

@@ -215,3 +215,26 @@ describe('allowed_auth_methods without the provider', () => {
     expect(told).toEqual([told[0], told[0], told[0]])
   })
 })
+
+test('an app that asks for verified addresses takes the word of a trusted provider and no other', async () => {
+  const app = await ssoApp({ require_verified_email: true })
+  const trusted = await logIn(app, verified(someEmail()))
+  expect([trusted.status, trusted.body.user.email_verified]).toEqual([200, true])
+
+  const email = someEmail()
+  const subject = provider.addAccount({ email, email_verified: false })
+  const refused = await logIn(app, subject)
+  expectError(refused, 'email_unverified')
+  // The user is there, without a grant: what the app provisions waits for the first entry.
+  const { body } = await service.admin('GET', `/admin/users?email=${email}`)
+  expect(body.items).toHaveLength(1)
+  expect(await countRows(service, 'user_apps', { user_id: body.items[0].id })).toBe(0)
+  expectError(await logIn(app, subject), 'email_unverified')
+  await markVerified(service, body.items[0].id)
+  expect((await logIn(app, subject)).status).toBe(200)
+
+  // A user with a password whose address the provider vouches for: the account is claimed, and open.
+  const squatted = (await service.register(someEmail(), app.code)).body
+  expect(squatted.access).toBe('unverified')
+  expect((await logIn(app, verified(squatted.user.email))).status).toBe(200)
+})

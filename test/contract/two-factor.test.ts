@@ -431,7 +431,7 @@ describe('the limits', () => {
       expectError(await guess(), 'invalid_two_factor_code')
       expect((await guess()).headers.get('retry-after')).toBe('900')
 
-      const order = { purpose: 'reset_password', userId: user.id, appId: open.id, email: user.email, redirectUrl: null } as const
+      const order = { purpose: 'reset_password', userId: user.id, app: open, email: user.email, redirectUrl: null } as const
       const token = await issueMailToken(on.deps, order)
       expect((await on.call('POST', '/auth/password/reset', { body: { token, password: PASSWORD } })).status).toBe(204)
       expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')

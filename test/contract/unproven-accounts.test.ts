@@ -60,7 +60,10 @@ async function plant(): Promise<Planted> {
     token: tokens.access_token,
     body: { role_codes: ['org_admin'] },
   })
-  await service.deps.db('users').where({ id: user.id }).update({ email_verified_at: null, first_verified_at: null })
+  await service.deps
+    .db('users')
+    .where({ id: user.id })
+    .update({ email_verified_at: null, first_verified_at: null, mailbox_proven_at: null })
   const other = await buildOrganization(service)
   await service.admin('PUT', `/admin/organizations/${other.id}/members/${user.id}`, { body: { role_codes: ['org_member'] } })
   await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })

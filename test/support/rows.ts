@@ -17,10 +17,10 @@ export async function changeCatalog(service: TestService, write: (db: Deps['db']
   })
 }
 
-/** Verifies the address of a user, as the link of a mail does: in a service without a mailbox nobody can read the link. */
+/** Verifies the address of a user, as the link of a mail with the password does: in a service without a mailbox nobody can read the link. */
 export async function markVerified(service: TestService, id: string): Promise<void> {
   const now = service.deps.clock()
-  await service.deps.db('users').where({ id }).update({ email_verified_at: now, first_verified_at: now })
+  await service.deps.db('users').where({ id }).update({ email_verified_at: now, first_verified_at: now, mailbox_proven_at: now })
 }
 
 export async function isInvitationSpent(service: TestService, token: string): Promise<boolean> {

@@ -12,6 +12,8 @@ export interface Claims {
   readonly app_id: string
   readonly app_code: string
   readonly email: string
+  /** Whether somebody has shown that they read the mail of the address. Older services leave it out. */
+  readonly email_verified?: boolean
   readonly first_name: string | null
   readonly last_name: string | null
   /** With `org_slug`, when the token speaks for an organization. */

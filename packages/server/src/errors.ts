@@ -49,6 +49,7 @@ export const errorCodes = {
   organization_admin_required: { status: 403, title: 'Only an org_admin of this organization may do this' },
   organization_membership_required: { status: 403, title: 'The user is not a member of this organization' },
   sign_up_closed: { status: 403, title: 'This app does not take registrations' },
+  organization_sign_up_closed: { status: 403, title: 'Registrations through this app found no organizations' },
   email_domain_not_allowed: { status: 403, title: 'This app does not take registrations from this e-mail domain' },
   auth_method_not_allowed: { status: 403, title: 'This app does not take this method of signing in' },
   sso_provider_disabled: { status: 403, title: 'The provider is disabled' },

@@ -14,6 +14,7 @@ const claims: AccessTokenClaims = {
   app_code: 'shop',
   uid: '01900000-0000-7000-8000-000000000002',
   email: 'zoë@example.com',
+  email_verified: true,
   first_name: 'Zoë',
   last_name: null,
   tv: 3,

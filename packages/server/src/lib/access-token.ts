@@ -10,6 +10,7 @@ export interface AccessTokenClaims {
   app_code?: string
   uid: string
   email: string
+  email_verified: boolean
   first_name: string | null
   last_name: string | null
   org_id?: string

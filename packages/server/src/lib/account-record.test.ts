@@ -14,7 +14,9 @@ test('only an unproven account can be claimed', () => {
 })
 
 test('the time of the first verification is kept at later ones', () => {
-  expect(verifiedNow(5)).toEqual({ email_verified_at: 5, first_verified_at: 5 })
+  expect(verifiedNow(5)).toEqual({ email_verified_at: 5, first_verified_at: 5, mailbox_proven_at: 5 })
   expect(verifiedNow(5, { made_by: 'self', first_verified_at: null }).first_verified_at).toBe(5)
-  expect(verifiedNow(5, { made_by: 'self', first_verified_at: 3 })).toEqual({ email_verified_at: 5, first_verified_at: 3 })
+  expect(verifiedNow(5, { made_by: 'self', first_verified_at: 3 })).toEqual({
+    ...{ email_verified_at: 5, first_verified_at: 3, mailbox_proven_at: 5 },
+  })
 })

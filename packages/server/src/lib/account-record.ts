@@ -36,7 +36,33 @@ function isClaimable<U extends AccountRecord>(account: U): account is Claimable<
   return isUnproven(account)
 }
 
-/** The columns of an address that is verified now: every writer of `email_verified_at` takes them from here. */
-export function verifiedNow(now: number, account?: AccountRecord): { email_verified_at: number; first_verified_at: number } {
-  return { email_verified_at: now, first_verified_at: account?.first_verified_at ?? now }
+/** The columns that say how far an address is verified: every writer of them takes them from here. */
+interface Verification {
+  email_verified_at: number | null
+  first_verified_at: number | null
+  mailbox_proven_at: number | null
+}
+
+/** An address whose mailbox belongs to whoever signs in to the account. */
+export function verifiedNow(now: number, account?: AccountRecord): { [column in keyof Verification]: number } {
+  return { email_verified_at: now, first_verified_at: account?.first_verified_at ?? now, mailbox_proven_at: now }
+}
+
+/**
+ * An address that somebody verified by the link of a mail and nothing else. They read its mail, and yet the account may be a stranger's
+ * who registered the address before them.
+ */
+export function verifiedByLink(now: number, account: AccountRecord & Verification): Omit<Verification, 'mailbox_proven_at'> {
+  return { email_verified_at: account.email_verified_at ?? now, first_verified_at: account.first_verified_at ?? now }
+}
+
+/** An address that nobody has verified. */
+export const unverified = { email_verified_at: null, mailbox_proven_at: null } as const
+
+/** Whether an app takes the account as it is: one may ask that the mailbox was proven. */
+export function isVerifiedFor(
+  app: { require_verified_email: boolean } | null,
+  account: Pick<Verification, 'mailbox_proven_at'>,
+): boolean {
+  return !app?.require_verified_email || account.mailbox_proven_at !== null
 }

@@ -11,7 +11,15 @@ export interface Named {
 
 const ignore = 'If you did not ask for this, do nothing: without the link, nothing happens.'
 
-export function verificationMail(app: Named, link: string): MailText {
+/** When and from where a mail was asked for, and where its reader says that it was not them. */
+export interface Asked {
+  /** Milliseconds. */
+  at: number
+  ip: string | null
+  disownLink: string
+}
+
+export function verificationMail(app: Named, link: string, { at, ip, disownLink }: Asked): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -21,7 +29,10 @@ export function verificationMail(app: Named, link: string): MailText {
         `somebody, most likely you, gave this e-mail address to ${place}. Open this link to confirm that it is yours:`,
         { link, label: 'Confirm the e-mail address' },
         'It works once, for 24 hours.',
-        ignore,
+        `Time: ${minuteOf(at)}.`,
+        ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
+        'If this was not you, open this link instead: it deletes the account, unless somebody has confirmed it before.',
+        { link: disownLink, label: 'This was not me' },
       ],
     }
   })

@@ -31,7 +31,7 @@ export class App extends BaseModel {
     'allowed_auth_methods',
     'webhooks',
   ]
-  static override booleanColumns = ['auto_grant_on_signup', 'built_in']
+  static override booleanColumns = ['auto_grant_on_signup', 'organization_sign_up', 'require_verified_email', 'built_in']
 
   declare id: string
   declare code: string
@@ -54,6 +54,10 @@ export class App extends BaseModel {
   declare webhooks: StoredWebhook[]
   declare permission_scope: 'services' | 'roles'
   declare sign_up: 'open' | 'invitation' | 'closed'
+  /** Whether a registration may found an organization. */
+  declare organization_sign_up: boolean
+  /** Whether it lets in those alone who have shown that the mailbox is theirs. */
+  declare require_verified_email: boolean
   declare created_at: number
   declare updated_at: number
 

@@ -114,6 +114,12 @@ export class AuditEvent extends BaseModel {
     return Number(counted?.n)
   }
 
+  /** Whether the user was registered through the app. */
+  static async hasRegisteredThrough(db: Db, userId: string, appId: string): Promise<boolean> {
+    const registration = { user_id: userId, app_id: appId, event: 'user.registered' }
+    return (await rowsOf(AuditEvent, db).where(registration).first('id')) !== undefined
+  }
+
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).where('at', '<=', until).limit(limit))
   }

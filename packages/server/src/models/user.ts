@@ -15,7 +15,7 @@ import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
 
 /** The columns of `users u` that the rest of the code passes around, for a statement of its own. */
-export const userColumns = `u.id, u.email, u.email_verified_at, u.first_verified_at, u.made_by, u.first_name, u.last_name, u.namespace, u.status,
+export const userColumns = `u.id, u.email, u.email_verified_at, u.first_verified_at, u.mailbox_proven_at, u.made_by, u.first_name, u.last_name, u.namespace, u.status,
   u.created_at, u.password_hash, u.token_version, u.min_token_version,
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
 
@@ -26,6 +26,7 @@ export type UserRow = Pick<
   | 'email'
   | 'email_verified_at'
   | 'first_verified_at'
+  | 'mailbox_proven_at'
   | 'made_by'
   | 'first_name'
   | 'last_name'
@@ -111,6 +112,7 @@ export class User extends BaseModel {
   declare email: string
   declare email_verified_at: number | null
   declare first_verified_at: number | null
+  declare mailbox_proven_at: number | null
   declare made_by: MadeBy
   declare password_hash: string | null
   declare first_name: string | null
@@ -203,7 +205,14 @@ export class User extends BaseModel {
 
   /** Blanks what tells who a user was; false where it is blank. */
   static async erase(db: Tx, id: string, now: number): Promise<boolean> {
-    const blanked = { email: '', email_verified_at: null, first_name: null, last_name: null, updated_at: now }
+    const blanked = {
+      email: '',
+      email_verified_at: null,
+      mailbox_proven_at: null,
+      first_name: null,
+      last_name: null,
+      updated_at: now,
+    }
     return (await rowsOf(User, db).where({ id }).whereNot({ email: '' }).update(blanked)) > 0
   }
 

@@ -127,6 +127,8 @@ async function createApps(db: SchemaDb): Promise<void> {
     // Reserved: whether service accounts may get access tokens for the app.
     t.integer('machine_tokens').notNullable().defaultTo(0)
     t.text('sign_up').notNullable().defaultTo('open').checkIn(['open', 'invitation', 'closed'])
+    t.integer('organization_sign_up').notNullable().defaultTo(1)
+    t.integer('require_verified_email').notNullable().defaultTo(0)
     stamps(t)
   })
 }
@@ -138,6 +140,9 @@ async function createUsers(db: SchemaDb): Promise<void> {
     t.bigInteger('email_verified_at')
     // When an address of the account was first verified: never cleared, while a new address clears the column above.
     t.bigInteger('first_verified_at')
+    // When whoever signs in to the account showed that they read the mail of the address. The link of a mail alone does not: it shows
+    // that the address is right, and somebody else may have registered it.
+    t.bigInteger('mailbox_proven_at')
     t.text('made_by').notNullable().defaultTo('self').checkIn(['self', 'admin', 'import', 'provider', 'bootstrap'])
     t.text('password_hash')
     t.text('first_name')

@@ -9,7 +9,7 @@ import type { InvitationAnswers } from './schema.ts'
 export interface Entered {
   created: boolean
   /** Whether the app may be entered; a new account may have to wait for that. */
-  granted: boolean
+  access: 'granted' | 'pending' | 'unverified'
 }
 
 /**
@@ -42,5 +42,5 @@ export async function enterByInvitation(
   // What webhooks are told of the body: what the form asked for.
   const answer = await register(deps, { ...named, ...unused, two_factor_code }, named, actor)
   if (answer.refresh_token !== undefined) await logout(deps, answer.refresh_token, actor)
-  return { created: answer.created, granted: answer.access === 'granted' }
+  return { created: answer.created, access: answer.access }
 }

@@ -60,13 +60,15 @@ function nameField(key: 'first_name' | 'last_name', label: string, autocomplete:
   return field({ name: key, label, type: 'text', autocomplete, value, isOptional: true }, sent?.refusal)
 }
 
-export function enteredView({ organization, app }: InvitationOffer, { created, granted }: Entered): PageView {
+export function enteredView({ organization, app }: InvitationOffer, { created, access }: Entered): PageView {
   const place = nameOf(organization)
   const through = app && shown(nameOf(app))
   const account = created && html`Your account is ready. `
-  const next = granted
-    ? html`You can sign in to ${through} now.`
-    : html`Access to ${through} has still to be given to you: ask whoever invited you.`
+  const next = {
+    granted: html`You can sign in to ${through} now.`,
+    pending: html`Access to ${through} has still to be given to you: ask whoever invited you.`,
+    unverified: html`Open the link that was mailed to you; then you can sign in to ${through}.`,
+  }[access]
   return { status: 200, title: `You are a member of ${place}`, place, body: html`<p>${account}${next}</p>` }
 }
 

@@ -2,16 +2,41 @@ import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { MailLink } from './describe-mail-link.ts'
-import { codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
-import type { FormRefusal } from './refusal.ts'
+import { alert, codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
+import { type FormRefusal, generalFault, withFaultOfCode } from './refusal.ts'
 
-export function verifyView(place: Place, { app, email }: MailLink): PageView {
+export function verifyView(place: Place, { app, asksPassword, email }: MailLink, refusal?: FormRefusal): PageView {
+  const to = nameOf(app)
+  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
+  const hint = `The one that you chose for ${to}. If you chose none, somebody else gave your address: close the page.`
+  const parts = asksPassword
+    ? [
+        alert(generalFault(refusal, to)),
+        // Password keepers find the password by it.
+        field({ name: 'email', label: 'Account', type: 'email', autocomplete: 'username', value: email, isFixed: true }),
+        field({ ...password, hint }, refusal && withFaultOfCode(refusal)),
+      ]
+    : []
+  return {
+    ...headOf(refusal, 'Confirm your e-mail address'),
+    place: to,
+    body: html`<p>Is ${shown(email)} your address?</p>\n${form(place, 'Yes, confirm it', ...parts)}`,
+  }
+}
+
+export function disownView(place: Place, { app, email }: MailLink): PageView {
   return {
     status: 200,
-    title: 'Confirm your e-mail address',
+    title: 'This was not you?',
     place: nameOf(app),
-    body: html`<p>Is ${shown(email)} your address?</p>\n${form(place, 'Yes, confirm it')}`,
+    body: html`<p>Somebody gave ${shown(email)} to ${shown(nameOf(app))}. If that was not you, the account they made with it is deleted.</p>
+${form(place, 'It was not me: delete the account')}`,
   }
+}
+
+export function disownedView({ app }: MailLink): PageView {
+  const body = html`<p>The account is gone, unless its address had been confirmed before. There is nothing more to do here.</p>`
+  return { status: 200, title: 'Thank you', place: nameOf(app), body }
 }
 
 export function verifiedView(link: MailLink): PageView {

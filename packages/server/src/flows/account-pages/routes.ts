@@ -1,5 +1,6 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
+import { disownEmail } from '../email/disown-email.ts'
 import { choosePassword } from './choose-password.ts'
 import { confirmEmail } from './confirm-email.ts'
 import { describeInvitation } from './describe-invitation.ts'
@@ -7,12 +8,27 @@ import { describeMailLink } from './describe-mail-link.ts'
 import { enterByInvitation } from './enter-by-invitation.ts'
 import { handOverLogin } from './hand-over-login.ts'
 import { enteredView, invitationView } from './invitation-views.ts'
-import { loginCodeView, magicLinkView, passwordSetView, resetView, verifiedView, verifyView } from './mail-link-views.ts'
+import {
+  disownedView,
+  disownView,
+  loginCodeView,
+  magicLinkView,
+  passwordSetView,
+  resetView,
+  verifiedView,
+  verifyView,
+} from './mail-link-views.ts'
 import { refusalOf } from './refusal.ts'
-import { invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
+import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
 /** The pages that the links of mails lead to when an app has no frontend of its own (docs/account-mail.md#pages-of-the-service). */
-export const accountPages: WebPage[] = [verifyEmailPage(), resetPasswordPage(), magicLinkPage(), acceptInvitationPage()]
+export const accountPages: WebPage[] = [
+  verifyEmailPage(),
+  disownEmailPage(),
+  resetPasswordPage(),
+  magicLinkPage(),
+  acceptInvitationPage(),
+]
 
 function verifyEmailPage(): WebPage {
   const path = '/verify-email'
@@ -21,8 +37,31 @@ function verifyEmailPage(): WebPage {
     advice:
       'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.',
     show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
+    form: confirmForm,
+    async submit(deps, { form, origin }) {
+      const link = await describeMailLink(deps, form.token, 'verify_email')
+      try {
+        await confirmEmail(deps, link, form, { caller: undefined, origin })
+        return verifiedView(link)
+      } catch (error) {
+        return verifyView({ path, token: form.token }, link, refusalOf(error))
+      }
+    },
+  })
+}
+
+function disownEmailPage(): WebPage {
+  const path = '/disown-email'
+  return webPage({
+    path,
+    advice: 'If you have answered this mail before, or asked for a newer one, there is nothing to do here.',
+    show: async (deps, { token }) => disownView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
     form: tokenForm,
-    submit: async (deps, { form, origin }) => verifiedView(await confirmEmail(deps, form.token, { caller: undefined, origin })),
+    async submit(deps, { form, origin }) {
+      const link = await describeMailLink(deps, form.token, 'verify_email')
+      await disownEmail(deps, form.token, { caller: undefined, origin })
+      return disownedView(link)
+    },
   })
 }
 

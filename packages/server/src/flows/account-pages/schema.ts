@@ -7,6 +7,9 @@ const sent = z.string().catch('')
 
 export const tokenForm = z.object({ token: sent })
 
+export const confirmForm = z.object({ token: sent, password: sent })
+export type ConfirmForm = z.output<typeof confirmForm>
+
 export const newPasswordForm = z.object({ token: sent, password: sent, password_again: sent })
 export type NewPasswordForm = z.output<typeof newPasswordForm>
 

@@ -1,6 +1,16 @@
 import { z } from 'zod'
+import { password } from '../../lib/entry-fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import { mailToken } from '../../mail/fields.ts'
 
-export const verifyEmailBody = z.object({ token: mailToken }).meta({ id: 'VerifyEmail' })
+export const verifyEmailBody = z
+  .object({
+    token: mailToken,
+    password: password.optional().meta({
+      description: 'Of the account; an app that asks for verified addresses opens with it, or with a bearer of the account',
+    }),
+  })
+  .meta({ id: 'VerifyEmail' })
+export type VerifyEmailInput = z.output<typeof verifyEmailBody>
+export const disownEmailBody = z.object({ token: mailToken }).meta({ id: 'DisownEmail' })
 export const verifiedUser = z.object({ user: userRecord })

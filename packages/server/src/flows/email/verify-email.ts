@@ -7,6 +7,7 @@ import type { userRecord } from '../../lib/records.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
+import { type Holding, holdsAccount } from '../entry/holds-account.ts'
 
 export interface Verified {
   user: z.output<typeof userRecord>
@@ -14,13 +15,22 @@ export interface Verified {
   redirectUrl: string | null
 }
 
-/** Verifies the address that the token was mailed to. Throws `invalid_token`. */
-export async function verifyEmail(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
+/**
+ * Verifies the address that the token was mailed to. Apps that ask for a verified address open only to whoever holds the account as well:
+ * somebody else may have registered the address before its owner, who clicks. Throws `invalid_token`, and what `holdsAccount` throws, which
+ * spends nothing.
+ */
+export async function verifyEmail(
+  deps: Deps<Pool>,
+  { token, ...holding }: { token: string } & Holding,
+  actor: Actor,
+): Promise<Verified> {
   const found = await getMailToken(deps, token, 'verify_email')
+  const isHolder = await holdsAccount(deps, { userId: found.user_id, appId: found.app_id }, holding, actor)
   return transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
-    const verified = await verifyAddress(deps, user, { actor, appId: found.app_id })
+    const verified = await verifyAddress(deps, user, { actor, appId: found.app_id }, { byLinkAlone: !isHolder })
     return { user: presentUser(verified), redirectUrl: found.redirect_url }
   })
 }

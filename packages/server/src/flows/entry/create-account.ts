@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import type { MadeBy } from '../../lib/account-record.ts'
+import { isVerifiedFor, type MadeBy } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
@@ -42,9 +42,18 @@ export interface Equipped {
   organization: Membership | null
 }
 
+/** What a registration came to: `pending` waits for an admin, `unverified` for the address to be verified. */
+type Access = 'granted' | 'pending' | 'unverified'
+
 interface CreatedAccount extends Equipped {
-  /** Undefined when the app does not grant on sign-up. */
+  access: Access
+  /** Undefined where access is not granted. */
   proof: Proof | undefined
+}
+
+export function accessOf(app: App, user: PooledUser, grant: { isActive: boolean }): Access {
+  if (!isVerifiedFor(app, user)) return 'unverified'
+  return grant.isActive ? 'granted' : 'pending'
 }
 
 /**
@@ -64,9 +73,10 @@ export async function createAccount(
   const { user, ...equipped } = await equip(deps, made)
   const organization = equipped.organization ?? (await listMemberships(deps, user.id))[0] ?? null
   if (user.email_verified_at === null)
-    await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id })
+    await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id }, actor.origin)
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
   const grant = await findGrantState(deps, user.id, app.id)
   const proof = { user, app, secondFactor: proofForNewUser(made), overrides: {}, authMethod, counted: undefined }
-  return { user, organization, proof: grant.isActive ? proof : undefined }
+  const access = accessOf(app, user, grant)
+  return { user, organization, access, proof: access === 'granted' ? proof : undefined }
 }

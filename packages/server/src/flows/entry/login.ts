@@ -10,6 +10,7 @@ import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
+import { assertVerifiedFor } from '../../resources/sessions/assert-verified-for.ts'
 import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
@@ -55,6 +56,8 @@ export async function login(
       async prove({ app, user }, counted) {
         const line = hashLineOf(actor, counted.way.device)
         const verified = await verifyPassword(deps, input.password, user, line)
+        // An invitation may verify the address: where there is one, the gate asks.
+        if (verified.status === 'active' && !acceptInvitation) assertVerifiedFor(app, verified)
         const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
         const storeUpgrade = await upgradeHash(deps, input.password, verified, line)
         const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }

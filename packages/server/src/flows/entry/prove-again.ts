@@ -10,6 +10,7 @@ import { limitUser } from '../../resources/rate-limits/limit-user.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import { verifyPassword } from './verify-password.ts'
 import { byPassword } from './way-in.ts'
 import { withAttempt } from './with-attempt.ts'
@@ -27,7 +28,21 @@ export async function proveAgain(
 ): Promise<void> {
   await limitUser(deps, caller)
   const user = await getUser(deps, caller.userId)
-  const app = caller.appId === null ? null : { id: caller.appId }
+  await tryCredentials(deps, { user, appId: caller.appId, password, code }, actor)
+}
+
+/** The same for somebody who brings the credentials and no session. */
+export async function tryCredentials(
+  deps: Deps<Pool>,
+  {
+    user,
+    appId,
+    password,
+    code,
+  }: { user: PooledUser; appId: string | null; password?: string | undefined; code?: string | undefined },
+  actor: Actor,
+): Promise<void> {
+  const app = appId === null ? null : { id: appId }
   await withAttempt(
     deps,
     {

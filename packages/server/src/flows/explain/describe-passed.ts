@@ -27,7 +27,7 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'user':
       return user ? { detail: `${userRefOf(user)}, ${quantity([user.namespace, ...user.tags], 'pool')}` } : {}
     case 'account':
-      return { detail: 'Neither locked nor suspended' }
+      return { detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}` }
     case 'password':
       return { detail: 'Taken to be right' }
     case 'two_factor':

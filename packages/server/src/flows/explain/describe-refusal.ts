@@ -30,6 +30,8 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
         : `Nobody has this address, yet it was tried too often. It is answered so for ${seconds} seconds`
     case 'account_suspended':
       return `The account is suspended. Activate it: ${command('user activate', ref)}`
+    case 'email_unverified':
+      return describeUnverified(user, app?.code ?? appCode)
     case 'organization_membership_required':
       return organization
         ? `The user is no member of ${organization.slug}. Make one: ${command('org member', '--org', organization.id, '--user', ref, '--role', 'org_member')}`
@@ -37,6 +39,16 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
     default:
       return describeNoGrant(app?.code ?? appCode, ref, entitlements, now)
   }
+}
+
+/** No command verifies an address: only its mailbox does. */
+function describeUnverified(user: LoginCase['user'], appCode: string): string {
+  const found = user?.email_verified_at
+    ? 'The address was verified by the link of a mail alone, which does not show whose the account is'
+    : 'Nobody has verified the address'
+  const remedies =
+    'The user opens the link of another mail and gives the password with it, takes a magic link, or resets the password'
+  return `${found}, and the app asks for that. ${remedies}. To let everybody in: ${command('app update', appCode, '--no-require-verified-email')}`
 }
 
 /** Nobody whom this app's pools hold. */

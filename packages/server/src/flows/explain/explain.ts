@@ -25,6 +25,7 @@ const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
   app_inactive: 'app',
   account_locked: 'account',
   account_suspended: 'account',
+  email_unverified: 'account',
   organization_membership_required: 'roles',
   app_access_denied: 'access',
 }

@@ -26,6 +26,7 @@ const claimsRecord = z.object({
   app_code: z.string().optional(),
   uid: id,
   email: z.string(),
+  email_verified: z.boolean(),
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   org_id: id.optional(),

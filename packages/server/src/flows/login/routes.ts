@@ -20,6 +20,7 @@ export const loginRoutes: Route[] = [
       'app_inactive',
       'app_not_found',
       'account_suspended',
+      'email_unverified',
       'invalid_credentials',
       'invalid_two_factor_code',
       'organization_membership_required',

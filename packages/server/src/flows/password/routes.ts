@@ -14,7 +14,14 @@ export const passwordRoutes: Route[] = [
     noStore: true,
     body: changePasswordBody,
     responses: { 200: tokenAnswer },
-    errors: ['account_locked', 'app_access_denied', 'invalid_credentials', 'organization_membership_required', 'rate_limited'],
+    errors: [
+      'account_locked',
+      'app_access_denied',
+      'email_unverified',
+      'invalid_credentials',
+      'organization_membership_required',
+      'rate_limited',
+    ],
     handle: async (deps, { body, caller, origin }) => ok(await changePassword(deps, body, caller, { caller, origin })),
   }),
   route({

@@ -19,6 +19,7 @@ export const refreshRoutes: Route[] = [
       'account_suspended',
       'app_access_denied',
       'app_inactive',
+      'email_unverified',
       'invalid_refresh_token',
       'organization_membership_required',
       'refresh_token_reused',

@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { App } from '../../models/app.ts'
 import { provisionUser } from '../../resources/grants/provision-user.ts'
@@ -40,9 +41,9 @@ export async function createRegistration(
     authMethod: 'password',
   }
   const equip = (deps: Deps<Tx>, user: PooledUser) => associateOrganization(deps, input, app, user, actor)
-  const { user, organization, proof } = await createAccount(deps, { app, pools, newcomer, equip, received }, actor)
+  const { user, organization, access, proof } = await createAccount(deps, { app, pools, newcomer, equip, received }, actor)
   const tokens = proof && input.mode !== 'register_or_return' ? await enterAsNew(deps, proof, actor) : undefined
-  return presentRegistration({ created: true, user: presentUser(user), app, granted: proof !== undefined, organization, tokens })
+  return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
 }
 
 /** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case. */
@@ -56,11 +57,13 @@ async function associateOrganization(
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const invitation = invitationOf(input)
   const accepted = invitation ? await acceptInvitation(deps, invitation, user, actor) : undefined
+  const equipped = accepted?.user ?? user
   let organization = accepted?.membership ?? null
   if (!accepted && input.organization_name)
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
-  if (app.auto_grant_on_signup) {
+  // Otherwise it waits for the first entry.
+  if (app.auto_grant_on_signup && isVerifiedFor(app, equipped)) {
     await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }
-  return { user: accepted?.user ?? user, organization }
+  return { user: equipped, organization }
 }

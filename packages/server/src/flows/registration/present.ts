@@ -7,7 +7,7 @@ export function presentRegistration(input: {
   created: boolean
   user: UserRecord
   app: { id: string; code: string }
-  granted: boolean
+  access: RegistrationAnswer['access']
   organization: Membership | null
   tokens: TokenAnswer | undefined
 }): RegistrationAnswer {
@@ -16,7 +16,7 @@ export function presentRegistration(input: {
     created: input.created,
     user: input.user,
     app: presentAppRef(input.app),
-    access: input.granted ? 'granted' : 'pending',
+    access: input.access,
     organization: input.organization,
     ...(tokens && {
       token_type: tokens.token_type,

@@ -16,6 +16,7 @@ import { acceptInvitation, getAcceptableInvitation } from '../../resources/invit
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { accessOf } from '../entry/create-account.ts'
 import { login } from '../entry/login.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
@@ -40,7 +41,8 @@ export async function register(
   const isInvited = invitation !== undefined
   // Where nobody can sign up, it is a login and nothing else: what it answers and how long it takes tells nothing of who is registered.
   if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited })) return logInInstead(deps, input, app, actor)
-  checkPolicy(app, { email: input.email, method: 'password', isInvited }) // step 2
+  const founds = input.organization_name !== undefined && !isInvited
+  checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
   // The invitation is what lets somebody sign up here, so it must be good before anything is looked up.
   if (isInvited && app.sign_up === 'invitation') await getAcceptableInvitation(deps, invitation, input)
   const pools = poolSet(app) // step 3
@@ -82,7 +84,7 @@ async function meetExisting(
       throw new ApiError('user_exists')
     case 'register_or_return': {
       const grant = await findGrantState(deps, user.id, app.id)
-      const existing = { created: false, user: presentUser(user), app, granted: grant.isActive }
+      const existing = { created: false, user: presentUser(user), app, access: accessOf(app, user, grant) }
       return presentRegistration({ ...existing, organization: null, tokens: undefined })
     }
     case 'register_or_login':
@@ -103,5 +105,5 @@ async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, ac
   const asLogin = { ...input, app_code: app.code, organization_id: undefined }
   const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
   // The user as the login leaves it: an invitation may have verified the address.
-  return presentRegistration({ created: false, user: tokens.user, app, granted: true, organization, tokens })
+  return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }

@@ -40,7 +40,9 @@ export const registrationAnswer = z
     created: z.boolean(),
     user: userRecord,
     app: appRefRecord,
-    access: z.enum(['granted', 'pending']),
+    access: z.enum(['granted', 'pending', 'unverified']).meta({
+      description: '`pending` waits for an admin, `unverified` for the user to verify the address, which this app asks for',
+    }),
     organization: organizationRecord.nullable(),
     ...z.object(tokenMembers).partial().shape,
   })

@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { checkPolicy } from '../../resources/apps/check-policy.ts'
@@ -19,7 +20,8 @@ import { spendCode } from './spend-code.ts'
 
 /**
  * Registers whom a provider vouches for, as any registration does, without a password. Where the app does not grant on sign-up, the
- * user exists afterwards, and the answer is `app_access_denied` until an admin adds a grant. Undefined when there is such a user by now.
+ * user exists afterwards, and the answer is `app_access_denied` until an admin adds a grant; where it asks for a verified address and the
+ * provider's word is none, `email_unverified`. Undefined when there is such a user by now.
  * Throws `sso_email_missing` and the policy's codes.
  */
 export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
@@ -30,13 +32,15 @@ export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, acto
   )
   if (!registered || registered.tokens) return registered?.tokens
   return recordingLoginFailure(deps, { ...target, user: registered.user }, actor, async () => {
+    if (registered.access === 'unverified') throw new ApiError('email_unverified')
     throw new ApiError('app_access_denied', { detail: 'The user is registered and has no active grant for this app' })
   })
 }
 
 interface Registered {
   user: { id: string }
-  /** Undefined when the app does not grant on sign-up. */
+  access: 'granted' | 'pending' | 'unverified'
+  /** Undefined where access is not granted. */
   tokens: TokenAnswer | undefined
 }
 
@@ -56,10 +60,12 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
     const userId = user.id
     const subject = { providerId: provider.id, subject: profile.subject }
     await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
-    if (app.auto_grant_on_signup) await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
+    // Otherwise it waits for the first entry.
+    if (app.auto_grant_on_signup && isVerifiedFor(app, user))
+      await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
     return { user, organization: null }
   }
   const newcomer = { ...account, authMethod: provider.code }
-  const { user, proof } = await createAccount(deps, { app, pools, newcomer, equip, received: {} }, actor)
-  return { user, tokens: proof && (await enter(deps, proof, actor)) }
+  const { user, access, proof } = await createAccount(deps, { app, pools, newcomer, equip, received: {} }, actor)
+  return { user, access, tokens: proof && (await enter(deps, proof, actor)) }
 }

@@ -102,6 +102,7 @@ export const ssoRoutes: Route[] = [
       'app_inactive',
       'auth_method_not_allowed',
       'email_domain_not_allowed',
+      'email_unverified',
       'identity_in_use',
       'invalid_sso_code',
       'invalid_two_factor_code',

@@ -18,7 +18,10 @@ import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 export interface AccountClaim {
   account: ClaimableAccount
   given: Partial<
-    Pick<PooledUser, 'password_hash' | 'first_name' | 'last_name' | 'made_by' | 'email_verified_at' | 'first_verified_at'>
+    Pick<
+      PooledUser,
+      'password_hash' | 'first_name' | 'last_name' | 'made_by' | 'email_verified_at' | 'first_verified_at' | 'mailbox_proven_at'
+    >
   >
   appId: string | null
 }

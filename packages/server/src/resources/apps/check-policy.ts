@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts'
 import { isEmailDomainAllowed } from '../../lib/email.ts'
 import type { App } from '../../models/app.ts'
 
-type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_methods'>
+type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_methods' | 'organization_sign_up'>
 
 /** Whether anybody can sign up through the app, with an invitation or without one. Whether an invitation is good is checked apart. */
 export function takesSignUps({ sign_up }: Pick<App, 'sign_up'>, { isInvited }: { isInvited: boolean }): boolean {
@@ -11,9 +11,10 @@ export function takesSignUps({ sign_up }: Pick<App, 'sign_up'>, { isInvited }: {
 
 /**
  * The app's registration policy: judged before the collision check and before anything is
- * written. Throws `sign_up_closed`, `email_domain_not_allowed`, `auth_method_not_allowed`.
+ * written. `founds` says whether it would found an organization.
+ * Throws `sign_up_closed`, `email_domain_not_allowed`, `auth_method_not_allowed`, `organization_sign_up_closed`.
  */
-export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean }): void {
+export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean; founds?: boolean }): void {
   if (!takesSignUps(app, input)) {
     const isForInvited = app.sign_up === 'invitation'
     throw new ApiError('sign_up_closed', isForInvited ? { detail: 'This app takes registrations by invitation only' } : {})
@@ -22,6 +23,7 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
     throw new ApiError('email_domain_not_allowed')
   }
   assertMethodAllowed(app, input.method)
+  if (input.founds && !app.organization_sign_up) throw new ApiError('organization_sign_up_closed')
 }
 
 /** Whether a method may open an account, or be added to one, through this app; who has an account enters by any. Throws `auth_method_not_allowed`. */

@@ -35,6 +35,8 @@ export function blankApp(id: string, code: string): AppColumns {
     webhooks: [],
     permission_scope: 'services',
     sign_up: 'open',
+    organization_sign_up: true,
+    require_verified_email: false,
   }
 }
 

@@ -82,6 +82,12 @@ const settings = {
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),
   sign_up: clearable(signUp),
+  organization_sign_up: clearable(z.boolean()).meta({
+    description: 'Whether a registration may found an organization by `organization_name`; true unless told',
+  }),
+  require_verified_email: clearable(z.boolean()).meta({
+    description: 'Whether tokens are for those alone who have shown that they read the mail of their address',
+  }),
 }
 
 export const createAppBody = z.strictObject({ code: newAppCode, name, ...settings }).meta({ id: 'CreateApp' })
@@ -131,6 +137,8 @@ export const appRecord = z
     ),
     permission_scope: permissionScope,
     sign_up: signUp,
+    organization_sign_up: z.boolean(),
+    require_verified_email: z.boolean(),
     built_in: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,

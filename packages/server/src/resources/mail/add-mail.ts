@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import type { RequestOrigin } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewOutboxEntry } from '../outbox/add-to-outbox.ts'
 import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
@@ -16,8 +17,10 @@ interface TokenMail {
 }
 
 /** Asks for a mail with a token. Whether anybody gets one is found out when it is sent. */
-export async function addTokenMail(deps: Deps<Tx>, { purpose, email, appId, userId, redirectUrl }: TokenMail): Promise<void> {
-  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null }
+export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
+  const { purpose, email, appId, userId, redirectUrl } = mail
+  const asked = { at: deps.clock(), ip: origin.ip || null }
+  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null, asked }
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 

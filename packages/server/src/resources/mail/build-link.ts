@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { linkPaths } from './token-purpose.ts'
+import { linkPaths, ownPages } from './token-purpose.ts'
 
 /**
  * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL
@@ -14,6 +14,11 @@ export function buildLink(
   const origin = asciiUrl(app?.frontend_url ?? deps.config.defaultFrontendUrl)
   const redirect = redirectUrl === null ? '' : `&redirect_url=${encodeURIComponent(redirectUrl)}`
   return `${origin}${linkPaths[purpose]}?token=${encodeURIComponent(token)}${redirect}`
+}
+
+/** A link to a page of the service itself, for what no frontend has to know. */
+export function ownPageLink(deps: Deps, page: keyof typeof ownPages, token: string): string {
+  return `${asciiUrl(deps.config.publicUrl)}${ownPages[page]}?token=${encodeURIComponent(token)}`
 }
 
 function asciiUrl(url: string): string {

@@ -1,7 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import type { App } from '../../models/app.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -12,7 +14,7 @@ export interface TokenOrder {
   purpose: TokenPurpose
   /** Where the mail goes. */
   email: string
-  appId: string
+  app: App
   redirectUrl: string | null
 }
 
@@ -21,11 +23,11 @@ export interface TokenOrder {
  * Undefined when the user may not, any more.
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
-  const { userId, purpose, email, appId, redirectUrl } = order
+  const { userId, purpose, email, app, redirectUrl } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
-    if (!mayHaveToken(await getUser(deps, userId), purpose, email)) return undefined
+    if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
     await MailToken.deleteUnspentOf(deps.db, userId, purpose)
     const now = deps.clock()
     await MailToken.insert(deps.db, {
@@ -33,7 +35,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
       user_id: userId,
       purpose,
       email,
-      app_id: appId,
+      app_id: app.id,
       redirect_url: redirectUrl,
       created_at: now,
       expires_at: now + tokenLifeMs[purpose],
@@ -42,8 +44,8 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   })
 }
 
-/** Whether there is anything for a token to do: the account is active, the address is its own, and not verified already. */
-export function mayHaveToken(user: PooledUser, purpose: TokenPurpose, email: string): boolean {
+/** Whether there is anything for a token to do: the account is active, the address is its own, and not verified already for the app. */
+export function mayHaveToken(user: PooledUser, { purpose, email, app }: Pick<TokenOrder, 'purpose' | 'email' | 'app'>): boolean {
   if (user.status !== 'active' || user.email !== email) return false
-  return purpose !== 'verify_email' || user.email_verified_at === null
+  return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)
 }

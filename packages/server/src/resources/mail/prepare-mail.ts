@@ -10,7 +10,7 @@ import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { entryContext } from './add-mail.ts'
-import { buildLink } from './build-link.ts'
+import { buildLink, ownPageLink } from './build-link.ts'
 import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
 import {
   type InvitationPayload,
@@ -40,16 +40,19 @@ async function prepareTokenMail(
   deps: Deps<Pool>,
   entry: OutboxRow,
   purpose: TokenPurpose,
-  { redirect_url: redirectUrl }: TokenMailPayload,
+  { redirect_url: redirectUrl, asked }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
   if (entry.app_id === null) return undefined
   const app = await App.find(deps.db, { id: entry.app_id, status: 'active' })
   const user = app && (await findRecipient(deps, entry, app))
-  if (!app || !user || !mayHaveToken(user, purpose, entry.destination)) return undefined
-  const order = { userId: user.id, purpose, email: entry.destination, appId: app.id, redirectUrl }
+  if (!app || !user) return undefined
+  const order = { userId: user.id, purpose, email: entry.destination, app, redirectUrl }
+  if (!mayHaveToken(user, order)) return undefined
   return async () => {
     const token = await issueMailToken(deps, order)
-    return token === undefined ? undefined : templates[purpose](app, buildLink(deps, app, purpose, { token, redirectUrl }))
+    if (token === undefined) return undefined
+    const link = buildLink(deps, app, purpose, { token, redirectUrl })
+    return templates[purpose](app, link, { ...asked, disownLink: ownPageLink(deps, 'disown_email', token) })
   }
 }
 

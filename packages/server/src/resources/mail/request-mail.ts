@@ -2,6 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
+import type { RequestOrigin } from '../../lib/caller.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { getActiveApp } from '../apps/get-app.ts'
 import { addTokenMail } from './add-mail.ts'
@@ -15,7 +16,12 @@ import type { TokenPurpose } from './token-purpose.ts'
  * Throws `app_code_required`, `app_not_found`, `app_inactive`, and `validation_failed` for a redirect URL that the app does not
  * allow.
  */
-export async function requestMail(deps: Deps<Pool>, purpose: TokenPurpose, request: MailRequest): Promise<void> {
+export async function requestMail(
+  deps: Deps<Pool>,
+  purpose: TokenPurpose,
+  request: MailRequest,
+  origin: RequestOrigin,
+): Promise<void> {
   const { email, app_code: code, redirect_url: redirectUrl } = request
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, code)
@@ -23,5 +29,5 @@ export async function requestMail(deps: Deps<Pool>, purpose: TokenPurpose, reque
     throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')
   // Of this app: what is asked for through another one must not use up what the user may ask for here.
   if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) return
-  await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl }))
+  await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl }, origin))
 }

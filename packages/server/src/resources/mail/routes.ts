@@ -23,8 +23,8 @@ function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route 
     body: mailRequestBody,
     responses: { 202: queued },
     errors: ['app_code_required', 'app_inactive', 'app_not_found'],
-    handle: async (deps, { body }) => {
-      await requestMail(deps, purpose, body)
+    handle: async (deps, { body, origin }) => {
+      await requestMail(deps, purpose, body, origin)
       return accepted()
     },
   })

@@ -25,10 +25,15 @@ export const linkPaths = {
   invitation: '/accept-invitation',
 } as const satisfies Record<TokenPurpose | 'invitation', string>
 
+/** Pages of the service itself that mails link to. */
+export const ownPages = { disown_email: '/disown-email' } as const
+
 // The payloads of mails in the outbox, by purpose: the name of the entry. None holds a token that lives but sealed.
 
 export interface TokenMailPayload {
   redirect_url: string | null
+  /** When and from where the mail was asked for. */
+  asked: { at: number; ip: string | null }
 }
 
 export interface InvitationPayload {

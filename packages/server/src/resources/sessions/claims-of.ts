@@ -28,6 +28,7 @@ export function claimsOf(
     ...(app ? { app_id: app.id, app_code: app.code } : {}),
     uid: user.id,
     email: user.email,
+    email_verified: user.email_verified_at !== null,
     first_name: user.first_name,
     last_name: user.last_name,
     ...(membership ? { org_id: membership.id, org_slug: membership.slug } : {}),

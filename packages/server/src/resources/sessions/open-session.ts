@@ -9,6 +9,7 @@ import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
+import { AuditEvent } from '../../models/audit-event.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
 import { assertAppActive } from '../apps/get-app.ts'
@@ -19,6 +20,7 @@ import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
+import { assertVerifiedFor } from './assert-verified-for.ts'
 import { claimsOf } from './claims-of.ts'
 import { presentTokens } from './present.ts'
 import { resolveRights } from './resolve-rights.ts'
@@ -50,9 +52,9 @@ export interface Admission {
 
 /**
  * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login. It looks at
- * the account, the app, the pools, the organization, the roles and the grant (docs/flows/login.md). The door has checked the password or
- * its like. Provisioning that is due happens here, in the door's transaction.
- * Throws `account_suspended`, `app_inactive`, `organization_membership_required`, `app_access_denied`.
+ * the account, the app, the pools, the address, the organization, the roles and the grant (docs/flows/login.md). The door has checked the
+ * password or its like. Provisioning that is due happens here, in the door's transaction.
+ * Throws `account_suspended`, `app_inactive`, `email_unverified`, `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
   return judge(deps, request, actor, (provision) => provision(deps))
@@ -72,6 +74,7 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: A
   if (app) assertAppActive(app)
   // Doors that look for a user among the pools have found this one there; a session may be older than the app's pools or the user's.
   if (!isInPools(user, poolSet(app))) throw new ApiError('app_access_denied', { detail: 'The user is in no pool of this app' })
+  assertVerifiedFor(app, user)
 
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
@@ -99,10 +102,22 @@ async function resolveGrant(
     await lockUserRow(deps, request.user.id)
     const current = await findGrantState(deps, request.user.id, request.app.id)
     if (current.exists) return current
-    const { user, app, overrides, invitedTo } = request
-    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: invitedTo === undefined }, actor)
+    const { user, app, overrides } = request
+    const joinOrganization = await joinsDefaultOrganization(deps, request)
+    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization }, actor)
     return findGrantState(deps, user.id, app.id)
   })
+}
+
+/**
+ * Not where an invitation goes before, or an organization that the user founded. Where the app asks for a verified address, that was at
+ * the registration, and what is provisioned has waited for the first entry.
+ */
+async function joinsDefaultOrganization(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
+  if (invitedTo !== undefined) return false
+  if (!app.require_verified_email || app.default_organization_id === null) return true
+  const isMember = (await listMemberships(deps, user.id)).length > 0
+  return !isMember || !(await AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id))
 }
 
 async function getMembership(deps: Deps, userId: string, organizationId: string): Promise<Membership> {

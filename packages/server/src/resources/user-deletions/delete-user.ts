@@ -41,7 +41,16 @@ export async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor
   })
 }
 
-async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
+/**
+ * Deletes a user in the transaction of the caller, who holds the lock on the user's row and has looked that there is one. Comes last in it.
+ * Throws `last_system_admin`.
+ */
+export async function closeAccount(
+  deps: Deps<Tx>,
+  userId: string,
+  actor: Actor,
+  { reason }: { reason?: string } = {},
+): Promise<void> {
   const wasAdmin = await holdsAdminRole(deps, userId)
   const before = await describeUser(deps, userId)
   // Those who govern an organization look whether another admin is left.
@@ -53,6 +62,12 @@ async function closeAccount(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   await forgetFailures(deps, before, { secondFactor: true })
   await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   if (wasAdmin) await assertAdministrable(deps)
-  await recordEvent(deps, { event: 'user.deleted', actor, userId, details: { before, after: null } })
+  await recordEvent(deps, {
+    event: 'user.deleted',
+    actor,
+    userId,
+    ...(reason === undefined ? {} : { reason }),
+    details: { before, after: null },
+  })
   await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.deleted' })
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { type MadeBy, verifiedNow } from '../../lib/account-record.ts'
+import { type MadeBy, unverified, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
@@ -34,7 +34,7 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
   const row = {
     id: newId(now),
     email: input.email,
-    ...(input.emailVerified ? verifiedNow(now) : { email_verified_at: null, first_verified_at: null }),
+    ...(input.emailVerified ? verifiedNow(now) : { ...unverified, first_verified_at: null }),
     made_by: input.madeBy,
     password_hash: input.passwordHash,
     first_name: input.firstName,

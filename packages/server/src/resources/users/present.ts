@@ -13,7 +13,10 @@ export type ClaimableAccount = Claimable<PooledUser>
 
 /** A user as every answer shows one: no hash, no counters. */
 export function presentUser(
-  user: Omit<PooledUser, 'password_hash' | 'token_version' | 'min_token_version' | 'first_verified_at' | 'made_by'>,
+  user: Omit<
+    PooledUser,
+    'password_hash' | 'token_version' | 'min_token_version' | 'first_verified_at' | 'mailbox_proven_at' | 'made_by'
+  >,
 ): z.output<typeof userRecord> {
   return {
     id: user.id,
@@ -39,6 +42,7 @@ export function userOf(row: UserRow): PooledUser {
     email: row.email,
     email_verified_at: row.email_verified_at,
     first_verified_at: row.first_verified_at,
+    mailbox_proven_at: row.mailbox_proven_at,
     made_by: row.made_by,
     first_name: row.first_name,
     last_name: row.last_name,

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { refuseChanged } from '../../errors.ts'
+import { unverified } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { User } from '../../models/user.ts'
@@ -14,7 +15,9 @@ import { assertEmailFree } from './find-collisions.ts'
 import type { PooledUser } from './present.ts'
 import type { UpdateUserInput, userDetail } from './schema.ts'
 
-type Changes = Partial<Pick<PooledUser, 'first_name' | 'last_name' | 'email' | 'email_verified_at' | 'status'>>
+type Changes = Partial<
+  Pick<PooledUser, 'first_name' | 'last_name' | 'email' | 'email_verified_at' | 'mailbox_proven_at' | 'status'>
+>
 
 /**
  * Changes a user's names, e-mail or state. A new address is unverified. Suspending kills every token and session; activating brings
@@ -51,7 +54,7 @@ function changesOf(user: PooledUser, { first_name, last_name, email, status }: U
   return {
     ...(first_name !== undefined && first_name !== user.first_name ? { first_name } : {}),
     ...(last_name !== undefined && last_name !== user.last_name ? { last_name } : {}),
-    ...(email !== undefined && email !== user.email ? { email, email_verified_at: null } : {}),
+    ...(email !== undefined && email !== user.email ? { email, ...unverified } : {}),
     ...(status !== undefined && status !== user.status ? { status } : {}),
   }
 }

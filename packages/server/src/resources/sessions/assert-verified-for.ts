@@ -1,0 +1,12 @@
+import { ApiError } from '../../errors.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
+import type { App } from '../../models/app.ts'
+import type { PooledUser } from '../users/present.ts'
+
+/** Throws `email_unverified` where the app asks for a verified address and this is none. */
+export function assertVerifiedFor(app: App | null, user: Pick<PooledUser, 'mailbox_proven_at'>): void {
+  if (isVerifiedFor(app, user)) return
+  throw new ApiError('email_unverified', {
+    detail: 'Verify the address by the link of a mail together with the password, or sign in by a magic link',
+  })
+}
