@@ -11,7 +11,7 @@ describe('app', () => {
     await authctl('app create full-linked --name L')
     const created = await authctl(
       'app create full --name "The full one" --redirect https://a.example/cb https://b.example/* --redirect com.example.app:/cb --pool staff ' +
-        '--read-pool default partners --auto-grant --link full-linked --service full orders --description "All of it" --sign-up invitation ' +
+        '--read-pool default partners --auto-grant --link full-linked --service full orders --description "All of it" --sign-up invitation --no-organization-sign-up --require-verified-email ' +
         '--permission-scope roles --frontend-url https://a.example --email-domain example.com *.corp.com --auth-method password --json',
     )
     expect(created.exit).toBe(0)
@@ -27,6 +27,8 @@ describe('app', () => {
       linked_app_codes: ['full-linked'],
       service_codes: ['full', 'orders'],
       sign_up: 'invitation',
+      organization_sign_up: false,
+      require_verified_email: true,
       permission_scope: 'roles',
       frontend_url: 'https://a.example',
       allowed_email_domains: ['example.com', '*.corp.com'],

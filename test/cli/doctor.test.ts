@@ -34,7 +34,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(counts).toEqual({ ok: findingsOf(piped).length, warn: 0, fail: 0 })
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
     ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts'],
-    ...['status', 'linked-apps', 'services', 'permission-scope', 'tokens', 'overrides', 'pools', 'redirects'],
+    ...['status', 'linked-apps', 'services', 'permission-scope', 'tokens', 'overrides', 'verified-emails', 'pools', 'redirects'],
   ])
   const { screen, exit } = await here.terminal('doctor').ended()
   expect(exit).toBe(0)
@@ -118,6 +118,20 @@ describe('what is found in apps', () => {
     expect((await authctl('app update joining --role org_member')).exit).toBe(0)
     expect(wrong(await authctl('doctor --app joining'))).toHaveLength(1)
     await authctl('app delete joining --confirm joining')
+  })
+
+  test('an app that lets in whoever types in an address of a domain is told, until it asks for verified ones', async () => {
+    const { authctl } = await signedIn()
+    await authctl('app create corp --name C --auto-grant --service core --email-domain corp.test')
+    const fix = 'authctl app update corp --require-verified-email'
+    const found = await authctl('doctor --app corp')
+    expect(found.exit).toBe(0)
+    expect(wrong(found)).toContainEqual(['warn', 'verified-emails', 'corp', fix])
+    const onboarded = await authctl('app onboard corp --if-exists skip --json')
+    expect(onboarded.stderr).toContain(fix)
+    expect((await authctl(fix.replace(/^authctl /, ''))).exit).toBe(0)
+    expect(wrong(await authctl('doctor --app corp')).map(([, check]) => check)).not.toContain('verified-emails')
+    await authctl('app delete corp --confirm corp')
   })
 
   test('an app that there is not is a check that fails: exit 8', async () => {

@@ -1,5 +1,6 @@
 import { type Api, bodyOf } from '../api/api-client.ts'
 import type { components } from '../api-types.ts'
+import { isOpenToAnyAddress, verifiedEmailsFix } from '../nouns/app-policy.ts'
 import type { ServiceSettings } from './check-rights.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
@@ -22,6 +23,7 @@ const checks: Record<string, Check> = {
   'permission-scope': checkPermissionScope,
   tokens: checkTokens,
   overrides: checkOverrides,
+  'verified-emails': checkVerifiedEmails,
   pools: checkPools,
   redirects: checkRedirects,
 }
@@ -125,6 +127,12 @@ function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
       ),
     )
   return findings
+}
+
+function checkVerifiedEmails(app: App): Finding[] {
+  if (!isOpenToAnyAddress(app)) return []
+  const message = `anybody can register an address of ${app.allowed_email_domains.join(' or ')} that is not theirs and get a token`
+  return [warning({ check: 'verified-emails', app: app.code }, message, verifiedEmailsFix(app))]
 }
 
 async function checkPools({ code, registration_namespace, read_namespaces }: App, { api }: Surroundings): Promise<Finding[]> {

@@ -30,6 +30,8 @@ export const appSettings = {
     'Which permissions the tokens carry: those that the roles of the user hold, or all of the services',
   ),
   signUp: choice(['open', 'invitation', 'closed'], 'Who may register'),
+  organizationSignUp: toggle('Let registrations found organizations'),
+  requireVerifiedEmail: toggle('Let in only users who have verified their e-mail address'),
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
 
@@ -54,6 +56,8 @@ export function appBody(input: Partial<Input<typeof appSettings>> & { name?: str
     allowed_auth_methods: input.authMethod,
     permission_scope: input.permissionScope,
     sign_up: input.signUp,
+    organization_sign_up: input.organizationSignUp,
+    require_verified_email: input.requireVerifiedEmail,
     webhooks: input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))

@@ -97,10 +97,13 @@ async function createApp(tools: Tools, { code, settings }: Onboarding, journal: 
   return app
 }
 
-function settingWords({ name, redirect = [], autoGrant, permissionScope }: Onboarding['settings']): string[] {
+function settingWords(settings: Onboarding['settings']): string[] {
+  const { name, redirect = [], autoGrant, emailDomain = [], requireVerifiedEmail, permissionScope } = settings
   const redirects = redirect.length > 0 ? ['--redirect', ...redirect] : []
+  const domains = emailDomain.length > 0 ? ['--email-domain', ...emailDomain] : []
+  const toggles = [...(autoGrant ? ['--auto-grant'] : []), ...(requireVerifiedEmail ? ['--require-verified-email'] : [])]
   const scope = permissionScope === undefined ? [] : ['--permission-scope', permissionScope]
-  return ['--name', name, ...redirects, ...(autoGrant ? ['--auto-grant'] : []), ...scope]
+  return ['--name', name, ...redirects, ...domains, ...toggles, ...scope]
 }
 
 async function grantFirst(

@@ -1,6 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { choice, choiceWithStandard, type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { isOpenToAnyAddress, verifiedEmailsFix } from '../../nouns/app-policy.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { appSettings, type PermissionScope, permissionScopes } from '../../nouns/app-settings.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
@@ -18,6 +19,8 @@ const options = {
   redirect: appSettings.redirect,
   autoGrant: appSettings.autoGrant,
   permissionScope: appSettings.permissionScope,
+  emailDomain: appSettings.emailDomain,
+  requireVerifiedEmail: appSettings.requireVerifiedEmail,
   user: text('USER', `Who gets access first: ${userRefSyntax}`),
   // Node itself would read --env-file, wherever it stands on the line.
   dotenv: text('FILE', 'File for the settings of its backend, such as .env; only you can read it'),
@@ -54,6 +57,8 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
   const existing = await findApp(tools, code)
   if (existing) await agreeToGoOn(tools, code, input.ifExists)
   const settings = existing ? { name: existing.name } : await resolveSettings(tools, input)
+  if (existing && isOpenToAnyAddress(existing))
+    tools.io.note(`anybody can register an address that is not theirs: ${verifiedEmailsFix(existing)}`)
   const ref = await askOrNone(tools, input.user, `${options.user.about} (or none):`)
   return {
     code: existing?.code ?? code,
@@ -100,14 +105,20 @@ async function agreeToGoOn({ io, prompt }: Tools, code: string, ifExists: 'error
 
 async function resolveSettings(
   tools: Tools,
-  { name, redirect, autoGrant, permissionScope }: Input<typeof options>,
+  { name, redirect, autoGrant, permissionScope, emailDomain, requireVerifiedEmail }: Input<typeof options>,
 ): Promise<Onboarding['settings']> {
   const { io, prompt } = tools
   const given = name || (await askFor(tools, '--name', `${options.name.about}:`))
   const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Where users may be sent back to, URLs (or none):')
   const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to whoever registers?') : undefined)
-  const scope = permissionScope ?? (await askPermissionScope(tools))
-  return { name: given, redirect: redirect ?? typed?.split(/[\s,]+/), autoGrant: grantsItself, permissionScope: scope }
+  return {
+    name: given,
+    redirect: redirect ?? typed?.split(/[\s,]+/),
+    autoGrant: grantsItself,
+    permissionScope: permissionScope ?? (await askPermissionScope(tools)),
+    emailDomain,
+    requireVerifiedEmail: requireVerifiedEmail ?? (await suggestVerification(tools, grantsItself ? emailDomain : undefined)),
+  }
 }
 
 const scopeNotes = [
@@ -125,6 +136,16 @@ async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScop
   io.note(
     'its tokens carry every permission of its services; --permission-scope roles leaves those that the roles of a user hold',
   )
+  return undefined
+}
+
+/** For an app that grants to whoever registers an address of these domains: without it, typing one in is enough. */
+async function suggestVerification({ io, prompt }: Tools, domains: readonly string[] = []): Promise<boolean | undefined> {
+  const listed = domains.filter((domain) => domain !== '').join(' or ')
+  if (listed === '') return undefined
+  if (io.canAsk)
+    return prompt.yesOrNo(`Anybody can register an address of ${listed}. Let in only users who have verified theirs?`)
+  io.note(`anybody can register an address of ${listed}; --require-verified-email lets in only users who have verified theirs`)
   return undefined
 }
 

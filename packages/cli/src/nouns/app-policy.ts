@@ -1,0 +1,13 @@
+import type { components } from '../api-types.ts'
+
+type App = components['schemas']['App']
+
+/** Whether a list of domains is all that says who gets in: whoever types in an address of one of them does. */
+export function isOpenToAnyAddress(app: App): boolean {
+  const takesAnybody = app.auto_grant_on_signup && app.sign_up !== 'closed'
+  return takesAnybody && app.allowed_email_domains.length > 0 && !app.require_verified_email
+}
+
+export function verifiedEmailsFix({ code }: Pick<App, 'code'>): string {
+  return `authctl app update ${code} --require-verified-email`
+}
