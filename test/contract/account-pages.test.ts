@@ -9,7 +9,15 @@ import { countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
-const paths = ['/verify-email', '/disown-email', '/reset-password', '/magic-link', '/accept-invitation']
+const paths = [
+  '/verify-email',
+  '/disown-email',
+  '/confirm-email',
+  '/undo-email-change',
+  '/reset-password',
+  '/magic-link',
+  '/accept-invitation',
+]
 const formType = 'application/x-www-form-urlencoded'
 const NEW_PASSWORD = 'a new horse battery staple'
 const CALLBACK = 'https://shop.example.com/signed-in'

@@ -72,6 +72,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'POST /auth/email/resend',
       'POST /auth/email/verify',
       'POST /auth/email/disown',
+      'POST /auth/email/change/confirm',
+      'POST /auth/email/change/undo',
       'POST /auth/magic-link',
       'POST /auth/magic-link/consume',
       'GET /auth/sso/{provider}/start',
@@ -84,6 +86,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
     routes: [
       'GET /auth/me',
       'PATCH /auth/me',
+      'DELETE /auth/me',
+      'POST /auth/email/change',
       'POST /auth/password/change',
       'POST /auth/2fa/setup',
       'POST /auth/2fa/activate',
@@ -315,8 +319,8 @@ describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...inp
     expect(await rowsNow()).toEqual(before)
     for (const caller of welcome) {
       found[caller] = await verdictFor(route, caller, input)
-      // It ends the sessions of others in the table who are the same user.
-      if (route === 'POST /auth/logout-all') bearers = await buildBearers()
+      // They end the sessions of others in the table who are the same user.
+      if (['POST /auth/logout-all', 'DELETE /auth/me'].includes(route)) bearers = await buildBearers()
     }
     expect(found).toEqual(verdicts)
   })

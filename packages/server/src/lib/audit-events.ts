@@ -7,6 +7,8 @@ export const auditEvents = {
   'app.deleted': 'An app was deleted, with its grants and sessions',
   'app.updated': 'Settings of an app were changed',
   'credentials.removed': 'An account that nobody had proven was claimed: what a stranger may have put there was removed',
+  'email.change_requested': 'A user asked for another address, which has still to be confirmed',
+  'email.change_undone': 'The old address took back a change of the address',
   'email.verified': 'Somebody proved that the address of an account is theirs',
   'grant.created': 'A user was given access to an app, or their access was changed',
   'grant.revoked': 'The access of a user to an app was taken away',

@@ -38,6 +38,43 @@ export function verificationMail(app: Named, link: string, { at, ip, disownLink 
   })
 }
 
+export function changeMail(app: Named, link: string, { at, ip }: Asked): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Confirm your new e-mail address for ${place}`,
+      parts: [
+        'Hello,',
+        `somebody, most likely you, wants to use this e-mail address for an account of ${place}. Open this link to confirm that it is yours:`,
+        { link, label: 'Use this e-mail address' },
+        'It works once, for 24 hours.',
+        `Time: ${minuteOf(at)}.`,
+        ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
+        'If this was not you, do not open the link: the account would be that of somebody else.',
+      ],
+    }
+  })
+}
+
+/** To the address that an account had. */
+export function undoMail(app: Named, link: string, { at, ip }: Asked): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: 'Your e-mail address was changed',
+      parts: [
+        'Hello,',
+        `the e-mail address of your account for ${place} was changed to another one.`,
+        `Time: ${minuteOf(at)}.`,
+        ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
+        'If this was not you, open this link: it brings this address back and ends every session of the account.',
+        { link, label: 'Undo the change' },
+        'It works once, for 72 hours. Then set a new password with "forgot password", and tell whoever runs the service.',
+      ],
+    }
+  })
+}
+
 export function resetMail(app: Named, link: string): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
@@ -100,6 +137,7 @@ export const noticePurposes = [
   'identity_linked',
   'identity_unlinked',
   'identity_removed',
+  'account_deleted',
 ] as const
 export type NoticePurpose = (typeof noticePurposes)[number]
 
@@ -162,6 +200,11 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   identity_removed: {
     subject: 'A way to sign in was removed',
     sentence: `an administrator removed the provider ${provider} from the ways to sign in to your account.`,
+  },
+  account_deleted: {
+    subject: 'Your account was deleted',
+    sentence: 'your account was deleted, as asked for from one of its sessions. Every session of it has ended.',
+    advice: 'If this was not you, tell whoever runs the service.',
   },
 })
 

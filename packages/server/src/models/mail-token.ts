@@ -6,6 +6,11 @@ const appByHash = new Statement<{ code: string }>(
   'select a.code from mail_tokens t join apps a on a.id = t.app_id where t.token_hash = :hash',
 )
 
+const spendableColumns = [
+  ...(['token_hash', 'user_id', 'email', 'account_email', 'mailbox_proven_at', 'app_id'] as const),
+  ...(['redirect_url', 'created_at', 'expires_at'] as const),
+] as const
+
 /** The token of a link that was mailed, by its hash. */
 export class MailToken extends BaseModel {
   static override tableName = 'mail_tokens'
@@ -13,9 +18,13 @@ export class MailToken extends BaseModel {
 
   declare token_hash: string
   declare user_id: string
-  declare purpose: 'verify_email' | 'reset_password' | 'magic_link'
+  declare purpose: 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
   /** Where the mail went. */
   declare email: string
+  /** What the address of the account must be still; null for a token that takes back whatever it was changed to. */
+  declare account_email: string | null
+  /** Of the address that it takes a change back to. */
+  declare mailbox_proven_at: number | null
   declare app_id: string
   declare redirect_url: string | null
   declare created_at: number
@@ -34,7 +43,7 @@ export class MailToken extends BaseModel {
   ): Promise<SpendableToken | undefined> {
     return MailToken.#spendable(db, hash, now)
       .where({ purpose })
-      .first('token_hash', 'user_id', 'email', 'app_id', 'redirect_url', 'expires_at')
+      .first(...spendableColumns)
   }
 
   /** The code of the app that it was mailed for. */
@@ -59,6 +68,11 @@ export class MailToken extends BaseModel {
     await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
   }
 
+  /** Deletes what the user has not spent and was mailed for this moment or a later one. */
+  static async deleteUnspentSince(db: Tx, userId: string, since: number): Promise<void> {
+    await rowsOf(MailToken, db).where({ user_id: userId }).where('created_at', '>=', since).whereNull('spent_at').delete()
+  }
+
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId }).delete()
   }
@@ -72,10 +86,7 @@ export class MailToken extends BaseModel {
   }
 }
 
-type MailTokenRow = Pick<
-  MailToken,
-  'token_hash' | 'user_id' | 'purpose' | 'email' | 'app_id' | 'redirect_url' | 'created_at' | 'expires_at' | 'spent_at'
->
+type MailTokenRow = Pick<MailToken, (typeof spendableColumns)[number] | 'purpose' | 'spent_at'>
 
 /** What a token is spent by. */
-export type SpendableToken = Pick<MailToken, 'token_hash' | 'user_id' | 'email' | 'app_id' | 'redirect_url' | 'expires_at'>
+export type SpendableToken = Pick<MailToken, (typeof spendableColumns)[number]>

@@ -396,9 +396,13 @@ async function createInvitationsAndMailTokens(db: SchemaDb): Promise<void> {
   await db.schema.createTable('mail_tokens', (t) => {
     t.text('token_hash').primary()
     owner(t, 'user_id', 'users').notNullable()
-    t.text('purpose').notNullable().checkIn(['verify_email', 'reset_password', 'magic_link'])
-    // The address the mail went to: a token stops fitting when the user's address changes.
+    t.text('purpose').notNullable().checkIn(['verify_email', 'reset_password', 'magic_link', 'change_email', 'undo_email_change'])
+    // The address the mail went to.
     t.text('email').notNullable()
+    // The address that the account must have still; null for one that takes back whatever it was changed to.
+    t.text('account_email')
+    // Of the address that a change can be taken back to.
+    t.bigInteger('mailbox_proven_at')
     owner(t, 'app_id', 'apps').index()
     t.text('redirect_url')
     t.bigInteger('created_at').notNullable()

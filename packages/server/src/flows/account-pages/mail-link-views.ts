@@ -34,6 +34,22 @@ ${form(place, 'It was not me: delete the account')}`,
   }
 }
 
+export function undoView(place: Place, { app, email }: MailLink, refusal?: FormRefusal): PageView {
+  const to = nameOf(app)
+  return {
+    ...headOf(refusal, 'Take back your e-mail address?'),
+    place: to,
+    body: html`<p>The address of your account was changed from ${shown(email)} to another one. If that was not you, take it back: every session of the account ends.</p>
+${form(place, 'Take it back', alert(generalFault(refusal, to)))}`,
+  }
+}
+
+export function undoneView({ app, email }: MailLink): PageView {
+  const to = nameOf(app)
+  const body = html`<p>The address of your account is ${shown(email)} again. Now set a new password with "forgot password" where you sign in to ${shown(to)}.</p>`
+  return { status: 200, title: 'Your e-mail address is back', place: to, body }
+}
+
 export function disownedView({ app }: MailLink): PageView {
   const body = html`<p>The account is gone, unless its address had been confirmed before. There is nothing more to do here.</p>`
   return { status: 200, title: 'Thank you', place: nameOf(app), body }

@@ -1,8 +1,11 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
+import { confirmEmailChange } from '../email/confirm-email-change.ts'
 import { disownEmail } from '../email/disown-email.ts'
+import { undoEmailChange } from '../email/undo-email-change.ts'
+import { verifyEmail } from '../email/verify-email.ts'
 import { choosePassword } from './choose-password.ts'
-import { confirmEmail } from './confirm-email.ts'
+import { type Confirmation, confirmEmail } from './confirm-email.ts'
 import { describeInvitation } from './describe-invitation.ts'
 import { describeMailLink } from './describe-mail-link.ts'
 import { enterByInvitation } from './enter-by-invitation.ts'
@@ -15,6 +18,8 @@ import {
   magicLinkView,
   passwordSetView,
   resetView,
+  undoneView,
+  undoView,
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
@@ -25,23 +30,36 @@ import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenF
 export const accountPages: WebPage[] = [
   verifyEmailPage(),
   disownEmailPage(),
+  confirmChangePage(),
+  undoChangePage(),
   resetPasswordPage(),
   magicLinkPage(),
   acceptInvitationPage(),
 ]
 
 function verifyEmailPage(): WebPage {
-  const path = '/verify-email'
+  const advice =
+    'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.'
+  return confirmationPage({ path: '/verify-email', purpose: 'verify_email', advice, confirm: verifyEmail })
+}
+
+function confirmChangePage(): WebPage {
+  const advice =
+    'If you have confirmed the address before, all is done. If not, ask for the change again where you are signed in.'
+  return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice, confirm: confirmEmailChange })
+}
+
+/** A page that confirms an address, with the password where the app asks for verified ones. */
+function confirmationPage({ path, purpose, advice, confirm }: Confirmation & { path: string; advice: string }): WebPage {
   return webPage({
     path,
-    advice:
-      'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.',
-    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
+    advice,
+    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, purpose)),
     form: confirmForm,
     async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, 'verify_email')
+      const link = await describeMailLink(deps, form.token, purpose)
       try {
-        await confirmEmail(deps, link, form, { caller: undefined, origin })
+        await confirmEmail(deps, { link, form, confirm }, { caller: undefined, origin })
         return verifiedView(link)
       } catch (error) {
         return verifyView({ path, token: form.token }, link, refusalOf(error))
@@ -61,6 +79,25 @@ function disownEmailPage(): WebPage {
       const link = await describeMailLink(deps, form.token, 'verify_email')
       await disownEmail(deps, form.token, { caller: undefined, origin })
       return disownedView(link)
+    },
+  })
+}
+
+function undoChangePage(): WebPage {
+  const path = '/undo-email-change'
+  return webPage({
+    path,
+    advice: 'If you have taken the change back before, all is done. If not, tell whoever runs the service.',
+    show: async (deps, { token }) => undoView({ path, token }, await describeMailLink(deps, token, 'undo_email_change')),
+    form: tokenForm,
+    async submit(deps, { form, origin }) {
+      const link = await describeMailLink(deps, form.token, 'undo_email_change')
+      try {
+        await undoEmailChange(deps, form.token, { caller: undefined, origin })
+        return undoneView(link)
+      } catch (error) {
+        return undoView({ path, token: form.token }, link, refusalOf(error))
+      }
     },
   })
 }

@@ -1,6 +1,18 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
+import { proofErrors, proofNote } from '../entry/prove-identity.ts'
+import { confirmEmailChange } from './confirm-email-change.ts'
 import { disownEmail } from './disown-email.ts'
-import { disownEmailBody, verifiedUser, verifyEmailBody } from './schema.ts'
+import { requestEmailChange } from './request-email-change.ts'
+import {
+  changeEmailBody,
+  confirmChangeBody,
+  disownEmailBody,
+  queued,
+  undoChangeBody,
+  verifiedUser,
+  verifyEmailBody,
+} from './schema.ts'
+import { undoEmailChange } from './undo-email-change.ts'
 import { verifyEmail } from './verify-email.ts'
 
 export const emailRoutes: Route[] = [
@@ -35,6 +47,53 @@ export const emailRoutes: Route[] = [
     handle: async (deps, { body, origin }) => {
       await disownEmail(deps, body.token, { caller: undefined, origin })
       return noContent()
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/email/change',
+    tag: 'Account',
+    summary: 'Ask for another e-mail address',
+    description: `A link is mailed to the new address, and nothing changes before it is opened. ${proofNote}`,
+    auth: 'user',
+    body: changeEmailBody,
+    responses: { 202: queued },
+    errors: [...proofErrors, 'app_code_required', 'invalid_two_factor_code'],
+    handle: async (deps, { body, caller, origin }) => {
+      await requestEmailChange(deps, body, caller, { caller, origin })
+      return accepted()
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/email/change/confirm',
+    tag: 'Account mail',
+    summary: 'Change the e-mail address with the token of a mail',
+    description:
+      'Sessions go on. The old address is told, with a link that takes the change back for 72 hours. As with `POST /auth/email/verify`, apps ' +
+      'with `require_verified_email` open to whoever also brings the `password` or a bearer of the account.',
+    auth: 'public',
+    body: confirmChangeBody,
+    responses: { 200: verifiedUser },
+    errors: ['account_locked', 'email_exists_in_pool', 'invalid_credentials', 'invalid_token'],
+    handle: async (deps, { body, bearer, origin }) => {
+      const { user } = await confirmEmailChange(deps, { ...body, bearer }, { caller: undefined, origin })
+      return ok({ user })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/email/change/undo',
+    tag: 'Account mail',
+    summary: 'Take a change of the e-mail address back with the token of the notice',
+    description: 'The old address is back, whatever was changed since, and every session of the account ends, in every app.',
+    auth: 'public',
+    body: undoChangeBody,
+    responses: { 200: verifiedUser },
+    errors: ['email_exists_in_pool', 'invalid_token'],
+    handle: async (deps, { body, origin }) => {
+      const { user } = await undoEmailChange(deps, body.token, { caller: undefined, origin })
+      return ok({ user })
     },
   }),
 ]

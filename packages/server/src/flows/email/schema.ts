@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { password } from '../../lib/entry-fields.ts'
+import { password, proofFields } from '../../lib/entry-fields.ts'
+import { email } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import { mailToken } from '../../mail/fields.ts'
 
@@ -14,3 +15,9 @@ export const verifyEmailBody = z
 export type VerifyEmailInput = z.output<typeof verifyEmailBody>
 export const disownEmailBody = z.object({ token: mailToken }).meta({ id: 'DisownEmail' })
 export const verifiedUser = z.object({ user: userRecord })
+
+export const changeEmailBody = z.strictObject({ email, ...proofFields }).meta({ id: 'ChangeEmail' })
+export type ChangeEmailInput = z.output<typeof changeEmailBody>
+export const confirmChangeBody = verifyEmailBody.meta({ id: 'ConfirmEmailChange' })
+export const undoChangeBody = z.object({ token: mailToken }).meta({ id: 'UndoEmailChange' })
+export const queued = z.object({})

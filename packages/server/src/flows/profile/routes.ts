@@ -1,6 +1,8 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { proofErrors, proofNote } from '../entry/prove-identity.ts'
+import { deleteSelf } from './delete-self.ts'
 import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
-import { profile, updateSelfBody } from './schema.ts'
+import { deleteSelfBody, profile, updateSelfBody } from './schema.ts'
 import { updateSelf } from './update-self.ts'
 
 export const profileRoutes: Route[] = [
@@ -28,5 +30,20 @@ export const profileRoutes: Route[] = [
     responses: { 200: profile },
     errors: [],
     handle: async (deps, { body, sentBack, ...actor }) => ok(await updateSelf(deps, body, sentBack, actor)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/me',
+    tag: 'Account',
+    summary: 'Delete the own account',
+    description: `As when an admin does it: the e-mail is free again and every token dead, in every app. A mail tells of it. ${proofNote}`,
+    auth: 'user',
+    body: deleteSelfBody,
+    responses: { 204: null },
+    errors: [...proofErrors, 'invalid_two_factor_code', 'last_system_admin'],
+    handle: async (deps, { body, caller, origin }) => {
+      await deleteSelf(deps, body, caller, { caller, origin })
+      return noContent()
+    },
   }),
 ]

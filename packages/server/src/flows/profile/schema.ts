@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { proofFields } from '../../lib/entry-fields.ts'
 import { name } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
@@ -23,3 +24,6 @@ const ownName = z
 
 export const updateSelfBody = z.strictObject({ first_name: ownName, last_name: ownName }).meta({ id: 'UpdateProfile' })
 export type UpdateSelfInput = z.output<typeof updateSelfBody>
+
+export const deleteSelfBody = z.strictObject(proofFields).meta({ id: 'DeleteOwnAccount' })
+export type DeleteSelfInput = z.output<typeof deleteSelfBody>

@@ -14,13 +14,14 @@ interface TokenMail {
   /** Where the user is known without looking; who asks by an address must not be made to look. */
   userId?: string
   redirectUrl?: string | undefined
+  change?: TokenMailPayload['change']
 }
 
 /** Asks for a mail with a token. Whether anybody gets one is found out when it is sent. */
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
-  const { purpose, email, appId, userId, redirectUrl } = mail
+  const { purpose, email, appId, userId, redirectUrl, change } = mail
   const asked = { at: deps.clock(), ip: origin.ip || null }
-  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null, asked }
+  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null, asked, ...(change && { change }) }
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 

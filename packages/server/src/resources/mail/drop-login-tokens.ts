@@ -10,6 +10,11 @@ export async function dropLoginTokens(deps: Deps<Tx>, userId: string): Promise<v
   await MailToken.deleteUnspent(deps.db, userId, ['reset_password', 'magic_link'])
 }
 
+/** For an address that an account has no more. What takes a change back stays. Needs the transaction that changes it. */
+export async function dropAddressTokens(deps: Deps<Tx>, userId: string): Promise<void> {
+  await MailToken.deleteUnspent(deps.db, userId, ['verify_email', 'reset_password', 'magic_link', 'change_email'])
+}
+
 /** For an account that is claimed: no link works any more that was mailed before. Needs the transaction that claims it. */
 export async function dropMailTokens(deps: Deps<Tx>, userId: string): Promise<void> {
   await MailToken.deleteUnspent(deps.db, userId)

@@ -16,6 +16,10 @@ export interface TokenOrder {
   email: string
   app: App
   redirectUrl: string | null
+  /** What the address of the account must be, where that is not `email`; null for any. */
+  accountEmail?: string | null
+  /** Of a change of the address. */
+  undoes?: { at: number; mailboxProvenAt: number | null }
 }
 
 /**
@@ -23,29 +27,32 @@ export interface TokenOrder {
  * Undefined when the user may not, any more.
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
-  const { userId, purpose, email, app, redirectUrl } = order
+  const { userId, purpose, email, app, redirectUrl, accountEmail = email, undoes } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
-    await MailToken.deleteUnspentOf(deps.db, userId, purpose)
+    // Each change is taken back by itself: a later one must not keep whom it was taken from from that.
+    if (!undoes) await MailToken.deleteUnspentOf(deps.db, userId, purpose)
     const now = deps.clock()
     await MailToken.insert(deps.db, {
       token_hash: hashOpaqueToken(token),
       user_id: userId,
       purpose,
       email,
+      account_email: accountEmail,
+      mailbox_proven_at: undoes?.mailboxProvenAt ?? null,
       app_id: app.id,
       redirect_url: redirectUrl,
-      created_at: now,
+      created_at: undoes?.at ?? now,
       expires_at: now + tokenLifeMs[purpose],
     })
     return token
   })
 }
 
-/** Whether there is anything for a token to do: the account is active, the address is its own, and not verified already for the app. */
-export function mayHaveToken(user: PooledUser, { purpose, email, app }: Pick<TokenOrder, 'purpose' | 'email' | 'app'>): boolean {
-  if (user.status !== 'active' || user.email !== email) return false
+/** Whether there is anything for a token to do: the account is active, has the address, and has not verified it already for the app. */
+export function mayHaveToken(user: PooledUser, { purpose, email, app, accountEmail = email }: TokenOrder): boolean {
+  if (user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)) return false
   return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)
 }

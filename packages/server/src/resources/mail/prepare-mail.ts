@@ -2,7 +2,16 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { MailText } from '../../mail/render-mail.ts'
-import { invitationMail, magicLinkMail, noticeMail, noticePurposes, resetMail, verificationMail } from '../../mail/templates.ts'
+import {
+  changeMail,
+  invitationMail,
+  magicLinkMail,
+  noticeMail,
+  noticePurposes,
+  resetMail,
+  undoMail,
+  verificationMail,
+} from '../../mail/templates.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-entry.ts'
@@ -20,7 +29,13 @@ import {
   type TokenPurpose,
 } from './token-purpose.ts'
 
-const templates = { verify_email: verificationMail, reset_password: resetMail, magic_link: magicLinkMail }
+const templates = {
+  verify_email: verificationMail,
+  reset_password: resetMail,
+  magic_link: magicLinkMail,
+  change_email: changeMail,
+  undo_email_change: undoMail,
+}
 
 /** Writes a mail as it is to be sent now. What a link of the same purpose could do before, it can no longer. Undefined: nobody is to get it any more. */
 export type WriteMail = () => Promise<MailText | undefined>
@@ -40,18 +55,24 @@ async function prepareTokenMail(
   deps: Deps<Pool>,
   entry: OutboxRow,
   purpose: TokenPurpose,
-  { redirect_url: redirectUrl, asked }: TokenMailPayload,
+  { redirect_url: redirectUrl, asked, change }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
   if (entry.app_id === null) return undefined
-  const app = await App.find(deps.db, { id: entry.app_id, status: 'active' })
+  const isUndo = purpose === 'undo_email_change'
+  // Whoever lost an account can take it back also where the app is inactive by now.
+  const app = await App.find(deps.db, { id: entry.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
   const user = app && (await findRecipient(deps, entry, app))
   if (!app || !user) return undefined
-  const order = { userId: user.id, purpose, email: entry.destination, app, redirectUrl }
+  const order = {
+    ...{ userId: user.id, purpose, email: entry.destination, app, redirectUrl },
+    ...(change && { accountEmail: change.account_email }),
+    ...(change && isUndo && { undoes: { at: asked.at, mailboxProvenAt: change.mailbox_proven_at } }),
+  }
   if (!mayHaveToken(user, order)) return undefined
   return async () => {
     const token = await issueMailToken(deps, order)
     if (token === undefined) return undefined
-    const link = buildLink(deps, app, purpose, { token, redirectUrl })
+    const link = isUndo ? ownPageLink(deps, purpose, token) : buildLink(deps, app, purpose, { token, redirectUrl })
     return templates[purpose](app, link, { ...asked, disownLink: ownPageLink(deps, 'disown_email', token) })
   }
 }

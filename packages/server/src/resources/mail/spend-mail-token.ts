@@ -23,7 +23,7 @@ export async function spendMailToken(deps: Deps<Tx>, found: SpendableToken): Pro
   await lockUserRow(deps, found.user_id)
   const spent = await MailToken.spend(deps.db, found.token_hash, deps.clock())
   const user = await getUser(deps, found.user_id)
-  if (!spent || user.email !== found.email) throw invalidToken()
+  if (!spent || (found.account_email !== null && user.email !== found.account_email)) throw invalidToken()
   return user
 }
 

@@ -1,7 +1,7 @@
 import type { NoticePurpose } from '../../mail/templates.ts'
 
 /** What the token of a mail is good for. */
-export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link'
+export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
 
 /** Whether an entry of the outbox asks for a mail with a token of these purposes; the worker makes the token when it sends. */
 export function isTokenPurpose(name: string): name is TokenPurpose {
@@ -15,6 +15,8 @@ export const tokenLifeMs: Record<TokenPurpose, number> = {
   verify_email: 24 * 60 * minuteMs,
   reset_password: 60 * minuteMs,
   magic_link: 15 * minuteMs,
+  change_email: 24 * 60 * minuteMs,
+  undo_email_change: 72 * 60 * minuteMs,
 }
 
 /** Where the link of each mail leads, below the origin. */
@@ -22,11 +24,12 @@ export const linkPaths = {
   verify_email: '/verify-email',
   reset_password: '/reset-password',
   magic_link: '/magic-link',
+  change_email: '/confirm-email',
   invitation: '/accept-invitation',
-} as const satisfies Record<TokenPurpose | 'invitation', string>
+} as const satisfies Partial<Record<TokenPurpose | 'invitation', string>>
 
 /** Pages of the service itself that mails link to. */
-export const ownPages = { disown_email: '/disown-email' } as const
+export const ownPages = { disown_email: '/disown-email', undo_email_change: '/undo-email-change' } as const
 
 // The payloads of mails in the outbox, by purpose: the name of the entry. None holds a token that lives but sealed.
 
@@ -34,6 +37,8 @@ export interface TokenMailPayload {
   redirect_url: string | null
   /** When and from where the mail was asked for. */
   asked: { at: number; ip: string | null }
+  /** Of a change of the address: the one that the account has, and what is known of the one that it had. */
+  change?: { account_email: string | null; mailbox_proven_at: number | null }
 }
 
 export interface InvitationPayload {

@@ -1,0 +1,37 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
+import { dropAddressTokens } from '../../resources/mail/drop-login-tokens.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { changeUser } from '../../resources/users/change-user.ts'
+import { presentUser } from '../../resources/users/present.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
+import { type Holding, holdsAccount } from '../entry/holds-account.ts'
+import { replaceEmail } from './replace-email.ts'
+import type { Verified } from './verify-email.ts'
+
+/**
+ * Gives an account the address that the token was mailed to, verified as `verifyEmail` does it. A mail to the old address tells of it and
+ * can take it back. Sessions go on. Throws `invalid_token`, `email_exists_in_pool`, and what `holdsAccount` throws; none of them spends
+ * the token.
+ */
+export async function confirmEmailChange(
+  deps: Deps<Pool>,
+  { token, ...holding }: { token: string } & Holding,
+  actor: Actor,
+): Promise<Verified> {
+  const found = await getMailToken(deps, token, 'change_email')
+  const { user_id: userId, app_id: appId, email } = found
+  const isHolder = await holdsAccount(deps, { userId, appId }, holding, actor)
+  return changeUser(deps, userId, email, async (deps, before) => {
+    await spendMailToken(deps, found)
+    if (before.status !== 'active') throw invalidToken()
+    const changed = await replaceEmail(deps, before, email, actor)
+    const verified = await verifyAddress(deps, changed, { actor, appId }, { byLinkAlone: !isHolder })
+    await dropAddressTokens(deps, userId)
+    const change = { account_email: null, mailbox_proven_at: before.mailbox_proven_at }
+    await addTokenMail(deps, { purpose: 'undo_email_change', email: before.email, appId, userId, change }, actor.origin)
+    return { user: presentUser(verified), redirectUrl: null }
+  })
+}

@@ -1,0 +1,49 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { isUnproven, verifiedByLink } from '../../lib/account-record.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { MailToken } from '../../models/mail-token.ts'
+import { User } from '../../models/user.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
+import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
+import { changeUser } from '../../resources/users/change-user.ts'
+import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { replaceEmail } from './replace-email.ts'
+import type { Verified } from './verify-email.ts'
+
+/**
+ * Takes a change of the address back, for whoever reads the mail of the address before, and ends every session. It holds against all that
+ * was changed since: a thief cannot change the address twice to keep it, nor register the old one to be in the way. Links that were mailed
+ * after the change are dead, and those that take back an earlier one are not. Throws `invalid_token`, `email_exists_in_pool`.
+ */
+export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
+  const found = await getMailToken(deps, token, 'undo_email_change')
+  const { user_id: userId, app_id: appId, email } = found
+  return changeUser(deps, userId, email, async (deps, before) => {
+    await spendMailToken(deps, found)
+    if (before.status !== 'active') throw invalidToken()
+    await removeSquatters(deps, before, email, actor)
+    const changed = await replaceEmail(deps, before, email, actor)
+    // The mail of the old address is read, and whose the account is, is what was known before the change.
+    const verification = { ...verifiedByLink(deps.clock(), changed), mailbox_proven_at: found.mailbox_proven_at }
+    await User.update(deps.db, userId, verification)
+    await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
+    await recordEvent(deps, { event: 'email.change_undone', actor, userId, appId })
+    const user = presentUser(await getUser(deps, userId))
+    await raiseTokenVersion(deps, { userId, appId: null, reason: 'email.change_undone' })
+    return { user, redirectUrl: null }
+  })
+}
+
+/** Accounts of the address that nobody has proven, in the pools of the user. */
+async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUser, email: string, actor: Actor): Promise<void> {
+  const pools = [namespace, ...tags]
+  for (const other of (await listUsersOfEmail(deps, email)).users) {
+    const meets = [other.namespace, ...other.tags].some((pool) => pools.includes(pool))
+    if (other.id !== id && meets && isUnproven(other)) await closeAccount(deps, other.id, actor, { reason: 'disowned' })
+  }
+}
