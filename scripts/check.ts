@@ -40,6 +40,7 @@ const checks: Record<string, Check> = {
   },
   rooms: { what: 'no two folders import from one another', command: ['node', 'scripts/check-rooms.ts'] },
   names: { what: 'files and exports are found by one name', command: ['node', 'scripts/check-names.ts'] },
+  contract: { what: 'every sentence of docs/contract has a test', command: ['node', 'scripts/check-contract.ts'] },
   words: { what: 'comments cite only what is in the repository', command: ['node', 'scripts/check-words.ts'] },
   mutants: { what: 'each planted fault fits its source', command: ['node', 'scripts/check-mutants.ts'] },
   data: {

@@ -11,6 +11,7 @@ import { errorCodes } from '../packages/server/src/errors.ts'
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
 import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
+import { coveragePage } from './contract-coverage.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -25,6 +26,7 @@ const derived: Derived[] = [
   { path: 'docs/audit-events.md', generate: auditEventsPage },
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'docs/authctl.md', generate: renderReference },
+  { path: 'docs/contract/coverage.md', generate: contractPage },
   { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
   { path: 'docs/performance.md', generate: performancePage },
   ...Array.from(renderApiReports(), ([path, report]) => ({ path, generate: () => report })),
@@ -60,6 +62,14 @@ function configurationPage(): string {
 /** A value is set as code; words, and notes that bring their own marks, stay as they are. */
 function quoted(note: string): string {
   return note === '' || note === 'required' || /[\s`]/.test(note) ? note : `\`${note}\``
+}
+
+function contractPage(): string {
+  return page('What proves the contract', 'docs/contract and the tests', [
+    'Each sentence of the pages here, with the tests that cover it. `npm run check` fails for a sentence that has none.',
+    '',
+    coveragePage(),
+  ])
 }
 
 function errorsPage(): string {

@@ -280,6 +280,19 @@ test('a line that a planted fault no longer fits is told', async () => {
   expect(output).toContain(`what it replaces stands 2 times in ${file}`)
 })
 
+test('a sentence of the contract without a test, and a test of a sentence that is not there, are refused', async () => {
+  const files = {
+    'docs/contract/service.md': '- <a id="planted-sentence"></a>Nobody has tried this.\n',
+    'test/contract/planted.test.ts':
+      "// covers no-such-sentence\ntest('a planted test', () => {})\n// covers planted-sentence\nplant()\n",
+  }
+  const { code, output } = await planted(files, () => check('contract'))
+  expect(code).toBe(1)
+  expect(output).toContain('docs/contract/service.md#planted-sentence is covered by no test')
+  expect(output).toContain('planted.test.ts: “a planted test” covers no-such-sentence, which no page of docs/contract has')
+  expect(output).toContain('planted.test.ts: what comes after “covers planted-sentence” is no test')
+})
+
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)
