@@ -204,6 +204,7 @@ describe('paths and methods', () => {
     }
   })
 
+  // covers version-prefix
   test.each(routes)('$name is at that very path alone', async ({ route }) => {
     const path = BASE_PATH + pathOf(route)
     const elsewhere = [
@@ -282,6 +283,7 @@ describe('bodies', () => {
     }
   })
 
+  // covers endpoint-json
   test.each(implying('unsupported_media_type'))('$name takes a body of application/json in UTF-8 alone', async ({ route }) => {
     const types = [
       'text/plain',

@@ -289,6 +289,7 @@ describe('delete', () => {
 })
 
 describe('status', () => {
+  // covers app-status state-app-inactive
   test('an inactive app takes no login and no registration until it is active again', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)

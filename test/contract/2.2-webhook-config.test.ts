@@ -20,6 +20,7 @@ async function boxesOf(app: Json): Promise<Record<string, string | null>> {
 }
 
 describe('an element', () => {
+  // covers webhook-events
   test('is enabled and gets user.registered unless told', async () => {
     const app = await buildApp(service, { webhooks: [{ name: ' crm ', url }] })
     expect(app.webhooks).toEqual([{ name: 'crm', url, events: ['user.registered'], enabled: true, has_secret: false }])
@@ -72,6 +73,7 @@ describe('an element', () => {
     }
   })
 
+  // covers webhook-name
   test('has a name that is unique in its app', async () => {
     const app = await buildApp(service)
     const reply = await patch(app, [valid, { ...valid, name: 'b' }, { ...valid, name: ' crm' }])
@@ -79,6 +81,7 @@ describe('an element', () => {
     expect(faultsOf(reply)).toEqual(['webhooks.2.name: invalid_value'])
   })
 
+  // covers app-webhooks
   test('the list is a list, replaced as a whole', async () => {
     const app = await buildApp(service, { webhooks: [valid, { ...valid, name: 'b' }] })
     for (const webhooks of [valid, 'x', 5, true]) expectError(await patch(app, webhooks), 'validation_failed')

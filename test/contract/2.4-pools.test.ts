@@ -11,6 +11,7 @@ const service = serviceFixture()
 const appOver = (registration_namespace: string, ...read_namespaces: string[]) =>
   buildApp(service, { auto_grant_on_signup: true, registration_namespace, read_namespaces })
 
+// covers app-registration-pool app-read-pools user-home-pool register-pool-set register-base-user
 test("a new user's home pool is the app's registration pool, and every other pool of the set becomes a tag", async () => {
   const [home, b, a] = [somePool(), `${somePool()}-b`, `${somePool()}-a`]
   const app = await appOver(home, b, a, home)
@@ -24,11 +25,13 @@ test("a new user's home pool is the app's registration pool, and every other poo
   })
 })
 
+// covers app-registration-pool-default pool-default
 test('an app that names no pool registers into default, without tags', async () => {
   const { user } = await buildUser(service, await buildApp(service))
   expect([user.namespace, user.namespaces]).toEqual(['default', ['default']])
 })
 
+// covers service-user-per-pool
 test('one address is a user of its own in each of two disjoint pools, each with its own password and data', async () => {
   const [one, two] = [await appOver(somePool()), await appOver(somePool())]
   const email = someEmail()
@@ -42,6 +45,7 @@ test('one address is a user of its own in each of two disjoint pools, each with 
   expect((await service.login(email, one.code, { password: 'another password' })).body.code).toBe('invalid_credentials')
 })
 
+// covers user-email-unique
 test('the database itself refuses a second user of one address in one pool, and lets a deleted one have an heir', async () => {
   const { user } = await buildUser(service, await appOver(somePool()))
   const row = await service.deps.db('users').where({ id: user.id }).first()
@@ -56,6 +60,7 @@ test('the database itself refuses a second user of one address in one pool, and 
   expect(await countRows(service, 'users', { email: user.email })).toBe(2)
 })
 
+// covers register-collision
 describe('a collision is found across the whole pool set', () => {
   test.for([
     ['the home pool of the user is the registration pool', ['x'], ['x']],
@@ -73,6 +78,7 @@ describe('a collision is found across the whole pool set', () => {
     expect(await countRows(service, 'users', { email: user.email })).toBe(1)
   })
 
+  // covers register-collision
   test('tags alone make no collision where the sets do not meet', async () => {
     const [x, y, z] = [somePool(), somePool(), somePool()]
     const { user } = await buildUser(service, await appOver(x, y))
@@ -82,6 +88,7 @@ describe('a collision is found across the whole pool set', () => {
   })
 })
 
+// covers register-tags-new-only
 test('an existing user who enters an app for the first time gains access but no pool tag', async () => {
   const [home, extra] = [somePool(), somePool()]
   const { user } = await buildUser(service, await appOver(home))
@@ -91,6 +98,7 @@ test('an existing user who enters an app for the first time gains access but no 
   expect(again.body.user.namespaces).toEqual([home])
 })
 
+// covers register-pools-move-nobody
 test("changing an app's pools moves nobody, and login goes by the pools as they are now", async () => {
   const [old, next] = [somePool(), somePool()]
   const app = await appOver(old)
@@ -147,6 +155,7 @@ describe('of two users of one address in the set, the first by precedence is tri
   })
 })
 
+// covers claim-namespace
 test('the token names the home pool, and leaves default out', async () => {
   const pool = somePool()
   const there = await buildUser(service, await appOver(pool, 'default'))
@@ -155,6 +164,7 @@ test('the token names the home pool, and leaves default out', async () => {
   expect(claimsOf(here.access_token)).not.toHaveProperty('namespace')
 })
 
+// covers app-read-pools login-pool-set
 test('a tagged user enters the app that reads the tag and no other', async () => {
   const [home, tag] = [somePool(), somePool()]
   const { user } = await buildUser(service, await appOver(home, tag))

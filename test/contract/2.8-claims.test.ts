@@ -16,6 +16,7 @@ const core = ['users:read_self', 'users:update_self']
 const loginClaims = async (user: Json, app: Json, extra: Record<string, unknown> = {}): Promise<Json> =>
   claimsOf((await service.login(user.email, app.code, extra)).body.access_token)
 
+// covers service-token-of-app claim-app claim-user claim-namespace claim-standard
 test('a token has exactly these claims, and the two lists last', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'shop'] })
   const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
@@ -45,6 +46,7 @@ test('a token has exactly these claims, and the two lists last', async () => {
   expect(Object.keys(claims).slice(-2)).toEqual(['roles', 'permissions'])
 })
 
+// covers auth-signature
 test('a token is signed with HS256 under the shared secret, which its kid names', async () => {
   const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   const [header, payload, signature] = access_token.split('.')
@@ -53,6 +55,7 @@ test('a token is signed with HS256 under the shared secret, which its kid names'
   expect(signature).toBe(createHmac('sha256', ACCESS_SECRET).update(`${header}.${payload}`).digest('base64url'))
 })
 
+// covers claim-organization
 test('the organization comes with its id and slug, before the lists', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -63,6 +66,7 @@ test('the organization comes with its id and slug, before the lists', async () =
   expect(Object.keys(claims).slice(-2)).toEqual(['roles', 'permissions'])
 })
 
+// covers claim-version
 test('jti and sid differ between logins, tv is a number', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -72,11 +76,13 @@ test('jti and sid differ between logins, tv is a number', async () => {
 })
 
 describe('permissions', () => {
+  // covers app-services-unregistered permission-core claim-permissions-unregistered
   test('of an app whose services registered none are the core ones', async () => {
     const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     expect(claimsOf(access_token).permissions).toEqual(core)
   })
 
+  // covers claim-permissions
   test('are the union of services, core and roles: sorted, and what two of them give is there once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'core', 'no-such-service'] })
     const { user } = await buildUser(service, app)
@@ -120,6 +126,7 @@ describe('permissions', () => {
     expect((await loginClaims(user, app)).permissions).not.toContain('gone:a')
   })
 
+  // covers login-global-roles
   test('of a role that the user holds in an organization count only in its token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -147,6 +154,7 @@ describe('exp', () => {
     expect(claimsOf(refreshed.body.access_token).exp).toBe(expires)
   })
 
+  // covers claim-standard
   test('goes by JWT_ACCESS_TTL_SECONDS and never outlives the session', async () => {
     const on = await buildService({ JWT_ACCESS_TTL_SECONDS: '60', JWT_SESSION_MAX_SECONDS: '90' })
     const login = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))

@@ -28,6 +28,7 @@ function create(fields: Record<string, unknown>, target = service): Promise<Repl
 }
 
 describe('what is created', () => {
+  // covers service-app-registered app-id app-auto-grant-default app-created-at app-create-minimum app-create-answer
   test('code and name are enough; the answer is the whole record', async () => {
     const reply = await service.admin('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop' } })
     expect(reply.status).toBe(201)
@@ -60,6 +61,7 @@ describe('what is created', () => {
     expect((await service.admin('GET', '/admin/apps/shop')).body).toEqual(reply.body)
   })
 
+  // covers app-description
   test('every field is stored as it was given', async () => {
     const fields = {
       name: 'Ünïcode “app” 💡',
@@ -147,6 +149,7 @@ describe('what is created', () => {
     }
   })
 
+  // covers app-services-default
   test('an empty list of services stays empty; left out it is the code of the app', async () => {
     expect((await create({ service_codes: [] })).body.service_codes).toEqual([])
     for (const value of [null, '', undefined]) {
@@ -175,6 +178,7 @@ describe('what is created', () => {
 })
 
 describe('codes', () => {
+  // covers app-code-format
   test.each(['a', '1', 'a-b-c', '0-0', 'x'.repeat(100), 'null', 'true', 'constructor', '12345678-1234-1234-1234-12345678901'])(
     '%s is one',
     async (code) => {
@@ -182,6 +186,7 @@ describe('codes', () => {
     },
   )
 
+  // covers app-code-format limit-app-code
   test.each([
     ['', 'too_short'],
     ['x'.repeat(101), 'too_long'],
@@ -217,6 +222,7 @@ describe('codes', () => {
     expectError(await create({ code: 'authctl' }), 'app_code_taken')
   })
 
+  // covers app-code-unique
   test('twenty at once for one code: one is created, nineteen are told that it is taken', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) => create({ code: 'contested', name: `Number ${index}` })),
@@ -324,6 +330,7 @@ describe('refused', () => {
     ['created_at', '2020-01-01T00:00:00.000Z', 'created_at: unknown_field'],
     ['Name', 'x', 'Name: unknown_field'],
   ]
+  // covers app-pool-names app-create-refusals
   test.each(cases)('%s %j', async (field, value, fault) => {
     const reply = await create({ [field]: value })
     expectError(reply, 'validation_failed')
@@ -344,6 +351,7 @@ describe('refused', () => {
     expect(body).toMatchObject(fields)
   })
 
+  // covers app-name
   test('every fault is named at once', async () => {
     const reply = await service.admin('POST', '/admin/apps', {
       body: { code: 'A', status: 5, nope: 1, read_namespaces: ['A', 'b', 5] },
@@ -365,6 +373,7 @@ describe('refused', () => {
 })
 
 describe('default_role_code', () => {
+  // covers app-default-role
   test('is org_member when only the organization is set', async () => {
     expect((await create({ default_organization_id: organization.id })).body).toMatchObject({ default_role_code: 'org_member' })
   })
@@ -377,6 +386,7 @@ describe('default_role_code', () => {
     }
   })
 
+  // covers app-role-needs-organization error-default-role
   test('without an organization is 400', async () => {
     for (const organizationId of [undefined, null, '']) {
       const reply = await create({ default_organization_id: organizationId, default_role_code: 'org_member' })
@@ -413,12 +423,14 @@ describe('in production mode', () => {
     production = await buildService({ ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }, onFileEnd)
   })
 
+  // covers app-redirects-production
   test.each([[undefined], [[]], [null], ['']])('allowed_redirect_urls %j is refused', async (urls) => {
     const reply = await create({ allowed_redirect_urls: urls }, production)
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(['allowed_redirect_urls: required'])
   })
 
+  // covers app-create-minimum
   test('one redirect URL is enough', async () => {
     expect((await create({ allowed_redirect_urls: ['https://app.example.com/cb'] }, production)).status).toBe(201)
   })

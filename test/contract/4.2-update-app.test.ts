@@ -42,6 +42,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
 }
 
 describe('a change', () => {
+  // covers app-frontend-url-clear app-update-fields app-update-clear
   test.each(Object.entries(fields))('of %s changes that field alone; null and "" clear it', async (field, { value, cleared }) => {
     const before = await buildApp(service)
     service.advance(1)
@@ -143,6 +144,7 @@ describe('a change', () => {
   })
 })
 
+// covers app-code-immutable
 test('the code never changes: 400 code_immutable', async () => {
   const app = await buildApp(service)
   for (const code of ['other', null, '', 5]) expectError(await patch(app, { code, name: 'x' }), 'code_immutable')
@@ -166,6 +168,7 @@ describe('frontend_url', () => {
 describe('default_organization_id and default_role_code are judged together', () => {
   const roleFault = ['default_role_code: invalid_value']
 
+  // covers app-role-needs-organization
   test('a role without an organization is 400', async () => {
     const app = await buildApp(service)
     const reply = await patch(app, { default_role_code: 'billing' })
@@ -186,6 +189,7 @@ describe('default_organization_id and default_role_code are judged together', ()
     })
   })
 
+  // covers app-default-organization-clear app-update-clear
   test.each([null, ''])('clearing the organization with %j clears the role for good', async (blank) => {
     const app = await buildApp(service, { default_organization_id: organization.id, default_role_code: 'billing' })
     expect((await patch(app, { default_organization_id: blank })).body).toMatchObject({
@@ -203,6 +207,7 @@ describe('default_organization_id and default_role_code are judged together', ()
     expect(await read(app)).toEqual(app)
   })
 
+  // covers app-role-exists app-role-org-scoped app-update-role error-default-role
   test.each(['system_admin', 'super_admin', 'base_user', 'auditor', 'no-such-role'])(
     '%s, no org-scoped role, is 400',
     async (role) => {
@@ -302,6 +307,7 @@ describe('in production mode', () => {
     return app
   }
 
+  // covers limit-redirects
   test('redirect URLs cannot be emptied', async () => {
     const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
     for (const urls of [[], null, '']) {

@@ -39,6 +39,7 @@ const doors: Record<string, (on: TestService, app: { code: string }, extra?: Rec
 }
 
 describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
+  // covers app-default-organization app-linked state-grant-auto provision-first-touch provision-apps provision-organization login-provisions
   test('gives the app, the linked apps, and the default organization with its role; unknown codes are skipped', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
@@ -61,6 +62,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     expect(await auditEvents(service, { event: 'override.refused', user_id: userId })).toEqual([])
   })
 
+  // covers app-default-role
   test('gives org_member where the app names no role, or names one that is no longer org-scoped', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -71,6 +73,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     expect((await service.admin('GET', `/admin/users/${userId}`)).body.roles).toEqual(['base_user'])
   })
 
+  // covers provision-platform-role
   test('gives org_member for a platform or unknown role in the request, whatever role the app names', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, {
@@ -84,6 +87,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     }
   })
 
+  // covers override-request
   test('takes role and links from the request in place of the settings of the app', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
@@ -107,6 +111,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     })
   })
 
+  // covers override-role
   test.for(['system_admin', 'super_admin', 'base_user', 'no-such-role', 'ORG_ADMIN', ' org_admin'])(
     'gives org_member for the requested role %j, and no global role',
     async (role_code) => {
@@ -166,6 +171,7 @@ test('provisioning comes before the check of organization membership, and a logi
   expect(claimsOf(admitted.body.access_token)).toMatchObject({ org_id: organization.id, roles: ['org_member'] })
 })
 
+// covers provision-idempotent
 test('later logins provision nothing, also after the settings of the app changed, and read no override', async () => {
   const [early, late] = [await buildApp(service), await buildApp(service)]
   const app = await buildApp(service, { auto_grant_on_signup: true })

@@ -6,6 +6,7 @@ import { buildApp, buildUser, type Json, someEmail } from '../support/service.ts
 
 const service = serviceFixture()
 
+// covers register-invitation
 test.for(['invite_token', 'invite_code'])(
   '%s joins the inviting organization with the roles of the invitation',
   async (member) => {
@@ -75,6 +76,7 @@ test('an invitation that is unknown, expired, used or for another address writes
   }
 })
 
+// covers register-first-match
 test('the invitation comes before organization_name and the default organization; access is auto-granted all the same', async () => {
   const inviting = await buildOrganization(service)
   const standing = await buildOrganization(service)
@@ -116,6 +118,7 @@ test('an invitation that grants the very app does not keep linked apps from bein
   expect(items.map((each: Json) => each.app_code).sort()).toEqual([app.code, linked.code].sort())
 })
 
+// covers register-whole
 test('of thirty uses of one invitation at once one wins, and the losers leave no user behind', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true })

@@ -21,6 +21,7 @@ async function expectRefusal(
 }
 
 describe('the answer', () => {
+  // covers user-names register-no-grant
   test('shows the new user and, while access is pending, no token members', async () => {
     const app = await buildApp(service)
     const email = someEmail()
@@ -66,6 +67,7 @@ describe('the answer', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })).status).toBe(200)
   })
 
+  // covers register-base-user
   test('gives the new user the role base_user and nothing else', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.admin('GET', `/admin/users/${user.id}`)
@@ -75,6 +77,7 @@ describe('the answer', () => {
 
 describe('step 1, the e-mail', () => {
   const id = randomUUID().slice(0, 8)
+  // covers user-email-normalized register-email
   test.for([
     ['case and surrounding spaces', `\t MiXed-${id}@Example.COM \n`, `mixed-${id}@example.com`],
     ['full-width characters', `ｆｕｌｌ-${id}＠ｅｘａｍｐｌｅ．ｃｏｍ`, `full-${id}@example.com`],
@@ -98,6 +101,7 @@ describe('step 1, the e-mail', () => {
     }
   })
 
+  // covers register-email
   test.for([
     ['nothing', ''],
     ['no @', 'user.example.com'],
@@ -226,6 +230,7 @@ describe('step 1, the app', () => {
     await expectRefusal(() => service.register(someEmail(), '', { app_code }), { status: 400, code: 'app_code_required' })
   })
 
+  // covers register-default-app
   test('AUTH_DEFAULT_APP_CODE serves registrations that name none, and no login', async () => {
     const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'house' })
     expect((await service.register(someEmail(), '')).body).toMatchObject({ status: 404, code: 'app_not_found' })
@@ -243,6 +248,7 @@ describe('step 1, the app', () => {
 })
 
 describe('step 2, the policy', () => {
+  // covers app-email-domains app-auth-methods register-policy-first
   test.for([
     ['sign_up_closed', { sign_up: 'closed' }],
     ['sign_up_closed', { sign_up: 'invitation' }],
@@ -284,6 +290,7 @@ describe('step 2, the policy', () => {
 })
 
 describe('step 4, an existing user', () => {
+  // covers register-conflict error-user-exists
   test('register is 409 whatever else is sent, and changes nothing', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, await buildApp(service))
@@ -300,6 +307,7 @@ describe('step 4, an existing user', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ first_name: null, apps: [] })
   })
 
+  // covers register-or-login
   test('register_or_login with the right password logs the user in: 200, tokens, no second user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -316,6 +324,7 @@ describe('step 4, an existing user', () => {
     expect(await countRows(service, 'users')).toBe(users)
   })
 
+  // covers register-modes
   test('register_or_login of a new address registers it: 201', async () => {
     const app = await buildApp(service)
     const { status, body } = await service.register(someEmail(), app.code, { mode: 'register_or_login' })
@@ -373,6 +382,7 @@ describe('register_or_return', () => {
     body: { email, password: PASSWORD, app_code: app, mode: 'register_or_return', ...extra },
   })
 
+  // covers register-return-callers
   test('without a bearer is 401 and with one that may not 403, both before anything is looked up', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token, user } = await buildUser(service, app)
@@ -399,6 +409,7 @@ describe('register_or_return', () => {
     expect(reply.body).toMatchObject({ status: 401, code: 'token_revoked' })
   })
 
+  // covers register-or-return
   test('of an existing user is 200 with the record and no tokens, whatever the password', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -411,6 +422,7 @@ describe('register_or_return', () => {
     expect(await countWrites(service)).toEqual(before)
   })
 
+  // covers register-modes
   test('of a new address is 201 without tokens, also where access is granted at once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const before = await countWrites(service)
@@ -471,6 +483,7 @@ test('unknown members are let through and take no effect, __proto__ and server-o
 })
 
 describe('organization_name', () => {
+  // covers organization-founder register-organization
   test('founds an organization with the user as its org_admin', async () => {
     const app = await buildApp(service)
     const { body } = await service.register(someEmail(), app.code, { organization_name: '  Ünïcode & Söhne — GmbH  ' })
@@ -507,6 +520,7 @@ describe('organization_name', () => {
     expect((await service.register(someEmail(), app.code, { organization_name })).body.organization).toBeNull()
   })
 
+  // covers register-first-match
   test('comes before the default organization, which is then not joined, while access is granted all the same', async () => {
     const organization = await buildOrganization(service)
     const linked = await buildApp(service)

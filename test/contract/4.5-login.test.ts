@@ -18,6 +18,7 @@ const service = serviceFixture()
 
 const wrong = { password: 'not this password' }
 
+// covers service-login-names-app service-token-pair login-tokens
 test('a login answers with tokens, the user, the app and no organization', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
@@ -38,6 +39,7 @@ test('a login answers with tokens, the user, the app and no organization', async
 })
 
 describe('step 2, the app', () => {
+  // covers login-app-first error-app-inactive error-app-unknown
   test('is judged before the account: unknown is 404 and inactive 403 for anybody', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -67,6 +69,7 @@ describe('step 2, the app', () => {
   })
 })
 
+// covers state-deleted login-one-answer error-credentials
 test('a wrong password, an unknown user, one outside the pools, a deleted one and one without a password are one answer', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: `pool-${randomUUID()}` })
@@ -103,6 +106,7 @@ test('a wrong password, an unknown user, one outside the pools, a deleted one an
   expect(await countWrites(service)).toEqual(before)
 })
 
+// covers state-suspended login-account-state
 test('suspended, denied and not a member are told only after the right password', async () => {
   const app = await buildApp(service)
   const organization = await buildOrganization(service)
@@ -118,6 +122,7 @@ test('suspended, denied and not a member are told only after the right password'
 })
 
 describe('organization_id', () => {
+  // covers claim-roles login-organization
   test('of a member puts the organization and its roles alone into the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
@@ -160,6 +165,7 @@ describe('organization_id', () => {
     expect(claimsOf(body.access_token).roles).toEqual([])
   })
 
+  // covers login-organization
   test('of nobody and of somebody else are one refusal; a malformed one is 400, null, blank and none are no organization', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -178,6 +184,7 @@ describe('organization_id', () => {
 })
 
 describe('step 8, access', () => {
+  // covers login-grant
   test('without a grant is refused until an admin grants it', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -211,6 +218,7 @@ describe('a login without an app', () => {
   const applessLogin = (on: TestService, email: string, extra: object = {}) =>
     on.call('POST', '/auth/login', { body: { email, password: PASSWORD, ...extra } })
 
+  // covers login-no-app error-app-code-required
   test('is 400 while AUTH_REQUIRE_APP_CODE is set, also next to AUTH_ALLOW_BASE_USER_LOGIN', async () => {
     const both: Record<string, string> = { AUTH_REQUIRE_APP_CODE: 'true', AUTH_ALLOW_BASE_USER_LOGIN: 'true' }
     for (const settings of [{}, both]) {
@@ -221,6 +229,7 @@ describe('a login without an app', () => {
     }
   })
 
+  // covers login-base-user
   test('with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
     const on = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
     await registerPermissions(on, 'shop', ['orders:read'])
@@ -245,6 +254,7 @@ describe('a login without an app', () => {
     expect(claimsOf((await on.login(user.email, app.code)).body.access_token).roles).toContain('super_admin')
   })
 
+  // covers login-no-app
   test('with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
     const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false', JWT_ISSUER: 'https://id.example.com' })
     await registerPermissions(on, 'shop', ['orders:read', 'orders:write'])

@@ -44,6 +44,7 @@ async function buildServiceAccount(settings: Json): Promise<Json> {
 }
 
 describe('registering', () => {
+  // covers permissions-reconciled
   test('makes the declared list the permissions of the service: inserts, renames, prunes, and leaves the rest', async () => {
     const name = unique('notes')
     const first = await register(name, declared('notes:write', ['notes:read', 'Read notes']))
@@ -159,6 +160,7 @@ describe('registering', () => {
 })
 
 describe('a body', () => {
+  // covers permission-code
   test('names its code as resource and action, compared exactly', async () => {
     const name = unique('forms')
     const [good] = declared('a_1-b:c_2-d')
@@ -215,6 +217,7 @@ describe('a body', () => {
 })
 
 describe('who may register', () => {
+  // covers permissions-callers auth-admin
   test('a service account for its own service, with the scope for it', async () => {
     const [mine, other] = [unique('mine'), unique('other')]
     const { token, id } = await buildServiceAccount({ service: mine })
@@ -234,6 +237,7 @@ describe('who may register', () => {
     expect(event).toMatchObject({ actor_type: 'service_account', details: { service: mine, created: 1 } })
   })
 
+  // covers permission-core
   test('nobody for core, which is built in', async () => {
     expectError(await register('core', []), 'service_reserved')
     const { token } = await buildServiceAccount({ service: 'core' })
@@ -244,6 +248,7 @@ describe('who may register', () => {
 })
 
 describe('a code', () => {
+  // covers permission-service
   test('belongs to one service: while it does, it is 409 to any other, and nothing of that call is written', async () => {
     const [owner, other] = [unique('owner'), unique('other')]
     const code = `${owner}:x`

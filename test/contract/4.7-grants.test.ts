@@ -29,6 +29,7 @@ async function expectDead(tokens: Json): Promise<void> {
   expect((await refresh(tokens.refresh_token)).body).toMatchObject({ status: 401, code: 'invalid_refresh_token' })
 }
 
+// covers service-access-is-a-grant state-grant-admin state-grant-revoked
 test('a grant opens the app, a revoke closes it and kills its tokens at once', async () => {
   const app = await buildApp(service)
   const { user, access, access_token } = await buildUser(service, app)
@@ -68,6 +69,7 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
   expect((await service.admin('DELETE', path)).body).toMatchObject({ status: 404, code: 'not_found' })
 })
 
+// covers state-revoke-version
 test('a grant made again opens the app for new tokens, while old ones of either kind stay dead', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
@@ -89,6 +91,7 @@ test('a grant made again opens the app for new tokens, while old ones of either 
   ])
 })
 
+// covers state-revoke-others
 test('a revoke leaves the tokens and sessions of other apps and other users alone', async () => {
   const [app, other] = [
     await buildApp(service, { auto_grant_on_signup: true }),
@@ -117,6 +120,7 @@ test('a session that a race left open under the floor of a revoke is dead all th
   await expectDead(tokens)
 })
 
+// covers state-revoke-next-request
 test('every token of the app dies, however many sessions and rotations there were', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const first = await buildUser(service, app)
@@ -162,6 +166,7 @@ describe('expires_at', () => {
     expectError(await give(inSeconds(4)), 'validation_failed')
   })
 
+  // covers grant-row
   test('passed reads `expired` everywhere, while `status` stays what was stored', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -268,6 +273,7 @@ test('user and app are taken by id, the app by code too; what is unknown, malfor
   }
 })
 
+// covers grant-callers
 test('only a system_admin grants and revokes', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, access_token } = await buildUser(service, app)
@@ -286,6 +292,7 @@ test('only a system_admin grants and revokes', async () => {
   expect((await me(access_token)).status).toBe(200)
 })
 
+// covers grant-row
 test('grants are listed of the user and of the app, newest first, revoked ones too', async () => {
   const apps = [await buildApp(service), await buildApp(service), await buildApp(service)]
   const { user } = await buildUser(service, apps[0])

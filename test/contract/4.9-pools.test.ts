@@ -38,6 +38,7 @@ async function listPools(limit = 200): Promise<Json[]> {
 const poolNamed = async (name: string) => (await listPools()).find(({ namespace }) => namespace === name)
 
 describe('the list of pools', () => {
+  // covers pool-virtual pools-listed
   test('has every pool that a user or an app names, with its users and apps', async () => {
     const [home, tagged, configured] = [somePool('home'), somePool('tagged'), somePool('configured')]
     const first = await buildApp(service, { code: `z-${home}`, registration_namespace: home, read_namespaces: [tagged, home] })
@@ -91,6 +92,7 @@ describe('the list of pools', () => {
     for (const limit of [1, 2, 3, 7]) expect(await listPools(limit)).toEqual(await listPools())
   })
 
+  // covers pool-virtual
   test('forgets a pool that nobody names any more', async () => {
     const [home, tagged] = [somePool(), somePool()]
     const user = await create(home, [tagged])
@@ -110,6 +112,7 @@ describe('the list of pools', () => {
 })
 
 describe('moving to another home pool', () => {
+  // covers pool-home pools-move
   test('ends all sessions, changes the claim and what apps find the user, and keeps no tag', async () => {
     const [from, to] = [somePool(), somePool()]
     const [old, next] = [await appOver(from), await appOver(to)]
@@ -150,6 +153,7 @@ describe('moving to another home pool', () => {
     expect((await move(user, home)).body).toMatchObject({ namespace: home, namespaces: [home, two] })
   })
 
+  // covers pools-move-conflict error-pool-conflict
   test('is 409 when another user of the e-mail is there, as home or by tag, and changes nothing', async () => {
     const [here, there] = [somePool(), somePool()]
     const email = someEmail()
@@ -168,6 +172,7 @@ describe('moving to another home pool', () => {
     expect((await move(user, somePool())).body.status).toBe('suspended')
   })
 
+  // covers app-pool-names
   test.each(['', 'Upper', 'a b', 'ä', 'a'.repeat(101), null, 5, ['a']])('takes no name that is none: %j', async (name) => {
     const user = await create('default')
     const reply = await move(user, name)
@@ -175,6 +180,7 @@ describe('moving to another home pool', () => {
     expect(new Set(reply.body.errors.map((error: Json) => error.path))).toEqual(new Set(['namespace']))
   })
 
+  // covers limit-pool-name
   test('takes a name of a hundred characters', async () => {
     const name = `${somePool()}${'x'.repeat(100)}`.slice(0, 100)
     expect((await move(await create('default'), name)).body.namespace).toBe(name)
@@ -182,6 +188,7 @@ describe('moving to another home pool', () => {
 })
 
 describe('tags', () => {
+  // covers pool-tags pools-tags
   test('are added and removed in one call; home comes first, then tags by name; no session ends', async () => {
     const [home, a, b, c] = [somePool(), somePool('a'), somePool('b'), somePool('c')]
     const { user, access_token: token } = await buildUser(service, await appOver(home, b))

@@ -103,6 +103,7 @@ test('a token dies with its last second', async () => {
   expect((await me(access_token, on)).body).toMatchObject({ status: 401, code: 'token_expired' })
 })
 
+// covers auth-bearer
 test('no scheme but Bearer carries a token, and the scheme is told without case', async () => {
   for (const authorization of [token, `Token ${token}`, `Basic ${token}`, 'Bearer', 'Bearer ', `Bearer ${token} x`, '']) {
     const { body } = await service.call('GET', '/auth/me', { headers: { authorization } })

@@ -23,6 +23,7 @@ async function buildAdmin(): Promise<{ id: string; email: string; token: string 
 }
 
 describe('the next call after', () => {
+  // covers auth-admin
   test('the role was removed is 403, and after it was given again 200', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('user_roles').where({ user_id: id, role_code: 'system_admin' }).delete()
@@ -83,6 +84,7 @@ describe('the next call after', () => {
     expect((await ask(token)).status).toBe(200)
   })
 
+  // covers user-token-version auth-version
   test('the floor under all of the user’s tokens was raised is 401', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('users').where({ id }).update({ token_version: 7, min_token_version: 7 })

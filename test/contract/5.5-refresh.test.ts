@@ -21,6 +21,7 @@ async function expectDead(refreshToken: string, code = 'invalid_refresh_token', 
   expect(headers.get('cache-control')).toBe('no-store')
 }
 
+// covers auth-refresh
 test('a refresh answers like a login, with a new pair for the same session', async () => {
   const app = await grantingApp()
   const first = await buildUser(service, app)

@@ -116,6 +116,7 @@ describe('the assertion', () => {
 })
 
 describe('the poll', () => {
+  // covers state-revoke-next-request
   test('tells a revoked grant to its app, with the floor that its tokens fall under', async () => {
     const before = await here()
     const { user, access_token } = await buildUser(service, app)

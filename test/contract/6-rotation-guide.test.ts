@@ -138,6 +138,7 @@ test('the guide has the five steps, and ends where only the new secret is left',
 })
 
 describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the guide', () => {
+  // covers auth-rotation
   test('fails no login, refresh, validation, introspection or feed, and leaves the old secret worthless', async () => {
     const database = await createDatabase('postgres', inject('templates'))
     onTestFinished(() => database.drop())

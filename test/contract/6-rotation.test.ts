@@ -30,6 +30,7 @@ async function seenOf(app: Json): Promise<Json> {
 const rowsOf = (app: Json) => service.deps.db('consumer_secrets').where({ app_id: app.id })
 
 describe('while both secrets are set', () => {
+  // covers auth-rotation
   test('tokens of either are taken, and new ones are signed with the current', async () => {
     const app = await newApp()
     const { access_token } = await buildUser(service, app)

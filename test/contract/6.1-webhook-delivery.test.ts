@@ -38,6 +38,7 @@ const status =
     void response.writeHead(code, headers).end()
 
 describe('an attempt fails, and is made three times in all, when', () => {
+  // covers event-asynchronous event-attempts
   test('the receiver hangs, drips its headers or drips its body', async () => {
     const drip = (response: Parameters<Answer>[0], write: () => void) => {
       const timer = setInterval(write, 30)
@@ -70,6 +71,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     for (const { receiver } of towards) await expect.poll(receiver.open, { interval: 10 }).toBe(0)
   })
 
+  // covers event-attempts limit-webhook
   test('there is no whole answer within five seconds', async () => {
     const usual = await buildService()
     const worker = startOutbox(usual.deps, { webhook: createWebhookChannel(), mail: idle })

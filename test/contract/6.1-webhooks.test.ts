@@ -35,6 +35,7 @@ async function appWithWebhook(settings: Record<string, unknown> = {}, webhook: R
 const eventsOf = async (received: Promise<Received[]>): Promise<Json[]> => (await received).map(({ body }) => JSON.parse(body))
 
 describe('the event', () => {
+  // covers event-envelope
   test('has the app, the new user with pools, no organization, the body and the context, under one id', async () => {
     const { app, received } = await appWithWebhook({ registration_namespace: 'crm', read_namespaces: ['default', 'a'] })
     const reply = await service.call('POST', '/auth/register', {
@@ -70,6 +71,7 @@ describe('the event', () => {
     expect(delivery.id).toBe(event.id)
   })
 
+  // covers event-envelope
   test('has the organization that the registration joined or founded', async () => {
     const { app, received } = await appWithWebhook()
     await service.register('founder@example.com', app.code, { organization_name: 'Acme' })
@@ -83,6 +85,7 @@ describe('the event', () => {
     expect(of('guest@example.com').registration.invite_token).toBe(invite_token)
   })
 
+  // covers register-other-fields event-redacted
   test('carries the body verbatim but for the password, wherever it stands, and the second factor', async () => {
     const { app, received } = await appWithWebhook()
     const secret = 'a password that is nowhere'
@@ -117,6 +120,7 @@ describe('the event', () => {
     expect(sent).toContain(extras)
   })
 
+  // covers webhook-url webhook-enabled
   test('goes to each enabled webhook, under an id of its own', async () => {
     const { app, received } = await appWithWebhook({
       webhooks: [
@@ -136,6 +140,7 @@ describe('the event', () => {
 })
 
 describe('it is fired', () => {
+  // covers register-webhooks event-new-user
   test('for every mode that creates a user, and by the default app', async () => {
     const { app, received } = await appWithWebhook()
     for (const mode of ['register', 'register_or_login']) await service.register(`${mode}@example.com`, app.code, { mode })
@@ -151,6 +156,7 @@ describe('it is fired', () => {
     await expect.poll(() => receiver.requests.filter(({ path }) => path === '/default')).toHaveLength(1)
   })
 
+  // covers event-no-login
   test('never for logins, existing users, refusals, imports or users that admins create', async () => {
     const { app } = await appWithWebhook({ auto_grant_on_signup: true })
     const email = 'once@example.com'
@@ -185,6 +191,7 @@ describe('it is fired', () => {
 })
 
 describe('the request', () => {
+  // covers event-header
   test('is a POST of JSON with its event, id and time, without cookies or signature', async () => {
     const { app, received } = await appWithWebhook()
     const before = Math.floor(service.deps.clock() / 1_000)
@@ -252,6 +259,7 @@ describe('the request', () => {
 })
 
 describe('a chat host', () => {
+  // covers event-chat
   test('gets a text alone, in which nothing that a user wrote is a mention, a link or markup', async () => {
     const path = '/services/T0/B0'
     const url = receiver.url.replace('127.0.0.1', 'localhost') + path

@@ -11,6 +11,7 @@ const origin = { headers: { 'user-agent': 'a browser of the tests' } }
 const logIn = (email: string, app: { code: string }, extra: object = {}) =>
   service.call('POST', '/auth/login', { body: { email, password: PASSWORD, app_code: app.code, ...extra }, ...origin })
 
+// covers login-audited audit-login-success
 test('a login is audited with user, app, address, agent and request', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -37,6 +38,7 @@ describe('a login that fails is audited with its true reason, which the caller i
     return events[0]
   }
 
+  // covers login-audited audit-login-failed
   test('wrong password, unknown user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)

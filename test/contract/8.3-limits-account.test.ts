@@ -36,6 +36,7 @@ function expectLimited(reply: Reply, seconds: number): void {
   expect(reply.headers.get('retry-after')).toBe(String(seconds))
 }
 
+// covers limit-account
 test('COUNT wrong passwords in SECONDS, then 429 for the right one too, until the window that the first began has ended', async () => {
   const { service, app, user } = await build('3/60')
   for (const seconds of [25, 20, 5]) {
@@ -143,6 +144,7 @@ describe('what is counted together', () => {
     expect((await buildUser(service, app)).user).toBeDefined()
   })
 
+  // covers login-account-limit limit-account
   test('the key does not tell the address', async () => {
     const { service, app, user } = await build('4/60')
     await service.login(user.email, app.code, wrong)
@@ -190,6 +192,7 @@ test('of 50 right passwords at once all that pass are given back', async () => {
   expect(await countedBy(service)).toEqual([])
 })
 
+// covers login-account-limit limit-address
 test('it and the limit by address do not count for one another', async () => {
   const { service, app, user } = await build('3/60', { AUTH_RATE_LIMIT_IP: '10/60' })
   await service.deps.db('rate_limits').delete()

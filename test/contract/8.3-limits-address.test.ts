@@ -59,6 +59,7 @@ async function addressesIn(service: TestService): Promise<Record<string, number>
   return Object.fromEntries(counted)
 }
 
+// covers limit-address
 test('COUNT calls in SECONDS, then 429 with Retry-After until the window that the first began has ended', async () => {
   const world = await build('3/60')
   for (const seconds of [20, 20, 5]) {

@@ -44,6 +44,7 @@ async function fail({ service, app }: World, email: string, times: number): Prom
 
 const failuresOf = async (service: TestService): Promise<number[]> => service.deps.db('lockouts').orderBy('key').pluck('failures')
 
+// covers state-locked login-account-state limit-lockout
 test('the failure that reaches the threshold locks: 423 with the right password too, and Retry-After', async () => {
   const world = await build()
   const { service, app, user } = world
@@ -72,6 +73,7 @@ test('tries while locked neither count nor prolong, and verify nothing', async (
   expect((await service.login(user.email, app.code)).status).toBe(200)
 })
 
+// covers limit-lockout
 test('after the lock the count starts at zero', async () => {
   const world = await build()
   const { service, app, user } = world
@@ -322,6 +324,7 @@ describe('through several apps', () => {
   })
 })
 
+// covers login-failures-count
 test('the lock is audited once, each wrong password with its reason, and what is refused while locked with its count', async () => {
   const world = await build()
   const { service, app, user } = world

@@ -299,6 +299,7 @@ async function verdictFor(route: string, caller: Caller, { body, query }: { body
   return gateCodes.has(reply?.code) ? reply.code : 'open'
 }
 
+// covers endpoint-admin pools-callers
 test('every route stands in one row of the table', () => {
   const declared = listRoutes().map(({ method, path }) => `${method} ${path}`)
   expect(

@@ -24,6 +24,7 @@ const ask = (path: string, email: string, extra: Record<string, unknown> = {}): 
 const resend = (email: string, extra: Record<string, unknown> = {}) => ask('/auth/email/resend', email, extra)
 
 describe('after a registration', () => {
+  // covers app-frontend-url register-mail
   test('a mail leads to the app’s frontend, and its token verifies the address, once', async () => {
     const { user } = await buildUser(service, app)
     expect(user.email_verified).toBe(false)

@@ -42,6 +42,7 @@ async function rolesOf(user: Json, organization: Json): Promise<string[] | undef
 }
 
 describe('an organization', () => {
+  // covers organization-slug
   test('is created with a slug from its name, shown, changed and deleted, and all of it is audited', async () => {
     const name = uniqueName()
     const { status, body } = await create({ name: `  Größe & ${name} ` })
@@ -256,6 +257,7 @@ describe('members', () => {
     expect(seen).toEqual(wanted)
   })
 
+  // covers membership-role
   test('take org-scoped roles alone; every other entry is named', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)

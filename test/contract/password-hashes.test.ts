@@ -31,6 +31,7 @@ async function buildImported(hash: string): Promise<Json> {
 const login = (user: Json, password: string, extra: object = {}) => service.login(user.email, app.code, { password, ...extra })
 
 describe('a long password', () => {
+  // covers user-password-hash
   test.each([
     ['72 bytes', 'a'.repeat(72)],
     ['72 bytes of two-byte characters', 'é'.repeat(36)],

@@ -126,6 +126,7 @@ describe('a role', () => {
     expect((await service.admin('GET', byCode(code))).body).toEqual(before)
   })
 
+  // covers role-built-in
   test('that is built in can be renamed, and not deleted', async () => {
     for (const code of builtIn) {
       const before = (await service.admin('GET', byCode(code))).body
@@ -228,6 +229,7 @@ describe('the permissions of a role', () => {
   const put = (role: string, permissions: Json) => service.admin('PUT', byCode(role, '/permissions'), { body: { permissions } })
   const add = (role: string, permissions: Json) => service.admin('POST', byCode(role, '/permissions'), { body: { permissions } })
 
+  // covers permissions-roles
   test('are replaced, added and taken, each change audited with what was before and after', async () => {
     const role = await buildRole(service, 'global')
     const items = (...codes: string[]) => ({ items: codes.map((code) => ({ code, service: 'shop' })) })
@@ -287,6 +289,7 @@ describe('the permissions of a role', () => {
     expectError(await service.admin('DELETE', byCode('super_admin', '/permissions/orders:read')), 'built_in')
   })
 
+  // covers permissions-tokens
   test('come into the tokens of who holds the role, globally or in an organization', async () => {
     const user = await newUser()
     const organization = await buildOrganization(service)

@@ -37,6 +37,7 @@ async function codesOf(name: string): Promise<string[]> {
 }
 
 describe('registerPermissions', () => {
+  // covers service-permissions-declared permissions-idempotent
   test('at boot brings the manifest into the catalog and into tokens; at the next boot nothing changes', async () => {
     const name = unique('notes')
     const listing = await buildApp(service, { auto_grant_on_signup: true, service_codes: [name] })

@@ -22,6 +22,7 @@ async function link(provider: Json): Promise<Json> {
   return user
 }
 
+// covers auth-sso
 test('a provider is created, read, changed and deleted; its secret is sealed and never read back', async () => {
   const code = someCode()
   const body = { code, issuer, client_id: 'gatehouse', client_secret: 'only the two know it' }

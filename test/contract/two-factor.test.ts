@@ -192,6 +192,7 @@ describe('set-up and activation', () => {
 })
 
 describe('a login', () => {
+  // covers login-second-factor error-second-factor
   test('with a right password and no code is challenged, with nothing else in the body', async () => {
     const { user } = await buildProtected()
     for (const two_factor_code of [undefined, null, '', '   ']) {
@@ -205,6 +206,7 @@ describe('a login', () => {
     expectChallenge(reply)
   })
 
+  // covers login-second-factor-after-password
   test('with a wrong password is never challenged, whatever the code', async () => {
     const { user, phone } = await buildProtected()
     for (const code of [undefined, phone.code(), phone.wrongCode(), phone.recoveryCodes[0]]) {
@@ -214,6 +216,7 @@ describe('a login', () => {
     expect((await loginWithCode(service, user, app, phone.code())).status).toBe(200)
   })
 
+  // covers login-second-factor-code
   test('takes a code of the step before, the present one and the next, and no other', async () => {
     for (const [steps, passes] of [
       [-2, false],

@@ -23,6 +23,7 @@ const now = () => NOW * 1000
 const revocation = { mode: 'off' } as const
 
 describe('createAuth', () => {
+  // covers service-consumer-settings
   test('reads what it is not given from the environment', async () => {
     vi.stubEnv('SERVICE_AUTH_URL', 'https://auth.example.com/api/v1')
     vi.stubEnv('SERVICE_APP_CODE', 'shop')

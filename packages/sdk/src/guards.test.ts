@@ -133,6 +133,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve }) => {
     expect(await ask('/optional', undefined, { authorization })).toMatchObject({ status: 200, body: { user: null } })
   })
 
+  // covers auth-app-binding error-other-app
   test.each([
     ['an expired token', signToken({ exp: NOW - 5 }), 'token_expired'],
     ['a revoked token', signToken({ tv: 2 }), 'token_revoked'],

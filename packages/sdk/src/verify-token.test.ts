@@ -232,10 +232,12 @@ const hostile: [name: string, token: unknown, code: AuthErrorCode][] = [
 
 for (const [way, verify] of Object.entries(ways)) {
   describe(way, () => {
+    // covers service-local-validation
     test('takes a token of the service', async () => {
       expect(await verify(GOOD)).toEqual(CLAIMS)
     })
 
+    // covers auth-app-binding auth-without-app
     test.each(hostile)('refuses %s', async (_, token, code) => {
       expect(await verify(token)).toBe(code)
     })
@@ -271,6 +273,7 @@ for (const [way, verify] of Object.entries(ways)) {
       expect(await verify(signToken({}, {}, PREVIOUS_SECRET))).toBe('TOKEN_SIGNATURE')
     })
 
+    // covers service-secret-length
     test.each([32, 63, 64, 65, 200])('takes a secret of %i characters, ASCII or not', async (length) => {
       for (const character of ['s', 'ß', '€']) {
         const secret = character.repeat(length)

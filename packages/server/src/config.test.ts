@@ -199,6 +199,7 @@ describe('faults', () => {
     expect(short.join('\n')).not.toMatch(/Zq9|x9/)
   })
 
+  // covers limit-secret
   test.each<[string, string[]]>([
     ['PORT', ['-1', '65536', '1.5', '0x50', 'http', ' 80', '1e3']],
     ['DB_POOL_MAX', ['0', '1001', '-5']],

@@ -7,6 +7,7 @@ import { matchesRedirectUrl, redirectRuleFault } from './redirect-url.ts'
 describe('an exact rule', () => {
   const rule = 'https://app.example.com/cb'
 
+  // covers redirect-exact
   test('matches itself', () => {
     expect(matchesRedirectUrl(rule, [rule])).toBe(true)
     expect(matchesRedirectUrl(rule, ['https://other.example/', rule])).toBe(true)
@@ -42,6 +43,7 @@ describe('an exact rule', () => {
     expect(matchesRedirectUrl(candidate, [rule])).toBe(false)
   })
 
+  // covers redirect-exact
   test('without a path matches without a path alone', () => {
     expect(matchesRedirectUrl('https://app.example.com', ['https://app.example.com'])).toBe(true)
     expect(matchesRedirectUrl('https://app.example.com/', ['https://app.example.com'])).toBe(false)
@@ -136,11 +138,13 @@ describe('a rule that ends in *', () => {
     }
   })
 
+  // covers app-redirects-wildcard
   test('is a prefix of characters, not of segments', () => {
     expect(matchesRedirectUrl('https://app.example.com/apple', ['https://app.example.com/app*'])).toBe(true)
     expect(matchesRedirectUrl('https://app.example.com/?next=/x', ['https://app.example.com/?next=*'])).toBe(true)
   })
 
+  // covers redirect-wildcard
   test('whatever follows an allowed prefix, the browser stays on its origin and below its path', () => {
     fc.assert(
       fc.property(
