@@ -18,6 +18,9 @@ test('list filters by event, user, app and time', async () => {
     expect(new Set(ofUser.map(({ user_id }: { user_id: string }) => user_id))).toEqual(new Set([user.id]))
   }
   expect(eventsOf(await authctl('audit list --app audited --event app.created'))).toEqual(['app.created'])
+  expect(eventsOf(await authctl('audit list --email Eve@Example.com --ip 127.0.0.1'))).toContain('user.registered')
+  expect(eventsOf(await authctl('audit list --email nobody@example.com'))).toEqual([])
+  expect((await authctl('audit list --event login.fail')).stderr).toContain('the nearest is login.failed')
   expect(eventsOf(await authctl('audit list --since 1h'))).not.toEqual([])
   expect(eventsOf(await authctl('audit list --since 2099-01-31'))).toEqual([])
   expect(eventsOf(await authctl('audit list --limit 2'))).toHaveLength(2)

@@ -14,6 +14,8 @@ export const auditFilters = {
   event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked'),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
   app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
+  email: text('E-MAIL', 'Only events about its users, and refused logins with it'),
+  ip: text('ADDRESS', 'Only what came from this address'),
   since: text('TIME', 'Only events from then on: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
 } satisfies Options
 
@@ -21,6 +23,8 @@ export interface AuditQuery {
   event?: string
   user_id?: string
   app_id?: string
+  email?: string
+  ip?: string
   since?: string
 }
 
@@ -37,6 +41,8 @@ export async function auditQuery(api: Api, input: Input<typeof auditFilters>, no
     ...(input.event === undefined ? {} : { event: input.event }),
     ...(input.user === undefined ? {} : { user_id: await findUserId(api, input.user) }),
     ...(input.app === undefined ? {} : { app_id: parseAppRef(input.app) }),
+    ...(input.email === undefined ? {} : { email: input.email }),
+    ...(input.ip === undefined ? {} : { ip: input.ip }),
     ...(since === undefined ? {} : { since }),
   }
 }
