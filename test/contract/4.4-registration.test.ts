@@ -67,7 +67,7 @@ describe('the answer', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })).status).toBe(200)
   })
 
-  // covers register-base-user
+  // covers register-base-user register-no-organization
   test('gives the new user the role base_user and nothing else', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.admin('GET', `/admin/users/${user.id}`)

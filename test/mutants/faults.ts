@@ -348,9 +348,9 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'an expired grant is active',
-    file: server('resources/grants/find-grant-state.ts'),
-    search: '(grant.expires_at === null || grant.expires_at > deps.clock())',
-    replace: 'true',
+    file: server('lib/grant-state.ts'),
+    search: 'expires_at === null || expires_at > now',
+    replace: 'expires_at !== 0',
     tests: contract('4.7-grants', '4.5-login'),
   },
   {
@@ -553,6 +553,28 @@ const prune: PlantedFault[] = [
     search: 'revision !== undefined && newest !== null && revision < newest',
     replace: 'revision !== undefined && newest !== null && revision < 0',
     tests: contract('4.6-permissions'),
+  },
+  {
+    title: 'a dry run is the call itself',
+    file: server('http/router.ts'),
+    search: "const isRehearsed = isDryRun && route.dryRun === 'rehearsed'",
+    replace: 'const isRehearsed = false',
+    tests: contract('dry-run'),
+  },
+  {
+    title: 'a dry run waits for the lock of revocations',
+    file: server('resources/revocations/record-revocation.ts'),
+    search: 'if (deps.isRehearsal) return\n',
+    replace: '\n',
+    tests: contract('dry-run'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a reason outlives the erasure of the user it is about',
+    file: server('resources/user-deletions/erase-user.ts'),
+    search: '  await AuditEvent.blankReasons(deps.db, userId, [...addresses])\n',
+    replace: '',
+    tests: contract('audit-reason'),
   },
   {
     title: 'max_prune is off by one',

@@ -262,6 +262,7 @@ for (const [way, verify] of Object.entries(ways)) {
       expect(await verify(signParts(encode({ typ: 'JWT', kid: KID, alg: 'HS256' }), PAYLOAD))).toEqual(CLAIMS)
     })
 
+    // covers auth-rotation-coordinated
     test('takes tokens of either secret while they are rotated, and each only under its own kid', async () => {
       const options = { secret: [SECRET, PREVIOUS_SECRET] } as const
       expect(await verify(GOOD, options)).toEqual(CLAIMS)

@@ -404,6 +404,7 @@ describe('fetch', () => {
 })
 
 describe('logout', () => {
+  // covers auth-tabs
   test('signs out every tab of the browser and tells the service', async () => {
     const { auth, platform, service, options } = await signedInTab()
     const other = buildAuth(platform, options)

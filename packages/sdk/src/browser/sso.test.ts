@@ -43,6 +43,7 @@ test('the user is sent to the service with app, way back, challenge and state, a
   expect(platform.localStorage).toMatchObject({ items: new Map() })
 })
 
+// covers auth-pkce
 test('the way back ends in a session; the verifier fits the challenge, and the address is clean', async () => {
   const { service, auth, platform, started, back } = await begin(undefined, { redirectUrl: '/cb?keep=1', returnTo: '/notes/7' })
   expect(started.searchParams.get('redirect_url')).toBe('https://app.example/cb?keep=1')
