@@ -1,5 +1,6 @@
 // Passwords wait for their hash in lines that are served in turn: a flood from one user or one address is its own problem.
 import { expect, test } from 'vitest'
+import { newDeviceToken } from '../../packages/server/src/lib/device-token.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import {
   anyLine,
@@ -61,6 +62,24 @@ test('a user who changes the password 24 times at once and an address that logs 
   const refused = (await Promise.all(flood)).filter(({ status }) => status === 503)
   expect(refused.length).toBeGreaterThan(0)
   for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('an address that brings 700 known devices costs 20 others no 503', async () => {
+  const service = await buildService(settings)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  const others = await Promise.all(Array.from({ length: 20 }, () => buildUser(service, app)))
+  const { encryptionKeys } = service.deps.config
+  const owner = { id: user.id, email: user.email, min_token_version: 0, factor_activated_at: null }
+  const device = () => newDeviceToken(encryptionKeys, owner, service.deps.clock())
+  const known = (device_token: string) => ({ email: user.email, password: PASSWORD, app_code: app.code, device_token })
+  const flood = Array.from({ length: more }, () =>
+    service.call('POST', '/auth/login', { body: known(device()), headers: from('192.0.2.1') }),
+  )
+  const answers = await Promise.all(others.map(({ user }, index) => login(service, user, app, `2001:db8:${index}::1`)))
+  expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200))
+  const refused = (await Promise.all(flood)).filter(({ status }) => status === 503)
+  expect(refused.length).toBeGreaterThan(0)
 })
 
 test('what is refused for want of room is counted by no limit and no lockout', async () => {

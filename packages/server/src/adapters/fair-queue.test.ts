@@ -35,6 +35,23 @@ test('a line is served as often in a row as it has turns', () => {
   expect(drain(queue)).toEqual(['backend1', 'backend2', 'backend3', 'a1', 'backend4', 'backend5', 'a2'])
 })
 
+test('lines of one source share its turns, and take turns among themselves', () => {
+  const queue = new FairQueue<string>()
+  for (let device = 1; device <= 3; device += 1)
+    for (const item of ['x', 'y']) queue.add({ key: `device ${device}`, turns: 1, source: 'flood' }, `${device}${item}`)
+  fill(queue, 'a', 2)
+  expect(drain(queue)).toEqual(['1x', 'a1', '2x', 'a2', '3x', '1y', '2y', '3y'])
+})
+
+test('of the source with the most work the newest of its longest line is given up, however short its lines are', () => {
+  const queue = new FairQueue<string>()
+  for (let device = 1; device <= 5; device += 1) queue.add({ key: `device ${device}`, turns: 1, source: 'flood' }, `${device}`)
+  queue.add({ key: 'device 2', turns: 1, source: 'flood' }, 'more of 2')
+  fill(queue, 'late', 1)
+  expect([queue.takeNewest(), queue.takeNewest(), queue.takeNewest()]).toEqual(['more of 2', '5', '4'])
+  expect(drain(queue)).toEqual(['1', 'late1', '2', '3'])
+})
+
 test('the newest of the longest line is given up, by the turns that lines have', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'backend', 8, 8)

@@ -1,22 +1,30 @@
-/** Names the line in which work waits, and how many pieces of work the line may run before the next line has its turn. */
+/** Whose work waits together, and how many pieces of it are served before somebody else has their turn. */
 export interface Line {
   key: string
   turns: number
+  /** Where the line comes from. Lines of one source share its turns, however many they are; without one a line is a source by itself. */
+  source?: string
 }
 
 interface Waiting<T> {
+  item: T
+  arrival: number
+}
+
+interface Source<T> {
   turns: number
   left: number
-  items: { item: T; arrival: number }[]
+  size: number
+  /** In the order of their next turns, as the sources are. */
+  lines: Map<string, Waiting<T>[]>
 }
 
 /**
- * Work in lines that are served in turn, so a caller with much work delays only itself. Work keeps its order within a line, and empty
- * lines are removed.
+ * Work in lines that are served in turn, so that whoever has much to do waits for himself: first the sources take turns, then the lines of
+ * each. In a line the work keeps its order, and one that is empty is forgotten.
  */
 export class FairQueue<T> {
-  /** In the order of their next turns. */
-  readonly #lines = new Map<string, Waiting<T>>()
+  readonly #sources = new Map<string, Source<T>>()
   #arrivals = 0
   #size = 0
 
@@ -24,49 +32,69 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  add({ key, turns }: Line, item: T): void {
-    const line = this.#lines.get(key) ?? { turns, left: turns, items: [] }
-    line.items.push({ item, arrival: ++this.#arrivals })
-    this.#lines.set(key, line)
+  add({ key, turns, source: sourceKey = key }: Line, item: T): void {
+    const source = this.#sources.get(sourceKey) ?? { turns, left: turns, size: 0, lines: new Map() }
+    const line = source.lines.get(key) ?? []
+    line.push({ item, arrival: ++this.#arrivals })
+    source.lines.set(key, line)
+    source.size += 1
+    this.#sources.set(sourceKey, source)
     this.#size += 1
   }
 
-  /** Takes the next piece of work. */
+  /** Takes the work whose turn it is. */
   next(): T | undefined {
-    const [first] = this.#lines
+    const [first] = this.#sources
     if (!first) return undefined
-    const [key, line] = first
-    const taken = line.items.shift()
-    line.left -= 1
-    if (line.left === 0 || line.items.length === 0) {
-      this.#lines.delete(key)
-      if (line.items.length > 0) this.#lines.set(key, { ...line, left: line.turns })
-    }
+    const [sourceKey, source] = first
+    const [key, line] = source.lines.entries().next().value!
+    const taken = line.shift()
+    source.lines.delete(key)
+    if (line.length > 0) source.lines.set(key, line)
+    source.left -= 1
+    source.size -= 1
     this.#size -= 1
+    if (source.left === 0 || source.size === 0) {
+      this.#sources.delete(sourceKey)
+      if (source.size > 0) this.#sources.set(sourceKey, { ...source, left: source.turns })
+    }
     return taken?.item
   }
 
-  /** Takes the newest work of the line that is longest in proportion to its turns. Of equally long lines it takes the newest. */
+  /**
+   * Takes the newest work of the longest line: that of the source with the most work for the turns it has. Of those as long, the one
+   * that came last.
+   */
   takeNewest(): T | undefined {
-    let longest: Waiting<T> | undefined
-    for (const line of this.#lines.values()) if (!longest || isLonger(line, longest)) longest = line
-    const taken = longest?.items.pop()
-    if (!longest || !taken) return undefined
-    if (longest.items.length === 0) this.#forget(longest)
+    const fullest = longestOf(this.#sources, ({ size, turns, lines }) => ({
+      length: size / turns,
+      last: Math.max(...[...lines.values()].map(lastArrival)),
+    }))
+    if (!fullest) return undefined
+    const [sourceKey, source] = fullest
+    const [key, line] = longestOf(source.lines, (line) => ({ length: line.length, last: lastArrival(line) }))!
+    const taken = line.pop()
+    if (line.length === 0) source.lines.delete(key)
+    source.size -= 1
     this.#size -= 1
-    return taken.item
-  }
-
-  #forget(line: Waiting<T>): void {
-    for (const [key, each] of this.#lines) if (each === line) this.#lines.delete(key)
+    if (source.size === 0) this.#sources.delete(sourceKey)
+    return taken?.item
   }
 }
 
-function isLonger<T>(line: Waiting<T>, than: Waiting<T>): boolean {
-  const difference = line.items.length / line.turns - than.items.length / than.turns
-  return difference > 0 || (difference === 0 && lastArrival(line) > lastArrival(than))
+function lastArrival(line: readonly Waiting<unknown>[]): number {
+  return line.at(-1)?.arrival ?? 0
 }
 
-function lastArrival<T>({ items }: Waiting<T>): number {
-  return items.at(-1)?.arrival ?? 0
+function longestOf<V>(
+  of: ReadonlyMap<string, V>,
+  measure: (value: V) => { length: number; last: number },
+): [string, V] | undefined {
+  let longest: { entry: [string, V]; length: number; last: number } | undefined
+  for (const entry of of) {
+    const { length, last } = measure(entry[1])
+    if (!longest || length > longest.length || (length === longest.length && last > longest.last))
+      longest = { entry, length, last }
+  }
+  return longest?.entry
 }

@@ -7,16 +7,18 @@ const turnsOfBackends = 8
 export interface HashLine {
   key: string
   turns: number
+  /** Lines of one source share its turns. */
+  source: string
 }
 
 /**
- * The line in which a password waits for its hash: behind the others of the same user, of the same known device, of the same backend
- * that is exempt from limits, or of the same address, an IPv6 one by its /48. Lines are served in turn, so a flood from one of them
- * delays nobody else much.
+ * The line in which a password waits for its hash: behind the others of the same user, of the same known device, or else of the same
+ * source. The source is the address, an IPv6 one by its /48, or a backend that is exempt from limits. Sources are served in turn, and so
+ * are the lines of each: a flood delays nobody else much, however many accounts and devices it comes with.
  */
 export function hashLineOf({ caller, origin }: Actor, device?: string): HashLine {
-  if (caller?.kind === 'user') return { key: `user:${caller.userId}`, turns: 1 }
-  if (device !== undefined) return { key: device, turns: 1 }
-  if (origin.exemptApp !== undefined) return { key: `app:${origin.exemptApp}`, turns: turnsOfBackends }
-  return { key: `address:${networkOf(origin.ip, 48)}`, turns: 1 }
+  const source = origin.exemptApp === undefined ? `address:${networkOf(origin.ip, 48)}` : `app:${origin.exemptApp}`
+  const turns = origin.exemptApp === undefined ? 1 : turnsOfBackends
+  if (caller?.kind === 'user') return { key: `user:${caller.userId}`, turns, source }
+  return { key: device ?? source, turns, source }
 }
