@@ -134,7 +134,7 @@ async function runCreateAdmin(
   process.stdout.write(`${outcome === 'claimed' ? 'claimed and promoted' : outcome} ${options.email}\n`)
 }
 
-/** What would keep the service from starting, or from serving some of its users, is an error; what it mends by itself is told. */
+/** Prints an error for what would keep the service from starting or from serving some users, and a note for what it mends at start. */
 async function runCheck(deps: Deps): Promise<void> {
   process.stderr.write(linesOf(deps.config))
   const pending = await pendingMigrations(deps.db)

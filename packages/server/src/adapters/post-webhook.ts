@@ -20,8 +20,8 @@ export interface PostAnswer {
 }
 
 /**
- * Posts to a URL that somebody chose, over a connection of its own, and reads the answer to its end or 64 KiB. Redirects are answers
- * like any other. Throws when there is no whole answer within the time, TLS fails, or the address is not one it may go to.
+ * Posts to a URL that somebody else chose, over a connection of its own, and reads up to 64 KiB of the answer. It does not follow
+ * redirects. Throws without a whole answer within the time, if TLS fails, and if the address is not allowed.
  */
 export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs, resolve }: Post): Promise<PostAnswer> {
   const signal = AbortSignal.timeout(timeoutMs)

@@ -85,10 +85,10 @@ interface PostgresClient {
 const PlainPostgresClient: Dialect<PostgresClient> = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js')
 
 /**
- * Bounds what Postgres does for a server, at both ends. Postgres itself ends what takes too long (`setLimits`), since a server that froze
- * cannot. A Postgres that froze, or a network that swallows, answers nothing and ends nothing: then the connection is cut here, which
- * fails the statement and takes the connection out of the pool; pg's own time limit would leave it there, waiting. The statement is
- * cancelled too: behind a pooler it has no other limit.
+ * Limits statements at both ends. Postgres itself ends what takes too long (`setLimits`), since a frozen server cannot. A frozen
+ * Postgres, or a network that drops packets, ends nothing, so this client cuts the connection. That fails the statement and takes
+ * the connection out of the pool, where the time limit of pg would leave it. It also cancels the statement, which behind a pooler
+ * has no other limit.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
   override async _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown> {
@@ -138,8 +138,8 @@ async function prepare(connection: PostgresConnection, { connectMs, statementMs 
 }
 
 /**
- * Behind a pooler each transaction may run on another connection of Postgres. What was prepared under a name is known to one of them, and
- * what is set on one would stay there for others; what a transaction sets ends with it.
+ * Behind a pooler each transaction may run on another connection of Postgres. Only one of them knows a prepared name, and a
+ * setting would stay there for others. A setting of a transaction ends with it.
  */
 function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): void {
   delete query.options?.name
@@ -147,8 +147,8 @@ function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): v
 }
 
 /**
- * What Postgres ends by itself: a wait for a lock, a statement, and a transaction whose server says nothing more, with the locks that it
- * holds. The first two come a little sooner than the limit here, so that the connection need not be cut for them.
+ * What Postgres ends: a wait for a lock, a statement, and a transaction whose server is silent, together with its locks. The
+ * first two limits are a little shorter than the limit here, so that the connection is not cut for them.
  */
 function setLimits(set: 'set' | 'set local', statementMs: number): string {
   const limits = {

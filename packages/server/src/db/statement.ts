@@ -29,12 +29,12 @@ const value = /(?<!:):([a-z]\w*)/gi
 let named = 0
 
 /**
- * A statement of a path that is walked at every request, in SQL that both databases take, with `:name` for a value. knex would compose
- * its text anew at each call, which is dearer than to run it; Postgres parses and plans it once per connection. It runs on the
- * connection of the handle that it is given, a transaction's among them.
+ * A statement of a hot path, in SQL that both databases accept, with `:name` for a value. knex would compose its text at each call,
+ * which costs more than running it. Postgres parses and plans it once per connection. It runs on the connection of its handle, also
+ * inside a transaction.
  *
- * SQLite cannot write to several tables in one statement. For one that does, `parts` are what SQLite runs in its place, in a
- * transaction; when the first changes nothing, neither do the others.
+ * SQLite cannot write to several tables in one statement. It runs `parts` instead, in a transaction. If the first part changes
+ * nothing, the others do not run.
  */
 export class Statement<Row = never> {
   readonly #postgres: Placed

@@ -8,9 +8,9 @@ import type { PageView } from '../lib/page-view.ts'
 export type PageReply = PageView | { redirectTo: string }
 
 /**
- * A page of the service's own, at the root: a link of a mail leads to it, and its form posts to the same path. GET shows and changes
- * nothing, since programs that look through mail follow links. There is no session and no cookie: the token is all the authority that
- * a form has, so a form that somebody else posts from a browser does nothing that its sender could not do without that browser.
+ * A page of the service, at the root. A link of a mail leads to it, and its form posts to the same path. GET changes nothing,
+ * since programs that scan mail follow links. There is neither session nor cookie, so the token in the form is its only
+ * authority, and a forged post from another site gains nothing.
  */
 export interface WebPage<F extends z.ZodType = z.ZodType> {
   path: string

@@ -57,7 +57,7 @@ function sendElsewhere(ctx: Context, url: string): void {
   ctx.status = 303
 }
 
-/** One page for every link that is no good, whatever is wrong with it; any other error by what can be done about it. */
+/** One page for all links that do not work. Other errors get a page that says what to do. */
 function refusalView(page: WebPage, error: ApiError, requestId: string): PageView {
   const { code, status, retryAfter } = error
   if (code === 'invalid_token' || code === 'invalid_invitation') {

@@ -87,8 +87,8 @@ function isFresh({ provenAt }: UserSession, { now, factorSince }: { now: number;
 }
 
 /**
- * A system_admin administers with the token of an active app of AUTH_ADMIN_APP_CODES: an app that leaks its tokens then leaks no
- * admin. A token of AUTH_ALLOW_BASE_USER_LOGIN is for `base_user` alone, whoever holds it.
+ * A system_admin administers only with the token of an active app of AUTH_ADMIN_APP_CODES, so an app that leaks its tokens leaks
+ * no admin. A token of AUTH_ALLOW_BASE_USER_LOGIN never administers.
  */
 function refuseAdministration({ isSystemAdmin, app }: UserSession, settings: AdminSettings): Refusal | undefined {
   if (!isSystemAdmin) return { code: 'system_admin_required' }

@@ -17,8 +17,8 @@ export interface DeviceOwner {
 type Keys = readonly [Buffer, ...Buffer[]]
 
 /**
- * What a client keeps to show, at its next login, that this device has logged the user in before. It is stored nowhere, tells nothing of
- * the user, and opens nothing: it replaces neither the password nor the second factor.
+ * A token that a client shows at its next login: this device has logged the user in before. The service does not store it. It
+ * reveals nothing about the user and replaces neither the password nor the second factor.
  */
 export function newDeviceToken([key]: Keys, owner: DeviceOwner, now: number): string {
   const time = now.toString(36)

@@ -10,8 +10,9 @@ const foreignToDomains = /[^a-z0-9.\u0080-\u{10ffff}-]/u
 const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The one form in which an e-mail address is stored, compared and limited: trimmed, NFKC, lower case, the domain in
- * punycode. No plus- or dot-folding: whether those reach one mailbox is the mail server's affair. Undefined when it is no address.
+ * The one form in which an e-mail address is stored, compared and limited: trimmed, NFKC, lower case, the domain in punycode. It
+ * keeps plus signs and dots, since only the mail server knows whether they reach one mailbox. Undefined if the text is not an
+ * address.
  */
 export function normalizeEmail(raw: string): string | undefined {
   // Check the length first, so that nobody can make the service normalize megabytes of text.

@@ -9,8 +9,8 @@ type Kind = (typeof kinds)[keyof typeof kinds]
 const joined = (kind: Kind, ...parts: readonly string[]): string => [kind, ...parts].join(separator)
 
 /**
- * Wrong passwords are counted by the address, in each pool that the app sees: whoever has the address there, or whether anybody has,
- * makes no difference. In the order of the keys.
+ * The counters of wrong passwords for an address: one in each pool that the app sees, whether or not a user has the address
+ * there. Sorted.
  */
 export function addressKeys(encryptionKey: Buffer, email: string, pools: readonly string[]): string[] {
   const prefix = addressPrefix(encryptionKey, email)

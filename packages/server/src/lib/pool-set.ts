@@ -28,8 +28,8 @@ interface Pooled extends AccountRecord {
 }
 
 /**
- * Of several users who share one e-mail and all intersect the pool set, the first by precedence: unproven accounts come last, so that
- * nobody who registers the address later stands before its user; then home pools in the order of the set, then pool tags in that order.
+ * Of several users with one e-mail in the pool set, the first by precedence: unproven accounts come last, so nobody who registers
+ * the address later gets before its user; then home pools in the order of the set; then pool tags in that order.
  */
 export function firstInPools<U extends Pooled>(users: readonly U[], pools: readonly string[]): U | undefined {
   const proven = users.filter((user) => !isUnproven(user))

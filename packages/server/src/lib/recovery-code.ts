@@ -18,8 +18,9 @@ export function newRecoveryCodes(): string[] {
 }
 
 /**
- * What is stored of a recovery code of this user, or undefined when the text is none: in any case, with or without the hyphen, and
- * with the letters that are easily taken for others. Keyed, since 50 bits could be guessed back from a plain digest.
+ * The digest of a recovery code that is stored for this user. Undefined if the text is not a code. Accepts any case, a missing
+ * hyphen, and letters that are easily mistaken for others. The digest is keyed, since somebody could find 50 bits from a plain
+ * one.
  */
 export function recoveryCodeDigest(key: Buffer, userId: string, typed: string): string | undefined {
   const code = typed.toLowerCase().replace(/[\s-]/g, '').replace(/o/g, '0').replace(/[il]/g, '1')

@@ -7,7 +7,7 @@ export interface OnDemand {
   stop(): Promise<void>
 }
 
-/** Runs `pass` when woken, never twice at once. The first of a row of failures is told to `report`. */
+/** Runs `pass` when woken, never twice at once. Calls `report` for the first of several failures in a row. */
 export function onDemand(pass: () => Promise<void>, report: (error: unknown) => void): OnDemand {
   let isWanted = false
   let isFailing = false

@@ -18,9 +18,9 @@ import { verifyAddress } from '../../resources/users/verify-address.ts'
 import type { ResetPasswordInput } from './schema.ts'
 
 /**
- * Sets a new password with the token of a mail: every session and token of the user ends, a lockout is cleared, the second
- * factor stays on, and nobody is logged in. Answers where the user goes on, where whoever asked for the mail said so.
- * Throws `validation_failed` for the password, which spends nothing, and `invalid_token`.
+ * Sets a new password with the token of a mail. It ends every session and token of the user and clears a lockout. The second
+ * factor stays on, and nobody is logged in. Returns the redirect URL if the request for the mail named one. Throws
+ * `validation_failed` for the password, which spends nothing, and `invalid_token`.
  */
 export async function resetPassword(
   deps: Deps<Pool>,

@@ -18,8 +18,8 @@ export interface MatchedUser {
 }
 
 /**
- * Whom a login is about: the user of the pools who is linked with the subject, else the one who has its e-mail. Undefined: nobody yet.
- * What keeps an e-mail from linking is judged here, so that it is judged once more under the locks of the login. Throws
+ * The user that a login is about: the user of the pools who is linked with the subject, else the one with its e-mail. Undefined
+ * if there is none. It also judges whether the e-mail may link, so the locks of the login judge that again. Throws
  * `auth_method_not_allowed`, `link_required`.
  */
 export async function findMatchedUser(

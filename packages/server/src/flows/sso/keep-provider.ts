@@ -14,7 +14,7 @@ export async function getProviderOf(deps: Deps, exchange: Exchange): Promise<Sso
   return serving(await findEnabledProvider(deps, exchange.login.provider_id), exchange)
 }
 
-/** The same, kept as it is until the transaction ends. */
+/** Gets the provider, and keeps it unchanged until the transaction ends. */
 export async function keepProviderOf(deps: Deps<Tx>, exchange: Exchange): Promise<SsoProvider> {
   return serving(await findKeptProvider(deps, exchange.login.provider_id), exchange)
 }
@@ -26,8 +26,8 @@ function serving(provider: SsoProvider | undefined, { login, app }: Exchange): S
 }
 
 /**
- * Makes whoever else would link this subject, or register this address, wait until the transaction ends. In this order: whoever knows no
- * subject takes the address alone.
+ * Locks the subject and then the address until the transaction ends, so nobody else links the one or registers the other
+ * meanwhile. A caller without a subject locks the address alone, which keeps this order.
  */
 export async function lockSubject(deps: Deps<Tx>, { login, profile }: AnsweredLogin): Promise<void> {
   await lockUntilCommit(deps.db, 'identity', `${login.provider_id}:${profile.subject}`)

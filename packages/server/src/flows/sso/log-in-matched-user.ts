@@ -34,7 +34,7 @@ export async function logInMatchedUser(
   const { user } = matched
   const { email } = user
   const prove = async (_: unknown, counted: CountedAttempt) => {
-    // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
+    // Spend the code before the transaction. An account that is about to be claimed needs none.
     const isClaim = (await accountToClaim(deps, matched)) !== undefined
     const factor = isClaim ? undefined : await passSecondFactor(deps, user, twoFactorCode, actor)
     const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...matched, factor, counted }, actor))

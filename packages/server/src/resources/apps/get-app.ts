@@ -9,12 +9,12 @@ export async function getApp(deps: Deps, ref: string): Promise<App> {
   return known(await App.findByRef(deps.db, ref), ref)
 }
 
-/** The same, locked until the transaction ends. */
+/** Gets the app and locks it until the transaction ends. */
 export async function getAppForUpdate(deps: Deps<Tx>, ref: string): Promise<App> {
   return known(await App.findByRefForUpdate(deps.db, ref), ref)
 }
 
-/** The same, kept from being deleted until the transaction ends. */
+/** Gets the app and keeps it from being deleted until the transaction ends. */
 export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
   return known(await App.findByRefKept(deps.db, ref), ref)
 }

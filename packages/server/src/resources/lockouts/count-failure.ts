@@ -21,10 +21,10 @@ function passwordRule({ config, clock }: Deps): LockRule {
 }
 
 /**
- * Counts a failure under all of its keys, in one statement that is committed by itself. `locks` says how often the keys have locked, where
- * this is the failure that locks. While locked nothing is counted and no lock is prolonged; afterwards the count starts again.
- * Throws `account_locked` when others have locked meanwhile: of any number of guesses at once, no more than the threshold are told
- * that they were wrong.
+ * Counts a failure under all of its keys in one statement, outside of any transaction. If this failure locks, `locks` says how
+ * often the keys have locked. A locked key counts nothing and its lock is not prolonged; afterwards the count starts again.
+ * Throws `account_locked` if concurrent failures have locked meanwhile, so at most `threshold` of any number of concurrent
+ * guesses learn that they were wrong.
  */
 export async function countFailure(
   deps: Deps<Pool>,

@@ -11,8 +11,9 @@ interface Forgotten {
 }
 
 /**
- * Forgets the wrong passwords of a user, and the locks that they led to: those of the address, but for pools in which somebody else has it,
- * and those of the user's devices. `secondFactor` forgets the wrong codes too. Says what there was; undefined when there was nothing.
+ * Clears the wrong passwords of a user and their locks: those of the address, except in pools where somebody else has it, and
+ * those of the devices of the user. With `secondFactor` it clears wrong codes too. Returns what it cleared, undefined for
+ * nothing.
  */
 export async function forgetFailures(
   deps: Deps<Tx>,

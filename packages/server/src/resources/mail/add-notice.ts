@@ -11,7 +11,7 @@ interface NoticeAbout {
   provider?: string | null
 }
 
-/** Tells a user of a change of what the account is protected by. What an administrator did is told without where from. */
+/** Mails a user about a change of what protects the account. A change by an administrator shows no address. */
 export async function addNotice(
   deps: Deps<Tx>,
   purpose: NoticePurpose,

@@ -16,7 +16,7 @@ export async function findMembership(deps: Deps, key: MembershipKey): Promise<St
   return { ...membership, roleCodes: await MembershipRole.listCodes(deps.db, membership.id) }
 }
 
-/** The same. Throws `not_found`. */
+/** One user's membership. Throws `not_found`. */
 export async function getMembership(deps: Deps, key: MembershipKey): Promise<StoredMembership> {
   const membership = await findMembership(deps, key)
   if (!membership) throw noMember()

@@ -9,7 +9,7 @@ import { noMember } from './find-membership.ts'
 import { getOrganization, lockOrganization } from './get-organization.ts'
 
 /**
- * An organization, and in which right somebody governs its members and invitations: as a `system_admin` who came through the admin
+ * An organization, and the right by which the caller governs its members and invitations: as a `system_admin` through the admin
  * API, which has checked that, or as one of its own `org_admin`s.
  */
 export interface Governed {
@@ -18,9 +18,9 @@ export interface Governed {
 }
 
 /**
- * The organization, for somebody who may govern it. The right of an org_admin is read from the database at each call, never from the
- * token. Throws `organization_admin_required` for whoever has none, whether or not there is such an organization; to a system_admin
- * `not_found`.
+ * The organization, for a caller who may govern it. Reads the right of an org_admin from the database at each call, never from
+ * the token. Throws `organization_admin_required` without that right, whether or not the organization exists. Throws `not_found`
+ * for a system_admin.
  */
 export async function getGovernedOrganization(deps: Deps, governed: Governed, actor: Actor): Promise<OrganizationRow> {
   if (governed.by === 'org_admin' && !(await isOrgAdmin(deps, governed.organizationId, actor))) {
@@ -54,8 +54,8 @@ export async function assertOtherAdmin(deps: Deps, key: MembershipKey): Promise<
 }
 
 /**
- * Throws `not_found` for a user who is no member, and alike, after the same work, for an id that no user has: an org_admin learns
- * nothing about other users.
+ * Throws `not_found` for a user who is not a member. An unknown id gets the same answer after the same work, so an org_admin
+ * learns nothing about other users.
  */
 export async function assertMember(deps: Deps, key: MembershipKey): Promise<void> {
   if (!(await OrganizationMembership.isMember(deps.db, key))) throw noMember()

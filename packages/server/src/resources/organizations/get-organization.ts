@@ -12,9 +12,8 @@ export async function getOrganization(deps: Deps, id: string): Promise<Organizat
 }
 
 /**
- * Makes everybody else who changes this organization, its members or its invitations wait until this transaction ends. Not a lock on
- * the row: whoever joins by auto-provisioning refers to that, and must neither wait here nor be waited for. Where a user's row is
- * locked too, that comes first.
+ * Makes other changes to this organization, its members and its invitations wait until this transaction ends. It does not lock
+ * the row, since auto-provisioning refers to the row and must not wait. Lock the row of a user before this.
  */
 export async function lockOrganization(deps: Deps<Tx>, id: string): Promise<void> {
   await lockUntilCommit(deps.db, 'organization', id)

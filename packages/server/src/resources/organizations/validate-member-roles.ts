@@ -9,8 +9,8 @@ interface Giving extends Pick<Governed, 'by'> {
 }
 
 /**
- * The roles that a request names for a member, sorted and each once. Throws `validation_failed` naming every entry that is no role or
- * a global one: nobody escalates by way of an organization. An org_admin adds and takes away only roles that say so, their own included.
+ * The roles that a request names for a member, sorted and unique. Throws `validation_failed` and names each code without an
+ * org-scoped role. An org_admin adds and removes only roles that say so, even their own.
  */
 export async function validateMemberRoles(deps: Deps, codes: readonly string[], { by, held }: Giving): Promise<string[]> {
   const roles = await Role.listGivable(deps.db, [...codes, ...held])

@@ -14,8 +14,8 @@ export interface LeaseRequest {
 }
 
 /**
- * Takes what is due, the more urgent first, in turn for each destination and the longest waiting first: an entry goes to one server alone, until its
- * attempt is complete or the lease ends. One statement, so nothing is held while it is sent.
+ * Leases what is due: the more urgent first, then in turn for each destination, then the longest waiting. One server alone has an
+ * entry until its attempt is complete or the lease ends. It is one statement, so no lock is held while the entry is sent.
  */
 export async function leaseEntries(deps: Deps, lease: LeaseRequest): Promise<OutboxRow[]> {
   const now = deps.clock()

@@ -25,8 +25,8 @@ const maxCodesAudited = 200
  * declared. Registrations for the same service run one at a time, so the result is the whole list of one of them, however many run.
  * A call with a lower `revision` than the newest seen prunes nothing and does everything else.
  *
- * What is pruned stays as a tombstone, which owns its code no longer but keeps the roles it was assigned to: the row comes back to
- * life when the same service declares the code again, as the old and the new release do in turn while one replaces the other.
+ * A pruned permission stays as a tombstone. It no longer owns its code but keeps its roles, so it works again when the same service
+ * declares the code again, as two releases do in turn during a rolling deployment.
  *
  * Throws `service_reserved`, `scope_required`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
  */

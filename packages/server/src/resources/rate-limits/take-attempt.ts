@@ -7,10 +7,9 @@ import { RateLimit } from '../../models/rate-limit.ts'
 export type { Attempt }
 
 /**
- * Counts an attempt in a fixed window that begins with its first hit. One statement, so callers at once
- * and on several servers are all counted. It is committed by itself, whatever becomes of the request. One that is refused is not
- * counted: the room that a given back attempt makes is room.
- * Throws `rate_limited` with the seconds left.
+ * Counts an attempt in a fixed window that begins with its first attempt. It is one statement, so concurrent calls on all servers
+ * are counted, and it is committed whatever becomes of the request. A refused attempt is not counted, so an attempt that is given
+ * back makes room for another one. Throws `rate_limited` with the seconds left.
  */
 export async function takeAttempt(deps: Deps<Pool>, key: string, limit: AttemptLimit | null): Promise<Attempt | undefined> {
   if (limit === null) return undefined

@@ -13,8 +13,8 @@ import { getRole, getRoleForDeletion } from './get-role.ts'
 import { presentRole } from './present.ts'
 
 /**
- * Deletes a role with its permissions, once no app names it and nobody holds it. Pending invitations do not keep it: whoever accepts
- * one gets the roles that are left. Throws `not_found`, `built_in`, `role_in_use`.
+ * Deletes a role with its permissions, unless an app names it or a user holds it. Pending invitations do not keep it: accepting
+ * one gives the remaining roles. Throws `not_found`, `built_in`, `role_in_use`.
  */
 export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {

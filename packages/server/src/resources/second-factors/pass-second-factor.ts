@@ -18,21 +18,21 @@ import { clearSecondFactor } from './remove-second-factor.ts'
 
 declare const proven: unique symbol
 
-/** That a user passed the second factor or has none. Made by this file alone and asked for by `openSession`: no door can forget it. */
+/** Proof that a user passed the second factor or has none. Only this file makes it, and `openSession` requires it. */
 export interface SecondFactorProof {
   readonly userId: string
-  /** Milliseconds. A factor that is newer was not asked for. */
+  /** Milliseconds. The proof does not cover a newer factor. */
   readonly provenAt: number
-  /** When the one that was passed was activated. Null where there was none: `openSession` looks again, for one that was activated since. */
+  /** When the factor was activated. Null without one: `openSession` checks again for one that was activated since. */
   readonly activatedAt: number | null
   readonly [proven]: true
 }
 
 /**
- * For every door: once whoever is there has proven the first factor. A code that is accepted is spent at once,
- * whatever becomes of the login, so this stands before the door's transaction; of any number of uses of one code one passes.
- * Wrong codes are counted by the user, whatever door they come through, and lock it for all of them.
- * Throws `account_locked`, `two_factor_required` without a code, `invalid_two_factor_code`.
+ * Checks the second factor at every door, after the first one. An accepted code is spent at once, whatever becomes of the login,
+ * so call this before the transaction. Of concurrent uses of a code one succeeds. Wrong codes are counted by user over all doors,
+ * and lock the second factor for all of them. Throws `account_locked`, `two_factor_required` without a code,
+ * `invalid_two_factor_code`.
  */
 export async function passSecondFactor(
   deps: Deps<Pool>,
@@ -52,8 +52,8 @@ export function proofForNewUser(user: NewAccount): SecondFactorProof {
 }
 
 /**
- * For an account that is claimed: nobody knows whose second factor it has, so that is removed with its recovery codes. Only an unproven
- * account can be passed here. Needs a transaction. Says whether there was an active one.
+ * Removes the second factor and the recovery codes of an account that is claimed, since nobody knows whose they are. Takes only
+ * unproven accounts, and needs a transaction. Says whether the factor was active.
  */
 export async function proofByRemoval(
   deps: Deps<Tx>,

@@ -26,7 +26,7 @@ export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoPr
   return provider && enabled(provider)
 }
 
-/** The same, kept as it is until the transaction ends. */
+/** Gets the provider, and keeps it unchanged until the transaction ends. */
 export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoProvider | undefined> {
   const provider = await SsoProvider.findKept(deps.db, id)
   return provider && enabled(provider)

@@ -17,7 +17,7 @@ export function assertMetricsToken(deps: Deps, bearer: string | undefined): void
     throw new ApiError('token_invalid')
 }
 
-/** The metrics as text. A database that does not answer within a second is told as such, and the rest stands. */
+/** The metrics as text. If the database does not answer within a second, they say so and keep the other figures. */
 export function collectMetrics(deps: Deps<Pool>): Promise<string> {
   const { metrics } = deps
   return metrics.collect(async () => {

@@ -16,10 +16,10 @@ const portion = 500
 const mostErrors = 10_000
 
 /**
- * Takes users over from elsewhere (docs/importing-users.md), by their hashes. A line whose (namespace, e-mail) is a user already
- * only adds tags, apps and roles to that one. A line for an unproven account fails with `account_unverified`; with
- * `claimsUnproven` it claims the account and is written as that of a new user. Lines that cannot be taken are told of and stop
- * nothing. With `dryRun` nothing is written; the counts are those that the same lines would have.
+ * Imports users with their password hashes (docs/importing-users.md). A line for an existing user (namespace, e-mail) only adds
+ * tags, apps and roles. A line for an unproven account fails with `account_unverified`; with `claimsUnproven` it claims the
+ * account and counts as a new user. A faulty line is reported and does not stop the others. With `dryRun` nothing is written, and
+ * the counts are the same.
  */
 export async function importUsers(
   deps: Deps<Pool>,

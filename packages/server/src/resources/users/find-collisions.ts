@@ -32,8 +32,8 @@ export interface Collision {
 const portion = 500
 
 /**
- * The e-mails that users of these pools (home or tag) share, in order after `after`, at most so many. First come the e-mails that more
- * than one user has anywhere, read off the index of addresses, which are few; then those are held against the pools.
+ * The e-mails that several users of these pools (home or tag) share, in order after `after`, at most `most`. It reads the few
+ * e-mails that more than one user has anywhere off the index of addresses, and then compares the pools of their users.
  */
 export async function findCollisions(
   deps: Deps,
