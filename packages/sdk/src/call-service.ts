@@ -15,12 +15,14 @@ export interface ServiceRequest {
   readonly signal: AbortSignal
   /** Takes the pieces of a stream of server-sent events; without it the answer is JSON. */
   readonly onText?: (text: string) => void
+  /** Looks at an answer that is no refusal, before its body is read; what it throws ends the call. */
+  readonly onHead?: (response: Response) => void
 }
 
 /** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
 export async function callService<Answer>(
   config: Config,
-  { path, body, token, headers, signal, onText }: ServiceRequest,
+  { path, body, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
 ): Promise<Answer> {
   // Called without an object: the fetch of Workers refuses to be a method of another.
@@ -62,6 +64,7 @@ export async function callService<Answer>(
     }
     if (!response!.ok) throw refusal(response!, await response!.text())
     if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`not ${accept}`)
+    onHead?.(response!)
     if (!onText) return (await response!.json()) as Answer
     const decoder = new TextDecoder()
     for await (const chunk of response!.body!) {

@@ -34,7 +34,7 @@ export interface Claims {
 /** What the claims are held against. */
 export interface ClaimExpectations {
   readonly appCode: string
-  /** When it is not known, a token needs some `app_id`. */
+  /** When it is not known, a token needs some `app_id`. The feed may tell it later. */
   readonly appId: string | undefined
   readonly issuer: string
   readonly clockToleranceSec: number

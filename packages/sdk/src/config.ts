@@ -34,8 +34,10 @@ export type RevocationOptions =
 export type AuthEvent =
   /** The feed is being followed. `poll`: by asking every few seconds, for no stream has come through so far. */
   | { readonly type: 'revocation.connected'; readonly transport: 'stream' | 'poll' }
-  /** It is not; told once for each reason (`HTTP 401`, `ECONNREFUSED`, …) until it is again. */
+  /** It is not; told once for each reason (`HTTP 401`, `ECONNREFUSED`, `X-App-Id …`, …) until it is again. */
   | { readonly type: 'revocation.disconnected'; readonly reason: string; readonly retryInMs: number }
+  /** An event was of a kind that this version does not know, and was skipped; `count` of them so far. */
+  | { readonly type: 'revocation.skipped'; readonly count: number }
   /** It has not been followed for more than `maxStaleSec`; told once. `null` when it never was. */
   | { readonly type: 'revocation.stale'; readonly ageSec: number | null }
   /** The service has the permissions of the manifest. */
@@ -62,7 +64,10 @@ export interface AuthOptions<Name extends string = string> {
   readonly authUrl?: string
   /** The code of this app: tokens of any other app are refused [`SERVICE_APP_CODE`]. */
   readonly appCode?: string
-  /** The id of this app; when it is not known, a token needs some `app_id` [`SERVICE_APP_ID`]. */
+  /**
+   * The id of this app [`SERVICE_APP_ID`]. When it is left out, the first one that the revocation feed names is required from then on;
+   * until it is known, a token needs some `app_id`.
+   */
   readonly appId?: string
   /**
    * The secret shared with the service, at least 32 characters, or `[current, previous]` while it is being rotated
@@ -94,6 +99,8 @@ export interface AuthOptions<Name extends string = string> {
 }
 
 export interface Config extends ClaimExpectations {
+  /** Learned from the feed, unless the app was told. */
+  appId: string | undefined
   /** With `/api/v1`; undefined when no service is named. */
   readonly authUrl: string | undefined
   /** One or two, the current one first. */

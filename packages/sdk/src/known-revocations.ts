@@ -1,34 +1,48 @@
 import type { Claims } from './claims.ts'
 
-/** One event of the feed: a floor under the token version of a user, or the end of one session. */
+/**
+ * One event of the feed: a floor under the token version of a user, the end of one session, or a floor under the time of issue of an app's
+ * tokens. Other events may come to be.
+ */
 export interface Revocation {
   readonly cursor: number
-  readonly user_id: string
+  /** Null for everybody, with `min_iat`. */
+  readonly user_id: string | null
   /** The app it is about; null for all. */
   readonly app_id: string | null
   readonly session_id: string | null
   readonly min_tv: number | null
+  /** In seconds. */
+  readonly min_iat?: number
   readonly at: string
 }
 
 interface Floors {
   readonly heardAt: number
-  /** The token versions below which tokens are dead, by app id; null for all apps, '' for a session, which is no user's id. */
+  /** Below which tokens are dead: token versions of a user by app id, null for all apps; else by '', which is no app's id. */
   readonly byApp: Map<string | null, number>
 }
 
 /** Access tokens live for an hour at most, and clocks may differ by a minute: what was revoked before that has expired. */
 const KEEP_MS = 3_660_000
+/** In the place of an app's id. */
+const ALL_APPS = '*'
 
-/** What was heard of in the last hour, by the id of the user or the session, the latest last. */
+/** What was heard of in the last hour, by the id of the user, the session or the app, the latest last. */
 export class KnownRevocations {
   readonly #floors = new Map<string, Floors>()
 
-  /** Throws when the event has another shape. */
-  add({ user_id, app_id, session_id, min_tv }: Revocation, now: number): void {
+  /** False for an event of a kind that it does not know. */
+  add(event: unknown, now: number): boolean {
+    const { user_id, app_id, session_id, min_tv, min_iat } = Object(event) as Revocation
+    const isOfApp = user_id === null && min_iat !== undefined
     // A session has ended whole: no token of it is above its floor.
-    const [id, app, floor] = session_id ? [session_id, '', Number.MAX_VALUE] : [user_id, app_id, min_tv]
-    if (typeof id !== 'string' || typeof floor !== 'number') throw new TypeError()
+    const [id, app, floor] = isOfApp
+      ? [app_id ?? ALL_APPS, '', min_iat]
+      : session_id
+        ? [session_id, '', Number.MAX_VALUE]
+        : [user_id, app_id, min_tv]
+    if (typeof id !== 'string' || typeof floor !== 'number') return false
     const byApp = this.#floors.get(id)?.byApp ?? new Map<string | null, number>()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
@@ -37,12 +51,23 @@ export class KnownRevocations {
       if (heardAt + KEEP_MS > now) break
       this.#floors.delete(id)
     }
+    return true
   }
 
   /** Events of other apps say nothing about this token. */
-  include({ uid, sid, app_id, tv }: Claims): boolean {
+  include({ uid, sid, app_id, tv, iat }: Claims): boolean {
     if (this.#floors.size === 0) return false
     const user = this.#floors.get(uid)?.byApp
-    return tv < (user?.get(null) ?? 0) || tv < (user?.get(app_id) ?? 0) || tv < (this.#floors.get(sid)?.byApp.get('') ?? 0)
+    return (
+      tv < (user?.get(null) ?? 0) ||
+      tv < (user?.get(app_id) ?? 0) ||
+      tv < this.#floorOf(sid) ||
+      iat < this.#floorOf(app_id) ||
+      iat < this.#floorOf(ALL_APPS)
+    )
+  }
+
+  #floorOf(id: string): number {
+    return this.#floors.get(id)?.byApp.get('') ?? 0
   }
 }

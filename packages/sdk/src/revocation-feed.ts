@@ -1,11 +1,11 @@
 import { callService, type Timer, unreachable, unref } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import type { AuthEvent, Config, FeedOptions } from './config.ts'
-import { type AuthError, refused } from './errors.ts'
+import { AuthError, refused } from './errors.ts'
 import { KnownRevocations, type Revocation } from './known-revocations.ts'
 
 interface FeedPage {
-  readonly items: readonly Revocation[]
+  readonly items: readonly unknown[]
   readonly cursor: number
   readonly has_more?: boolean
   /** The service has another database than before. */
@@ -27,6 +27,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const { signal } = closing
   let known = new KnownRevocations()
   let cursor: number | undefined
+  let skipped = 0
   /** When nothing that the service knew was missing here. */
   let completeAt = now()
   let stream: 'opening' | 'alive' | undefined
@@ -77,16 +78,28 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     if (!to && to !== 0) throw unreachable('no cursor')
     cursor = to
   }
-  const take = (event: Revocation) => {
-    known.add(event, now())
-    advance(event.cursor)
+  const take = (event: unknown) => {
+    // What a newer service tells besides is not for this version, and no reason to miss what follows.
+    if (!known.add(event, now())) tell({ type: 'revocation.skipped', count: ++skipped })
+    const { cursor: to } = Object(event) as Partial<Revocation>
+    if (typeof to === 'number') cursor = to
+  }
+  /** A code may come to mean another app, and an address another service: tokens are held against the app that was there first. */
+  const checkApp = ({ headers }: Response) => {
+    const appId = headers.get('x-app-id')
+    if (!appId) return
+    config.appId ??= appId
+    if (appId === config.appId) return
+    const hint = `X-App-Id ${appId.slice(0, 36)}, not ${config.appId}`
+    if (!told.includes(hint)) console.warn(`gatehouse: the revocations are those of another app (${hint}): check SERVICE_APP_ID`)
+    throw new AuthError('SERVICE_REJECTED', { hint })
   }
 
   const poll = async () => {
     let page: FeedPage
     do {
-      const path = `/revocations${cursor === undefined ? '' : `?since=${cursor}`}`
-      page = await callService(config, { path, signal }, 10_000)
+      const path = `/revocations?form=2${cursor === undefined ? '' : `&since=${cursor}`}`
+      page = await callService(config, { path, signal, onHead: checkApp }, 10_000)
       if (page.reset) known = new KnownRevocations()
       page.items.forEach(take)
       advance(page.cursor)
@@ -101,6 +114,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       rest = events.pop()!
       if (rest.length > 65_536) throw unreachable('event too large')
       for (const event of events) {
+        if (/^event: *reset/m.test(event)) throw unreachable('reset')
         const data = event.match(/(?<=^data:).*/gm)
         if (data) take(JSON.parse(data.join('')))
       }
@@ -108,7 +122,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       reached('stream')
     }
     stream = 'opening'
-    const request = { path: '/revocations/stream', headers: { 'last-event-id': `${cursor}` }, signal, onText }
+    const headers = { 'last-event-id': `${cursor}` }
+    const request = { path: '/revocations/stream?form=2', headers, signal, onText, onHead: checkApp }
     // Two heartbeats are missing then.
     const error = await callService<undefined>(config, request, 40_000).catch((error: AuthError) => error)
     const wasAlive = isAlive()

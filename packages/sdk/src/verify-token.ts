@@ -1,3 +1,4 @@
+import { checkAppBinding } from './app-binding.ts'
 import { type CheckedPayload, checkClaims, checkTimes, createPayloadParser, type Payload, parseObject } from './claims.ts'
 import type { Config } from './config.ts'
 import { type AuthError, refused } from './errors.ts'
@@ -29,6 +30,8 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
     const known = seen?.get(token)
     if (known) {
       checkTimes(known, config)
+      // Its app may have become known since.
+      checkAppBinding(known.claims, config)
       return admit(known)
     }
 
