@@ -7,7 +7,7 @@ import { renderReference } from '../packages/cli/src/reference.ts'
 import { renderApiReports } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
-import { errorCodes } from '../packages/server/src/errors.ts'
+import { type ErrorCode, errorCodes, wordOf } from '../packages/server/src/errors.ts'
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
 import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
@@ -73,7 +73,9 @@ function contractPage(): string {
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(errorCodes).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`)
+  const rows = Object.entries(errorCodes).map(
+    ([code, { status, title }]) => `| \`${wordOf(code as ErrorCode)}\` | ${status} | ${title} |`,
+  )
   return page('Error codes', 'packages/server/src/errors.ts', [
     'Every answer that is not a success has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
     '',

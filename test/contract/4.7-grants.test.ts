@@ -184,6 +184,26 @@ describe('expires_at', () => {
     expect(await seen()).toMatchObject(Array(3).fill({ status: 'revoked', effective: 'revoked' }))
   })
 
+  test('less than a second away lets nobody in, by login or refresh: no token that is dead on arrival', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    await service.admin('POST', grantPath(user, app))
+    const { refresh_token } = (await service.login(user.email, app.code)).body
+    const endingIn = (ms: number) =>
+      service.deps
+        .db('user_apps')
+        .where({ user_id: user.id, app_id: app.id })
+        .update({ expires_at: service.deps.clock() + ms })
+    // Milliseconds pass until it is asked.
+    await endingIn(900)
+    expectError(await service.login(user.email, app.code), 'app_access_denied')
+    await endingIn(900)
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token } }), 'app_access_denied')
+    await endingIn(60_000)
+    const { status, body } = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    expect([status, body.expires_in >= 1]).toEqual([200, true])
+  })
+
   test('takes any offset and is shown in UTC', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)

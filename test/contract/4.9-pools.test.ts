@@ -191,13 +191,15 @@ describe('tags', () => {
   // covers pool-tags pools-tags
   test('are added and removed in one call; home comes first, then tags by name; no session ends', async () => {
     const [home, a, b, c] = [somePool(), somePool('a'), somePool('b'), somePool('c')]
-    const { user, access_token: token } = await buildUser(service, await appOver(home, b))
+    const { user, access_token, refresh_token } = await buildUser(service, await appOver(home, b))
     const reply = await tag(user, { add: [c, a, c], remove: [b, somePool()] })
     expect(reply.status).toBe(200)
     expectHeaders(reply)
     expect(reply.body).toEqual({ namespace: home, namespaces: [home, a, c] })
     expect((await show(user)).namespaces).toEqual([home, a, c])
-    expect((await service.call('GET', '/auth/me', { token })).body.user.namespaces).toEqual([home, a, c])
+    expectError(await service.call('GET', '/auth/me', { token: access_token }), 'token_revoked')
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    expect(refreshed.body.user.namespaces).toEqual([home, a, c])
     expect((await service.login(user.email, (await appOver(c)).code)).status).toBe(200)
     expectError(await service.login(user.email, (await appOver(b)).code), 'invalid_credentials')
     expect(await auditEvents(service, { user_id: user.id, event: 'user.namespaces_changed' })).toMatchObject([

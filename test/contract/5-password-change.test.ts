@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { forgeToken } from '../support/forge-token.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, somePool } from '../support/service.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
@@ -51,6 +52,12 @@ test('a wrong current password changes nothing, and counts like a failed login',
   expect((await strict.login(user.email, place.code)).status).toBe(200)
 })
 
+/** A token of after the loss that ended this one, with the secret that every consumer holds. */
+function afterwards(token: string): string {
+  const claims = claimsOf(token)
+  return forgeToken({ ...claims, tv: claims.tv + 1 })
+}
+
 test('through an app whose pools or for an organization that the user has left it is refused as a refresh is, and changes nothing', async () => {
   const [home, elsewhere] = [somePool(), somePool()]
   const place = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: home })
@@ -60,13 +67,15 @@ test('through an app whose pools or for an organization that the user has left i
   await tag({ add: [home] })
   const here = (await service.login(user.email, place.code)).body
   await tag({ remove: [home] })
-  expectError(await change(here.access_token), 'app_access_denied')
+  expectError(await change(here.access_token), 'token_revoked')
+  expectError(await change(afterwards(here.access_token)), 'app_access_denied')
 
   const organization = await buildOrganization(service)
   await addMember(service, organization.id, user.id, ['org_member'])
   const inside = (await service.login(user.email, other.code, { organization_id: organization.id })).body
   await service.admin('DELETE', `/admin/organizations/${organization.id}/members/${user.id}`)
-  expectError(await change(inside.access_token), 'organization_membership_required')
+  expectError(await change(inside.access_token), 'token_revoked')
+  expectError(await change(afterwards(inside.access_token)), 'organization_membership_required')
   expect((await service.login(user.email, other.code)).status).toBe(200)
 })
 

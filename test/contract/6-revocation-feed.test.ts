@@ -96,14 +96,66 @@ describe('the assertion', () => {
     expectError(await service.call('GET', '/revocations', { token: bySecret }), 'token_invalid')
   })
 
-  test('of an app that is inactive is refused, and its streams end', async () => {
-    const closing = await buildApp(service)
+  test('of an app that is inactive opens it too, and its streams go on', async () => {
+    const closing = await buildApp(service, { auto_grant_on_signup: true })
+    const user = await newUser(closing)
     const open = await stream(undefined, closing)
     await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
-    expectError(await poll(undefined, closing), 'app_inactive')
-    expectError(await service.call('GET', '/revocations/stream', { token: assertion(closing) }), 'app_inactive')
+    await tendStreams(service.deps)
+    await revoke(user, closing)
+    await open.next(({ data }) => data.user_id === user.id)
+    const again = await stream(undefined, closing)
+    await again.next(({ data }) => data.user_id === user.id)
+    expect((await poll(undefined, closing)).body.items.at(-1)).toMatchObject({ user_id: user.id, app_id: closing.id })
+  })
+
+  test('of a deleted app opens it while tokens can be left, and no longer', async () => {
+    const aging = await buildFedService()
+    const closing = await buildApp(aging)
+    const token = () => assertionOf(closing, { now: aging.deps.clock() })
+    const ask = () => aging.call('GET', '/revocations', { token: token() })
+    const open = await openEventStream(`${aging.url}/api/v1/revocations/stream`, token())
+    await aging.admin('DELETE', `/admin/apps/${closing.id}`)
+    const reply = await ask()
+    expect([reply.status, reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([200, closing.id, closing.id])
+    await tendStreams(aging.deps)
+    expect(aging.deps.revocationHub.streamCount).toBe(1)
+    // Of secrets nothing is noted: there is no app that they would be of.
+    expect(await aging.deps.db('consumer_secrets').where({ app_id: closing.id })).toEqual([])
+    expectError(await aging.call('POST', '/auth/introspect', { token: token(), body: { token: 'any' } }), 'token_invalid')
+    aging.advance(keptSeconds + 1)
+    expectError(await ask(), 'token_invalid')
+    await tendStreams(aging.deps)
+    expect(await open.ended).toBe('end')
+    await removeExpired(aging.deps)
+    expect(await aging.deps.db('deleted_apps').select()).toEqual([])
+  })
+
+  test('of a code that another app has taken is that of the new one, and the streams of the old one end', async () => {
+    const old = await buildApp(service)
+    const open = await stream(undefined, old)
+    expect(open.headers['x-app-id']).toBe(old.id)
+    await service.admin('DELETE', `/admin/apps/${old.id}`)
+    const { body: taken } = await service.admin('POST', '/admin/apps', { body: { code: old.code, name: 'Another' } })
+    const reply = await poll(undefined, old)
+    expect([reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([taken.id, taken.id])
     await tendStreams(service.deps)
     expect(await open.ended).toBe('end')
+    // Deleted in its turn, it is the one that the code stands for.
+    await service.admin('DELETE', `/admin/apps/${taken.id}`)
+    expect((await poll(undefined, old)).body.app_id).toBe(taken.id)
+  })
+
+  test('is answered with the id of the app and of the service, by poll and by stream', async () => {
+    const open = await stream()
+    const { headers } = await poll()
+    const { service_id } = (await service.admin('GET', '/admin/secrets')).body
+    expect(service_id).toMatch(/^[0-9a-f-]{36}$/)
+    for (const [appId, serviceId] of [
+      [headers.get('x-app-id'), headers.get('x-service-id')],
+      [open.headers['x-app-id'], open.headers['x-service-id']],
+    ])
+      expect({ appId, serviceId }).toEqual({ appId: app.id, serviceId: service_id })
   })
 
   test('opens nothing else, and an access token does not open the feed', async () => {
@@ -122,7 +174,7 @@ describe('the poll', () => {
     const { user, access_token } = await buildUser(service, app)
     await revoke(user)
     const { body } = await poll(before)
-    expect(Object.keys(body).sort()).toEqual(['cursor', 'has_more', 'items', 'reset'])
+    expect(Object.keys(body).sort()).toEqual(['app_id', 'cursor', 'has_more', 'items', 'reset'])
     const [item] = body.items
     expect(body.items).toHaveLength(1)
     expect(Object.keys(item).sort()).toEqual(['app_id', 'at', 'cursor', 'min_tv', 'session_id', 'user_id'])
@@ -131,7 +183,7 @@ describe('the poll', () => {
     expect(item.cursor).toBeGreaterThan(before)
     expect(new Date(item.at).toISOString()).toBe(item.at)
     expect(body).toMatchObject({ cursor: item.cursor, has_more: false, reset: false })
-    expect((await poll(body.cursor)).body).toEqual({ items: [], cursor: body.cursor, has_more: false, reset: false })
+    expect((await poll(body.cursor)).body).toEqual({ ...body, items: [] })
   })
 
   test('tells each app its own events and those for all apps; of sessions only its own', async () => {
@@ -165,7 +217,7 @@ describe('the poll', () => {
           token: assertionOf(home, { now: aging.deps.clock() }),
         })
       ).body
-    expect(await ask()).toEqual({ items: [], cursor: 0, has_more: false, reset: false })
+    expect(await ask()).toEqual({ items: [], cursor: 0, app_id: home.id, has_more: false, reset: false })
     const { user } = await buildUser(aging, home)
     await raiseForAllApps(user.id, aging)
     const live = await ask()
@@ -174,7 +226,7 @@ describe('the poll', () => {
     expect((await ask()).items).toHaveLength(1)
     expect((await ask(0)).items).toHaveLength(1)
     aging.advance(60)
-    expect(await ask()).toEqual({ items: [], cursor: live.cursor, has_more: false, reset: false })
+    expect(await ask()).toEqual({ items: [], cursor: live.cursor, app_id: home.id, has_more: false, reset: false })
     await removeExpired(aging.deps)
     expect(await aging.deps.db('revocations').select()).toEqual([])
     // A cursor outlives its row: nobody is told to start over for that.
@@ -211,6 +263,43 @@ describe('the poll', () => {
     const open = await stream(start)
     await open.next(({ data }) => data.user_id === ids.at(-1))
     expect(open.events.map(({ data }) => data.user_id)).toEqual(ids)
+  })
+
+  test('tells of an app, in place of a user, to those alone who ask for it; cursors are the same for all', async () => {
+    const closing = await buildApp(service, { auto_grant_on_signup: true })
+    const cursor = await here()
+    const streamOf = (form: string) =>
+      openEventStream(`${service.url}/api/v1/revocations/stream?since=${cursor}${form}`, assertion(closing))
+    const pollOf = async (form: string): Promise<Json> =>
+      (await service.call('GET', `/revocations?since=${cursor}${form}`, { token: assertion(closing) })).body
+    const [first, second] = [await streamOf('&form=1'), await streamOf('&form=2')]
+    const before = Math.floor(Date.now() / 1000)
+    await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
+    const after = Math.floor(Date.now() / 1000)
+    const user = await newUser()
+    await raiseForAllApps(user.id)
+    for (const open of [first, second]) await open.next(({ data }) => data.user_id === user.id)
+    const [ofApp, ofUser] = (await pollOf('&form=2')).items
+    expect(ofApp).toEqual({
+      cursor: ofApp.cursor,
+      user_id: null,
+      app_id: closing.id,
+      session_id: null,
+      min_tv: null,
+      min_iat: ofApp.min_iat,
+      at: ofApp.at,
+    })
+    expect(ofApp.min_iat).toBeGreaterThanOrEqual(before + 5)
+    expect(ofApp.min_iat).toBeLessThanOrEqual(after + 5)
+    expect(second.events.map(({ data }) => data)).toEqual([ofApp, ofUser])
+    expect(first.events.map(({ data }) => data)).toEqual([ofUser])
+    for (const form of ['', '&form=1']) expect((await pollOf(form)).items).toEqual([ofUser])
+    // A consumer that comes later reads it too.
+    const late = await streamOf('&form=2')
+    await late.next(({ data }) => data.user_id === user.id)
+    expect(late.events.map(({ data }) => data)).toEqual([ofApp, ofUser])
+    const refused = await service.call('GET', '/revocations?form=3', { token: assertion() })
+    expect(faultsOf(refused)).toEqual(['form: invalid_value'])
   })
 
   test('refuses what is no cursor', async () => {

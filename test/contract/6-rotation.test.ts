@@ -63,10 +63,11 @@ describe('GET /admin/secrets', () => {
     const reply = await service.admin('GET', '/admin/secrets')
     expectHeaders(reply)
     expect(reply.body).toMatchObject({ current: { kid: current }, previous: { kid: previous } })
-    expect(Object.keys(reply.body).sort()).toEqual(['consumers', 'current', 'previous'])
+    expect(Object.keys(reply.body).sort()).toEqual(['consumers', 'current', 'previous', 'service_id'])
     expect(JSON.stringify(reply.body)).not.toContain(ACCESS_SECRET.slice(0, 8))
     const single = await buildService()
     expect((await single.admin('GET', '/admin/secrets')).body).toEqual({
+      service_id: expect.any(String),
       current: { kid: current },
       previous: null,
       consumers: [],

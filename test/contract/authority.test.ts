@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
+import { forgeToken } from '../support/forge-token.ts'
 import { auditEvents, countWrites } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
@@ -180,6 +181,9 @@ describe('the token of a system_admin', () => {
       register_or_return: await ask('POST', '/auth/register', user),
     }
   }
+  /** A token of after the app was deactivated, which ends those of before: only somebody with the secret can write one. */
+  const ofAfterwards = (on: TestService, token: string) =>
+    forgeToken({ ...claimsOf(token), iat: Math.floor(on.deps.clock() / 1000) + 5 })
   const everywhere = (code: string | undefined) => ({
     read: code,
     write: code,
@@ -227,10 +231,13 @@ describe('the token of a system_admin', () => {
 
     const status = (value: string) => service.admin('PATCH', `/admin/apps/${console.id}`, { body: { status: value } })
     expect((await status('inactive')).status).toBe(200)
-    expect(await codesFor(service, tokens.console)).toEqual(everywhere('admin_app_not_allowed'))
-    expect(await overrides(service, tokens.console)).toEqual([false, false])
+    expect(await codesFor(service, tokens.console)).toEqual(everywhere('token_revoked'))
+    const forged = ofAfterwards(service, tokens.console)
+    expect(await codesFor(service, forged)).toEqual(everywhere('admin_app_not_allowed'))
+    expect(await overrides(service, forged)).toEqual([false, false])
     expect((await status('active')).status).toBe(200)
-    expect(await codesFor(service, tokens.console)).toEqual(everywhere(undefined))
+    expect(await codesFor(service, tokens.console)).toEqual(everywhere('token_revoked'))
+    expect(await codesFor(service, await adminToken(service, console.code))).toEqual(everywhere(undefined))
   })
 
   test('is refused by register_or_return before anything is looked up or written', async () => {
@@ -262,8 +269,9 @@ describe('the token of a system_admin', () => {
       expect(await overrides(open, token)).toEqual([true, true])
     }
     await open.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
-    expect(await codesFor(open, through)).toEqual(everywhere('admin_app_not_allowed'))
-    expect(await overrides(open, through)).toEqual([false, false])
+    const forged = ofAfterwards(open, through)
+    expect(await codesFor(open, forged)).toEqual(everywhere('admin_app_not_allowed'))
+    expect(await overrides(open, forged)).toEqual([false, false])
   })
 
   test('never administers by a login as base_user', async () => {

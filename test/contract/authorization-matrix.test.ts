@@ -7,8 +7,9 @@ import { serviceScopes } from '../../packages/server/src/lib/authority.ts'
 import { assertionOf } from '../support/consumer.ts'
 import { addMember, assignRole, buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
+import { forgeToken } from '../support/forge-token.ts'
 import { everyRow, markVerified } from '../support/rows.ts'
-import { buildApp, buildUser, type Json } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
 
@@ -207,7 +208,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
   'backends, with the assertion of their app': {
     verdicts: ofConsumers,
     query: 'nope=1',
-    routes: ['GET /revocations', 'GET /revocations/stream'],
+    routes: ['GET /consumer', 'GET /revocations', 'GET /revocations/stream'],
   },
   'who may ask about tokens': {
     verdicts: { ...ofConsumers, ...accounts('scope_required'), 'service account with tokens:introspect': 'open' },
@@ -254,6 +255,9 @@ async function buildBearers(): Promise<typeof bearers> {
   await service.admin('DELETE', `/admin/users/${former.id}/roles/system_admin`)
   const throughClosing = await tokenOf(admin, closing.code)
   await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
+  // What is lost ends the tokens that say it. A consumer holds the secret, and can write one of afterwards.
+  const ofFormer = forgeToken({ ...claimsOf(formerToken), tv: claimsOf(formerToken).tv + 1 })
+  const ofClosed = forgeToken({ ...claimsOf(throughClosing), iat: Math.floor(service.deps.clock() / 1000) + 5 })
   const { access_token: ended, refresh_token } = await buildUser(service, open)
   await service.call('POST', '/auth/logout', { body: { refresh_token } })
   const withScopes = await Promise.all(
@@ -267,8 +271,8 @@ async function buildBearers(): Promise<typeof bearers> {
     'an org_admin of another organization': await orgAdmin((await buildOrganization(service)).id),
     'a system_admin': await tokenOf(admin, 'authctl'),
     'a system_admin through another app': await tokenOf(admin, open.code),
-    'a system_admin through an inactive app': throughClosing,
-    'a system_admin of before': formerToken,
+    'a system_admin through an inactive app': ofClosed,
+    'a system_admin of before': ofFormer,
     ...(Object.fromEntries(withScopes) as Record<(typeof scopes)[number], string>),
     'a service account that is gone': gone.token,
     'a consumer': assertionOf(open),

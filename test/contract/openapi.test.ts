@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { BASE_PATH, listRoutes } from '../../packages/server/src/app.ts'
+import { wordOf } from '../../packages/server/src/errors.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import type { Json } from '../support/service.ts'
@@ -37,7 +38,7 @@ test('every route names the codes of its errors, by status', () => {
     for (const [status, codes] of errorsOf(route)) {
       expect(responses[status]).toEqual({ $ref: `#/components/responses/${codes.join('.')}` })
       const { description } = document.components.responses[codes.join('.')]
-      expect(description).toBe(codes.map((code) => `\`${code}\``).join(', '))
+      expect(description).toBe(codes.map((code) => `\`${wordOf(code)}\``).join(', '))
     }
   }
 })

@@ -15,6 +15,8 @@ const smallTables = new Set(
     'generations',
     'service_account_apps',
     'consumer_secrets',
+    'deleted_apps',
+    'service',
     'schema_migrations',
   ]),
 )

@@ -232,9 +232,9 @@ describe('update', () => {
     expect(reply.body).toMatchObject({ email, email_verified: false })
     expect((await service.login(user.email, app.code)).body.code).toBe('invalid_credentials')
     expect((await service.login(email, app.code)).body.user.id).toBe(user.id)
-    expect((await service.call('GET', '/auth/me', { token: access_token })).body.user.email).toBe(email)
+    expect((await service.call('GET', '/auth/me', { token: access_token })).body.code).toBe('token_revoked')
     expect(claimsOf((await refresh(refresh_token)).body.access_token).email).toBe(email)
-    expect(await versionOf(user.id)).toBe(0)
+    expect(await versionOf(user.id)).toBe(1)
     expect((await audited(user.id)).find(({ event }) => event === 'user.updated')?.details).toEqual({
       before: { email: user.email, email_verified: true },
       after: { email, email_verified: false },

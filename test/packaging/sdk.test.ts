@@ -206,7 +206,7 @@ test.each(['stream', 'poll', 'first poll'])(
     const connected = kind !== 'first poll'
     const waits = join(folder, `waits on the ${kind}`)
     const service = createServer((request, response) => {
-      const isStream = request.url!.endsWith('/stream')
+      const isStream = request.url!.includes('/stream')
       if (kind === 'stream' && isStream) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
       else if (connected && !isStream) {
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[],"cursor":1}')
@@ -323,7 +323,7 @@ test('the core stays small: verification, feed and registration, minified and co
 
 test('verification, feed and registration load nothing that the core does not hold', async () => {
   const service = createServer((request, response) => {
-    const isStream = request.url!.endsWith('/stream')
+    const isStream = request.url!.includes('/stream')
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
     if (isStream) response.write(': open\n\n')
     else response.end('{"items":[],"cursor":1,"created":1,"updated":0,"pruned":0,"unchanged":0}')

@@ -1,6 +1,8 @@
 interface ErrorDefinition {
   status: number
   title: string
+  /** The word that a client sees, where it is that of another code with another status. */
+  word?: string
   /** The whole body, where it is not the common one. */
   body?: Readonly<Record<string, boolean>>
 }
@@ -23,6 +25,7 @@ export const errorCodes = {
   token_invalid: { status: 401, title: 'The token is not valid' },
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token has been revoked' },
+  consumer_app_not_found: { status: 401, word: 'app_not_found', title: 'No app has the code that the assertion names' },
   invalid_credentials: { status: 401, title: 'The e-mail or the password is wrong' },
   two_factor_required: {
     status: 401,
@@ -93,6 +96,12 @@ export const errorCodes = {
 } as const satisfies Record<string, ErrorDefinition>
 
 export type ErrorCode = keyof typeof errorCodes
+
+/** The code as a client sees it. */
+export function wordOf(code: ErrorCode): string {
+  const definition: ErrorDefinition = errorCodes[code]
+  return definition.word ?? code
+}
 
 /** The whole body of an error, for a code that has one of its own. */
 export function ownBodyOf(code: ErrorCode): ErrorDefinition['body'] {

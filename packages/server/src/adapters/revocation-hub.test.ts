@@ -8,11 +8,16 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const event = (cursor: number, appId: string | null = null): HubEvent => ({ cursor, appId, frame: Buffer.from(`${cursor};`) })
+const event = (cursor: number, appId: string | null = null): HubEvent => ({
+  cursor,
+  appId,
+  form: 1,
+  frame: Buffer.from(`${cursor};`),
+})
 
 /** A stream that has joined, and what its reader got. */
-function listen(hub: RevocationHub, appId = 'app', sentThrough = 0) {
-  const stream = hub.open({ appId, kids: ['00000000'] })!
+function listen(hub: RevocationHub, appId = 'app', sentThrough = 0, form: 1 | 2 = 1) {
+  const stream = hub.open({ appId, kids: ['00000000'], form })!
   stream.sentThrough = sentThrough
   expect(hub.join(stream)).toBe(true)
   const chunks: string[] = []
@@ -33,10 +38,19 @@ test('events go to the streams of their app, and those for all apps to everybody
   expect(hub.head).toBe(4)
 })
 
+test('an event of the second form goes to the readers that understand it, and the others go on after it', async () => {
+  const hub = buildHub()
+  const [first, second] = [listen(hub), listen(hub, 'app', 0, 2)]
+  await hub.publish([{ ...event(1, 'app'), form: 2 }, event(2, 'app')], 2)
+  await sleep(1)
+  expect([first.text(), second.text()]).toEqual(['2;', '1;2;'])
+  expect([first.stream.sentThrough, second.stream.sentThrough]).toEqual([2, 2])
+})
+
 test('a stream joins only where nothing was published since its last read, and gets no event that it read itself', async () => {
   const hub = buildHub()
   await hub.publish([event(5)], 5)
-  const behind = hub.open({ appId: 'app', kids: [] })!
+  const behind = hub.open({ appId: 'app', kids: [], form: 1 })!
   behind.sentThrough = 4
   expect(hub.join(behind)).toBe(false)
   // This one read further than the hub has published.
@@ -51,7 +65,7 @@ test('a heartbeat comes every 15 seconds, and a reader that took nothing between
   vi.useFakeTimers()
   const hub = buildHub()
   const awake = listen(hub)
-  const stalled = hub.open({ appId: 'app', kids: [] })!
+  const stalled = hub.open({ appId: 'app', kids: [], form: 1 })!
   await vi.advanceTimersByTimeAsync(14_999)
   expect(awake.text()).toBe('')
   await vi.advanceTimersByTimeAsync(1)
@@ -68,7 +82,7 @@ test('a heartbeat comes every 15 seconds, and a reader that took nothing between
 test('what waits for one reader is bounded: a slower one is dropped, the others have it all', async () => {
   const hub = buildHub({ waitingBytes: 10_000 })
   const good = listen(hub)
-  const slow = hub.open({ appId: 'app', kids: [] })!
+  const slow = hub.open({ appId: 'app', kids: [], form: 1 })!
   hub.join(slow)
   let most = 0
   for (let cursor = 1; cursor <= 50; cursor += 1) {
@@ -100,7 +114,7 @@ test('a thousand streams are written to in slices, so that other work goes on be
 test('streams past the limit, and after the end, are refused', async () => {
   const hub = buildHub({ streams: 2 })
   const [one, two] = [listen(hub), listen(hub)]
-  expect(hub.open({ appId: 'app', kids: [] })).toBeUndefined()
+  expect(hub.open({ appId: 'app', kids: [], form: 1 })).toBeUndefined()
   one.stream.destroy()
   await sleep(1)
   const three = listen(hub)
@@ -111,14 +125,14 @@ test('streams past the limit, and after the end, are refused', async () => {
   expect(await end).toBeUndefined()
   await sleep(1)
   expect(two.stream.readableEnded).toBe(true)
-  expect(hub.open({ appId: 'app', kids: [] })).toBeUndefined()
+  expect(hub.open({ appId: 'app', kids: [], form: 1 })).toBeUndefined()
   expect(hub.streamCount).toBe(0)
 })
 
 test('owners are told once for each app and set of secrets, and an app that is gone loses its streams', async () => {
   const hub = buildHub()
   const streams = [listen(hub, 'one'), listen(hub, 'one'), listen(hub, 'two')]
-  hub.open({ appId: 'one', kids: ['00000000', '11111111'] })
+  hub.open({ appId: 'one', kids: ['00000000', '11111111'], form: 1 })
   expect(hub.owners()).toHaveLength(3)
   hub.endApp('one')
   await sleep(1)

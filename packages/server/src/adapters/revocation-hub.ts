@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FeedForm } from '../lib/caller.ts'
 import { Turns } from './turns.ts'
 
 /** An event on its way to the streams, written once for all of them. */
@@ -7,6 +8,8 @@ export interface HubEvent {
   cursor: number
   /** Null is for the consumers of every app. */
   appId: string | null
+  /** The least that a reader has to understand. */
+  form: FeedForm
   frame: Buffer
 }
 
@@ -14,6 +17,7 @@ export interface StreamOwner {
   appId: string
   /** As the assertion gave them. */
   kids: readonly string[]
+  form: FeedForm
 }
 
 export interface HubLimits {
@@ -153,13 +157,14 @@ export class RevocationHub {
     for (const [appId, streams] of [...this.#streams]) {
       const concerned = events.filter((event) => event.appId === null || event.appId === appId)
       if (concerned.length === 0) continue
-      const chunk = Buffer.concat(concerned.map(({ frame }) => frame))
+      const portions = [1, 2].map((form) => portionOf(concerned.filter((event) => event.form <= form)))
       for (const stream of [...streams]) {
         if (!stream.isLive) continue
-        const { sentThrough } = stream
+        const { sentThrough, owner } = stream
+        const { events, chunk } = portions[owner.form - 1]!
         // One that read ahead of the hub has a part of this already.
         const isFresh = sentThrough < first.cursor
-        stream.send(isFresh ? chunk : Buffer.concat(concerned.filter(({ cursor }) => cursor > sentThrough).map((e) => e.frame)))
+        stream.send(isFresh ? chunk : portionOf(events.filter(({ cursor }) => cursor > sentThrough)).chunk)
         stream.sentThrough = Math.max(sentThrough, head)
         written += 1
         if (written % sliceSize === 0) await nextTurn()
@@ -207,4 +212,9 @@ export class RevocationHub {
     clearInterval(this.#beating)
     this.#beating = undefined
   }
+}
+
+/** Events, and what they are on the wire. */
+function portionOf(events: readonly HubEvent[]): { events: readonly HubEvent[]; chunk: Buffer } {
+  return { events, chunk: Buffer.concat(events.map(({ frame }) => frame)) }
 }

@@ -20,7 +20,7 @@ const corePermissions = [
   { resource: 'users', action: 'update_self', name: 'Change the own profile' },
 ]
 
-/** The rows that exist from the first start: built-in roles, core permissions, the app `authctl`. Repeatable. */
+/** The rows that exist from the first start: built-in roles, core permissions, the service's id, the app `authctl`. Repeatable. */
 export async function seed(db: Tx, now: number): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   await db('roles')
@@ -36,6 +36,7 @@ export async function seed(db: Tx, now: number): Promise<void> {
     .insert({ name: 'catalog', generation: newId(now) })
     .onConflict('name')
     .merge()
+  await db.raw('insert into service (id) select ? where not exists (select 1 from service)', [newId(now)])
   await db('permission_services').insert({ service: 'core', registered_at: now }).onConflict('service').ignore()
   await db('permissions')
     .insert(

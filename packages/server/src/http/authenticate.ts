@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
-import type { Caller, ConsumerCaller } from '../lib/caller.ts'
+import type { AssertedConsumer, Caller, ConsumerCaller } from '../lib/caller.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, RouteAuth } from './route.ts'
 
 /** Looks up whose assertion of a consumer it is; handed in by `app.ts`. */
-export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<ConsumerCaller>
+export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<AssertedConsumer>
 
 /** The token of `Authorization: Bearer …`, or undefined when there is none. */
 export function bearerOf(ctx: Context): string | undefined {
@@ -32,12 +32,13 @@ export async function authorize(
   auth: RouteAuth,
   bearer: string | undefined,
   { authenticate, authenticateConsumer }: { authenticate: AuthenticateCaller; authenticateConsumer: AuthenticateConsumer },
-): Promise<Caller | ConsumerCaller | undefined> {
+): Promise<Caller | AssertedConsumer | undefined> {
   if (auth === 'public') return undefined
   if (bearer === undefined) throw new ApiError('token_missing')
+  if (auth === 'any_consumer') return authenticateConsumer(deps, bearer)
   const takesServiceAccounts = auth === 'consumer_or_service_account' && looksLikeServiceToken(bearer)
   if (auth === 'consumer' || (auth === 'consumer_or_service_account' && !takesServiceAccounts)) {
-    return authenticateConsumer(deps, bearer)
+    return ofKnownApp(await authenticateConsumer(deps, bearer))
   }
   const caller = await authenticate(deps, bearer)
   if (auth === 'user') {
@@ -49,4 +50,9 @@ export async function authorize(
   if (!refusal) return caller
   const asksForService = auth === 'service' && refusal.code === 'system_admin_required'
   throw new ApiError(asksForService ? 'service_caller_required' : refusal.code)
+}
+
+function ofKnownApp({ app, ...consumer }: AssertedConsumer): ConsumerCaller {
+  if (!app) throw new ApiError('token_invalid', { detail: 'No app has the code in `sub`' })
+  return { ...consumer, app }
 }

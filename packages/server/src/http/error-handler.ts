@@ -1,6 +1,6 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Deps } from '../deps.ts'
-import { ApiError, type ErrorCode, errorCodes, ownBodyOf } from '../errors.ts'
+import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
 import { retryAfterHeader } from '../lib/retry-after.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../lib/unavailable.ts'
@@ -31,7 +31,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
   if (error.retryAfter !== undefined) ctx.set('Retry-After', retryAfterHeader(error.retryAfter))
   ctx.body = ownBodyOf(error.code) ?? {
     status: error.status,
-    code: error.code,
+    code: wordOf(error.code),
     title: errorCodes[error.code].title,
     detail: error.detail ?? null,
     ...(error.errors ? { errors: error.errors } : {}),

@@ -6,7 +6,7 @@ import {
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
-import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf } from '../errors.ts'
+import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
 import { impliedErrors, ok, type Route, route } from './route.ts'
@@ -184,7 +184,7 @@ function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
   const id = codes.join('.')
   const response = responses.get(id) ?? {
     id,
-    description: codes.map((code) => `\`${code}\``).join(', '),
+    description: codes.map((code) => `\`${wordOf(code)}\``).join(', '),
     content: { 'application/json': { schema: bodyOf(codes) } },
   }
   responses.set(id, response)

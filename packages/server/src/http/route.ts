@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
+import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import { dryRun } from '../lib/fields.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason } from './audit-reason.ts'
@@ -12,9 +12,17 @@ import type { Lines } from './request-lines.ts'
 /**
  * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
  * has that role now, through an app that may administer. `service`: a service account or a system_admin. `consumer`: a backend with
- * the assertion of its app, which opens nothing else; `consumer_or_service_account`: either of them.
+ * the assertion of its app, which opens nothing else; `any_consumer`: also where no app has the code that it names;
+ * `consumer_or_service_account`: either of them.
  */
-export type RouteAuth = 'public' | 'user' | 'system_admin' | 'service' | 'consumer' | 'consumer_or_service_account'
+export type RouteAuth =
+  | 'public'
+  | 'user'
+  | 'system_admin'
+  | 'service'
+  | 'consumer'
+  | 'any_consumer'
+  | 'consumer_or_service_account'
 
 interface Callers {
   public: undefined
@@ -22,6 +30,7 @@ interface Callers {
   system_admin: UserCaller
   service: Caller
   consumer: ConsumerCaller
+  any_consumer: AssertedConsumer
   consumer_or_service_account: ConsumerCaller | ServiceCaller
 }
 type CallerOf<A extends RouteAuth> = Callers[A]
@@ -190,8 +199,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   if (declared.params) codes.push('not_found')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
-  if (declared.auth.startsWith('consumer')) codes.push('app_inactive')
-  else if (declared.auth !== 'public') codes.push('token_revoked')
+  if (declared.auth !== 'public' && !declared.auth.includes('consumer')) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
   if (isLimitedByAddress(declared)) codes.push('rate_limited')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')

@@ -2,7 +2,7 @@ import { hash, type KeyObject } from 'node:crypto'
 import { CLOCK_TOLERANCE_SECONDS, keyIdOf } from '@gatehouse/sdk/protocol'
 import { keyOf, openJwt, signJwt } from './hs256.ts'
 
-export { MAX_TOKEN_BYTES } from '@gatehouse/sdk/protocol'
+export { CLOCK_TOLERANCE_SECONDS, MAX_TOKEN_BYTES } from '@gatehouse/sdk/protocol'
 
 /** The claims of an access token. Times are Unix seconds. */
 export interface AccessTokenClaims {

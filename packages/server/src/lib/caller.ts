@@ -32,14 +32,30 @@ export interface ServiceCaller {
   authority: ServiceAuthority
 }
 
-/** A backend that validates tokens of an app by itself, by its assertion. Nobody else's rights are in it. */
-export interface ConsumerCaller {
+/** The app that a backend speaks for. A deleted one has no settings; it is one for an hour, unless another app takes its code. */
+export type ConsumerApp =
+  | { id: string; status: 'active' | 'inactive'; permission_scope: 'services' | 'roles' }
+  | { id: string; status: 'deleted' }
+
+/** A backend that holds a secret of ours, by its assertion. Nobody else's rights are in it. */
+export interface AssertedConsumer {
   kind: 'consumer'
-  appId: string
+  /** Null where no app has the code. */
+  app: ConsumerApp | null
   appCode: string
   /** Key ids of the secrets it accepts, sorted. */
   kids: readonly string[]
+  /** Which database it speaks to. */
+  serviceId: string
 }
+
+/** One that validates tokens of an app by itself. */
+export interface ConsumerCaller extends AssertedConsumer {
+  app: ConsumerApp
+}
+
+/** Which events a consumer understands: 1 those about one user each, 2 those about an app as well. */
+export type FeedForm = 1 | 2
 
 export type Caller = UserCaller | ServiceCaller
 

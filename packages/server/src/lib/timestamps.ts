@@ -1,3 +1,8 @@
+/** Whether a token that ends at this moment would be dead when it arrives: its times are whole seconds. */
+export function isTooSoon(ms: number, now: number): boolean {
+  return ms - now < 1_000
+}
+
 /** Milliseconds as stored → ISO 8601 UTC as shown. */
 export function iso(ms: number): string {
   return new Date(ms).toISOString()

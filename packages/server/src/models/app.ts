@@ -1,7 +1,8 @@
 import type { ModelObject, PartialModelObject } from 'objection'
-import type { Db, Tx } from '../db/handle.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
+import { only } from '../lib/only.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { whereContains, withPage } from './list-query.ts'
@@ -58,6 +59,8 @@ export class App extends BaseModel {
   declare organization_sign_up: boolean
   /** Whether it lets in those alone who have shown that the mailbox is theirs. */
   declare require_verified_email: boolean
+  /** Tokens with a lower `iat` are dead; no later one has it. In seconds. */
+  declare min_iat: number
   declare created_at: number
   declare updated_at: number
 
@@ -119,9 +122,9 @@ export class App extends BaseModel {
     return codes === undefined ? query : query.whereIn('code', [...codes])
   }
 
-  /** The ids of those that are active. */
-  static async listActiveIds(db: Db, ids: readonly string[]): Promise<string[]> {
-    return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).where({ status: 'active' }).pluck('id')
+  /** Those of the ids that are apps. */
+  static async listIds(db: Db, ids: readonly string[]): Promise<string[]> {
+    return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).pluck('id')
   }
 
   /** What decides which permissions the tokens of each app carry, by code. */
@@ -178,6 +181,17 @@ export class App extends BaseModel {
 
   static async update(db: Tx, id: string, changes: PartialModelObject<App>): Promise<App> {
     return App.query(db).patchAndFetchById(id, changes)
+  }
+
+  /**
+   * Sets the least `iat` of the app's tokens to the present and a little more, and returns it. By the clock of the database, which all
+   * servers share; on SQLite there is one server, and `now` is its clock.
+   */
+  static async raiseMinIat(db: Tx, id: string, { now, leadSeconds }: { now: number; leadSeconds: number }): Promise<number> {
+    const least = isPostgres(db)
+      ? db.raw('greatest(min_iat, floor(extract(epoch from clock_timestamp()))::bigint + ?)', [leadSeconds])
+      : db.raw('max(min_iat, ?)', [Math.floor(now / 1000) + leadSeconds])
+    return only(await rowsOf(App, db).where({ id }).update({ min_iat: least }).returning('min_iat')).min_iat
   }
 
   static async delete(db: Tx, id: string): Promise<void> {

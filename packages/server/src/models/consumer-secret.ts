@@ -1,6 +1,7 @@
 import type { Db, Pool } from '../db/handle.ts'
 import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { serviceIdColumn } from './service.ts'
 
 /** A set of secrets that a consumer of an app accepts: their key ids, sorted and joined by commas. */
 export class ConsumerSecret extends BaseModel {
@@ -16,11 +17,13 @@ export class ConsumerSecret extends BaseModel {
     db: Db,
     code: string,
     kids: string,
-  ): Promise<(Pick<App, 'id' | 'status'> & { last_seen_at: number | null }) | undefined> {
+  ): Promise<
+    (Pick<App, 'id' | 'status' | 'permission_scope'> & { last_seen_at: number | null; service_id: string }) | undefined
+  > {
     return db('apps as a')
       .leftJoin('consumer_secrets as c', (on) => on.on('c.app_id', 'a.id').andOnVal('c.kids', kids))
       .where('a.code', code)
-      .first('a.id', 'a.status', 'c.last_seen_at')
+      .first('a.id', 'a.status', 'a.permission_scope', 'c.last_seen_at', db.raw(serviceIdColumn))
   }
 
   /** Notes a set as seen now, unless it was since `latest`: of callers at once, on several servers too, one writes. */

@@ -2,18 +2,21 @@ import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
 import { only } from '../lib/only.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
-export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'at'>
+export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'min_iat' | 'at'>
 
-/** What local validators have to learn: a floor under `tv`, or the end of one session. */
+/** What local validators have to learn: a floor under `tv` of a user or under `iat` of an app, or the end of one session. */
 export class Revocation extends BaseModel {
   static override tableName = 'revocations'
   static override idColumn = 'cursor'
 
   declare cursor: number
-  declare user_id: string
+  /** Null for everybody, with a `min_iat`. */
+  declare user_id: string | null
   declare app_id: string | null
   declare session_id: string | null
   declare min_tv: number | null
+  /** In seconds. */
+  declare min_iat: number | null
   declare at: number
 
   /** Returns its cursor. */
@@ -34,19 +37,18 @@ export class Revocation extends BaseModel {
     return row?.last ?? 0
   }
 
-  /** Of an app, after one cursor and up to another. */
+  /** Of an app, after one cursor and up to another; with `usersOnly` those about one user each. */
   static async listOfApp(
     db: Db,
     appId: string,
-    { after, last, since, limit }: { after: number; last: number; since: number; limit: number },
+    { after, last, since, limit, usersOnly }: { after: number; last: number; since: number; limit: number; usersOnly: boolean },
   ): Promise<RevocationRow[]> {
-    return (
-      Revocation.#between(db, after, last)
-        .where('at', '>', since)
-        // A session without an app is no business of any app's.
-        .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
-        .limit(limit)
-    )
+    const query = Revocation.#between(db, after, last)
+      .where('at', '>', since)
+      // A session without an app is no business of any app's.
+      .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
+      .limit(limit)
+    return usersOnly ? query.whereNotNull('user_id') : query
   }
 
   /** The next after a cursor, whomever they concern. */

@@ -22,8 +22,14 @@ export interface LiveSession {
   status: string
   /** The newest that any token of the user can have. */
   user_version: number
+  /** The session floors. */
   user_floor: number
   app_floor: number | null
+  user_access_floor: number
+  app_access_floor: number | null
+  /** In seconds. */
+  app_min_iat: number | null
+  service_min_iat: number
   is_system_admin: number
   catalog_generation: string
 }
@@ -51,6 +57,8 @@ export type SessionRow = Pick<
 const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
   s.expires_at, s.proven_at, u.status, u.token_version as user_version,
   u.min_token_version as user_floor, g.min_token_version as app_floor,
+  u.min_access_version as user_access_floor, g.min_access_version as app_access_floor,
+  a.min_iat as app_min_iat, (select min_iat from service) as service_min_iat,
   case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
 const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
@@ -157,6 +165,19 @@ export class Session extends BaseModel {
       .select('s.created_at', 's.last_used_at', 's.expires_at')
     if (request.cursor !== undefined) query.where('s.id', '<', request.cursor)
     return query
+  }
+
+  /** The apps, null for none, of the sessions of a user in an organization that have not ended. */
+  static async listAppIdsIn(
+    db: Db,
+    { userId, organizationId, now }: { userId: string; organizationId: string; now: number },
+  ): Promise<(string | null)[]> {
+    return rowsOf(Session, db)
+      .where({ user_id: userId, organization_id: organizationId })
+      .whereNull('ended_at')
+      .where('expires_at', '>', now)
+      .distinct()
+      .pluck('app_id')
   }
 
   /** Ends one; undefined when it had ended. */

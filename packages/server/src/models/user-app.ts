@@ -47,8 +47,10 @@ export class UserApp extends BaseModel {
   /** The user or service account that granted it; null where the service did so by its settings. */
   declare granted_by: string | null
   declare reason: string | null
-  /** Access tokens of this app with a lower `tv` are dead. */
+  /** The session floor: access tokens of this app with a lower `tv` are dead, and so are sessions that began below it. */
   declare min_token_version: number
+  /** The access floor: the same for tokens alone. */
+  declare min_access_version: number
   declare granted_at: number
   declare expires_at: number | null
   declare revoked_at: number | null
@@ -110,6 +112,15 @@ export class UserApp extends BaseModel {
 
   static async setFloor(db: Tx, { user_id, app_id }: GrantKey, version: number): Promise<void> {
     await rowsOf(UserApp, db).where({ user_id, app_id }).update({ min_token_version: version })
+  }
+
+  /** Sets the access floor for apps of a user. Where one of them has no row, no floor can stand there: false, and nothing is set. */
+  static async setAccessFloors(db: Tx, userId: string, appIds: readonly string[], version: number): Promise<boolean> {
+    const rows = rowsOf(UserApp, db).where({ user_id: userId }).whereIn('app_id', appIds)
+    const [count] = await rows.clone().count({ n: '*' })
+    if (Number(count?.n) < appIds.length) return false
+    await rows.update({ min_access_version: version })
+    return true
   }
 
   /** A page of the grants of a user with their apps, newest first, revoked ones too. */

@@ -120,7 +120,10 @@ export class User extends BaseModel {
   declare namespace: string
   declare status: 'active' | 'suspended' | 'deleted'
   declare token_version: number
+  /** The session floor: sessions that began below it, and their tokens, are dead. */
   declare min_token_version: number
+  /** The access floor: tokens below it are dead, sessions live on. */
+  declare min_access_version: number
   declare deleted_at: number | null
   declare created_at: number
   declare updated_at: number
@@ -193,7 +196,7 @@ export class User extends BaseModel {
     return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
   }
 
-  /** Raises the token version, and for `ofAllApps` the floor to it; returns it. Undefined for nobody. */
+  /** Raises the token version, and for `ofAllApps` the session floor to it; returns it. Undefined for nobody. */
   static async raiseTokenVersion(db: Tx, id: string, { ofAllApps }: { ofAllApps: boolean }): Promise<number | undefined> {
     const floor = ofAllApps ? { min_token_version: db.raw('token_version + 1') } : {}
     const [raised] = await rowsOf(User, db)
@@ -201,6 +204,11 @@ export class User extends BaseModel {
       .update({ token_version: db.raw('token_version + 1'), ...floor })
       .returning('token_version')
     return raised?.token_version
+  }
+
+  /** Sets the access floor for all apps. */
+  static async setAccessFloor(db: Tx, id: string, version: number): Promise<void> {
+    await rowsOf(User, db).where({ id }).update({ min_access_version: version })
   }
 
   /** Blanks what tells who a user was; false where it is blank. */

@@ -6,6 +6,7 @@ import { inFlight } from '../lib/in-flight.ts'
 import { AuditEvent } from '../models/audit-event.ts'
 import type { Expired } from '../models/base-model.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
+import { DeletedApp } from '../models/deleted-app.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
 import { OutboxEntry } from '../models/outbox-entry.ts'
@@ -38,6 +39,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(Lockout, lockoutSeconds * 1_000),
     expired(Revocation, revocationKeepMs),
     expired(ConsumerSecret, kept),
+    expired(DeletedApp, revocationKeepMs),
     expired(OutboxEntry, kept),
     expired(MailToken, kept),
     expired(SsoLogin, 0),

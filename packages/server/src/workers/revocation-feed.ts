@@ -1,10 +1,12 @@
+import type { HubEvent } from '../adapters/revocation-hub.ts'
 import { listenFor } from '../db/notify.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
+import { DeletedApp } from '../models/deleted-app.ts'
 import { Revocation } from '../models/revocation.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation } from '../resources/revocations/present.ts'
-import { readAllRevocations } from '../resources/revocations/read-revocations.ts'
+import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 import { onDemand } from './on-demand.ts'
 
 const batchSize = 500
@@ -27,7 +29,10 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
       if (!newest) return
       const events = rows
         .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
-        .map((row) => ({ cursor: row.cursor, appId: row.app_id, frame: frameRevocation(row) }))
+        .map((row): HubEvent => {
+          const form = row.user_id === null ? 2 : 1
+          return { cursor: row.cursor, appId: row.app_id, form, frame: frameRevocation(row) }
+        })
       await hub.publish(events, newest.cursor)
       const now = deps.clock()
       for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
@@ -66,11 +71,13 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
   }
 }
 
-/** Whoever listens is seen all the time, and only while the app is active. */
+/** Whoever listens is seen all the time. The streams of a deleted app end once its events are forgotten or its code is taken again. */
 export async function tendStreams(deps: Deps): Promise<void> {
   const owners = deps.revocationHub.owners()
   const appIds = [...new Set(owners.map(({ appId }) => appId))]
-  const active = new Set<string>(await App.listActiveIds(deps.db, appIds))
-  for (const appId of appIds) if (!active.has(appId)) deps.revocationHub.endApp(appId)
-  for (const owner of owners) if (active.has(owner.appId)) await noteConsumerSecrets(deps, owner)
+  const existing = new Set(await App.listIds(deps.db, appIds))
+  const gone = appIds.filter((id) => !existing.has(id))
+  const deleted = new Set(await DeletedApp.listIds(deps.db, gone, deps.clock() - revocationKeepMs))
+  for (const id of gone) if (!deleted.has(id)) deps.revocationHub.endApp(id)
+  for (const owner of owners) if (existing.has(owner.appId)) await noteConsumerSecrets(deps, owner)
 }

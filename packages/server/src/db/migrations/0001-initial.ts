@@ -34,6 +34,7 @@ export async function up(db: SchemaDb): Promise<void> {
   await createServiceAccounts(db)
   await createOutbox(db)
   await createGenerations(db)
+  await createService(db)
   await createAuditEvents(db)
   await createLimits(db)
   await createTextSearch(db)
@@ -129,7 +130,15 @@ async function createApps(db: SchemaDb): Promise<void> {
     t.text('sign_up').notNullable().defaultTo('open').checkIn(['open', 'invitation', 'closed'])
     t.integer('organization_sign_up').notNullable().defaultTo(1)
     t.integer('require_verified_email').notNullable().defaultTo(0)
+    // Seconds since 1970. Tokens of the app with a lower `iat` are dead: those from before it was deactivated.
+    t.bigInteger('min_iat').notNullable().defaultTo(0)
     stamps(t)
+  })
+  // For a while the consumers of a deleted app still learn that its tokens are dead, unless another app takes the code.
+  await db.schema.createTable('deleted_apps', (t) => {
+    t.text('code').primary()
+    t.uuid('app_id').notNullable()
+    t.bigInteger('deleted_at').notNullable().index()
   })
 }
 
@@ -151,9 +160,11 @@ async function createUsers(db: SchemaDb): Promise<void> {
     // Reserved: when the user last logged in. Sessions tell the same until they are cleaned up.
     t.bigInteger('last_login_at')
     t.text('status').notNullable().defaultTo('active').checkIn(['active', 'suspended', 'deleted'])
-    // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= min_token_version here and at user_apps.
+    // Only ever grows; copied into each access token as `tv`. A token lives while its tv >= both floors here and at user_apps. The
+    // session floor ends sessions with their tokens, the access floor tokens alone.
     t.integer('token_version').notNullable().defaultTo(0)
     t.integer('min_token_version').notNullable().defaultTo(0)
+    t.integer('min_access_version').notNullable().defaultTo(0)
     t.bigInteger('deleted_at')
     stamps(t)
     t.check('email_verified_at is null or first_verified_at is not null')
@@ -207,6 +218,7 @@ async function createMembershipsAndGrants(db: SchemaDb): Promise<void> {
     t.uuid('granted_by')
     t.text('reason')
     t.integer('min_token_version').notNullable().defaultTo(0)
+    t.integer('min_access_version').notNullable().defaultTo(0)
     t.bigInteger('granted_at').notNullable()
     t.bigInteger('expires_at')
     t.bigInteger('revoked_at')
@@ -278,10 +290,12 @@ async function createSessions(db: SchemaDb): Promise<void> {
   })
   await db.schema.createTable('revocations', (t) => {
     t.bigIncrements('cursor')
-    t.uuid('user_id').notNullable()
+    // Null with a `min_iat`, which is about everybody.
+    t.uuid('user_id')
     t.uuid('app_id')
     t.uuid('session_id')
     t.integer('min_tv')
+    t.bigInteger('min_iat')
     t.bigInteger('at').notNullable().index()
   })
   // Which secrets the consumers of an app accept: one row per set of key ids, sorted and joined by commas.
@@ -447,6 +461,15 @@ async function createGenerations(db: SchemaDb): Promise<void> {
   await db.schema.createTable('generations', (t) => {
     t.text('name').primary()
     t.text('generation').notNullable()
+  })
+}
+
+/** One row, made with the database: its id tells this one from that of another environment. */
+async function createService(db: SchemaDb): Promise<void> {
+  await db.schema.createTable('service', (t) => {
+    t.uuid('id').primary()
+    // Seconds since 1970. Every token with a lower `iat` is dead: those from after the moment that a restored backup is of.
+    t.bigInteger('min_iat').notNullable().defaultTo(0)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
@@ -15,10 +15,11 @@ export type Introspection = { active: false } | { active: true; [claim: string]:
 /**
  * Whether an access token is alive right now, and what a token of its session would say (RFC 7662): both by the database, since every
  * consumer holds the secret and could have written the claims. A token of an app that the caller has nothing to do with is as
- * inactive as garbage, and no answer tells why. Throws `scope_required` to a service account.
+ * inactive as garbage, and no answer tells why. Throws `scope_required` to a service account, `app_inactive` or `token_invalid` to the
+ * consumer of an app that is inactive or deleted.
  */
 export async function introspect(deps: Deps, token: string, caller: ConsumerCaller | ServiceCaller): Promise<Introspection> {
-  const refusal = caller.kind === 'consumer' ? undefined : caller.authority.refuseIntrospection()
+  const refusal = caller.kind === 'consumer' ? refuseConsumer(caller) : caller.authority.refuseIntrospection()
   if (refusal) throw new ApiError(refusal.code, refusal)
   const holder = await findHolder(deps, token)
   const claims = holder && mayKnow(caller, holder) ? await currentClaims(deps, holder) : undefined
@@ -34,6 +35,11 @@ export async function introspect(deps: Deps, token: string, caller: ConsumerCall
   }
 }
 
+function refuseConsumer({ app }: ConsumerCaller): { code: ErrorCode; detail?: string } | undefined {
+  if (app.status === 'deleted') return { code: 'token_invalid', detail: 'The app was deleted' }
+  return app.status === 'inactive' ? { code: 'app_inactive' } : undefined
+}
+
 async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undefined> {
   // Asking about the token of a service account would count as its use.
   if (looksLikeServiceToken(token)) return undefined
@@ -46,7 +52,7 @@ async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undef
 }
 
 function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: SelfCaller): boolean {
-  if (caller.kind === 'consumer') return holder.appId === caller.appId
+  if (caller.kind === 'consumer') return holder.appId === caller.app.id
   return caller.authority.mayIntrospect(holder.appCode)
 }
 

@@ -17,7 +17,7 @@ export const introspectionRoutes: Route[] = [
     body: introspectBody,
     formBody: true,
     responses: { 200: introspection },
-    errors: ['scope_required'],
+    errors: ['scope_required', 'app_inactive'],
     handle: async (deps, { caller, body }) => ok(await introspect(deps, body.token, caller)),
   }),
 ]

@@ -6,6 +6,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import { isTooSoon } from '../../lib/timestamps.ts'
 import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
@@ -36,7 +37,7 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
   const isAlive =
     presented !== undefined &&
     presented.ended_at === null &&
-    presented.session_expires_at > now &&
+    !isTooSoon(presented.session_expires_at, now) &&
     // One that was spent is recognized also after its own life: its coming back means that somebody else has it.
     (presented.expires_at > now || presented.used_at !== null) &&
     presented.session_version >= Math.max(presented.min_token_version, presented.app_floor ?? 0)

@@ -6,6 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
+import { DeletedApp } from '../../models/deleted-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
@@ -35,6 +36,8 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
       const changes = await resolveAppChanges(deps, blank, settings)
       await renewCatalog(deps)
+      // From now on the consumers of the code are those of this app.
+      await DeletedApp.delete(deps.db, code)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app

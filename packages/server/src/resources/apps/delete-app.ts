@@ -4,15 +4,18 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
+import { DeletedApp } from '../../models/deleted-app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 
 /**
- * Deletes an app with its grants and sessions. While users still have access it needs `force`.
+ * Deletes an app with its grants and sessions, and kills its access tokens; an app that takes its code is another one. While users
+ * still have access it needs `force`.
  * Throws `not_found`, `built_in`, `app_in_use`, `last_system_admin`.
  */
 export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
@@ -23,8 +26,11 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
     if (isEntered && !options.force)
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await renewCatalog(deps)
+    const minIat = await cutOffTokens(deps, app.id)
     await App.delete(deps.db, app.id)
+    await DeletedApp.note(deps.db, app, deps.clock())
     if (app.status === 'active') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
+    await announceCutOff(deps, app.id, minIat)
   })
 }

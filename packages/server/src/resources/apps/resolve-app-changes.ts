@@ -37,6 +37,7 @@ export function blankApp(id: string, code: string): AppColumns {
     sign_up: 'open',
     organization_sign_up: true,
     require_verified_email: false,
+    min_iat: 0,
   }
 }
 

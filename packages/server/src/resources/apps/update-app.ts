@@ -8,6 +8,7 @@ import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
@@ -18,6 +19,7 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
 /**
  * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
+ * Deactivating it kills its access tokens; sessions go on once it is active again.
  * Throws `not_found`, `code_immutable`, `last_system_admin` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(
@@ -38,6 +40,8 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: 
     const changes = await resolveAppChanges(deps, current, input)
     if (Object.keys(changes).length === 0) return current
     await renewCatalog(deps)
+    const closes = current.status === 'active' && changes.status === 'inactive'
+    const minIat = closes ? await cutOffTokens(deps, current.id) : undefined
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
     const setsPools = changes.registration_namespace !== undefined || changes.read_namespaces !== undefined
     if (changes.status === 'inactive' || setsPools) await assertAdministrable(deps)
@@ -47,6 +51,7 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: 
       appId: current.id,
       details: difference(presentApp(current), presentApp(updated)),
     })
+    if (minIat !== undefined) await announceCutOff(deps, current.id, minIat)
     return updated
   })
 }

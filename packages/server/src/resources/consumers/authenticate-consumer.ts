@@ -1,21 +1,32 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { ConsumerCaller } from '../../lib/caller.ts'
+import type { AssertedConsumer, ConsumerApp } from '../../lib/caller.ts'
 import { ConsumerSecret } from '../../models/consumer-secret.ts'
-import { assertAppActive } from '../apps/get-app.ts'
+import { DeletedApp } from '../../models/deleted-app.ts'
+import { Service } from '../../models/service.ts'
+import { revocationKeepMs } from '../revocations/read-revocations.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 
 /**
  * The consumer that an assertion speaks for (docs/revocation.md#in-another-language), and a note of the secrets it accepts.
- * Throws `token_invalid`, also for an app that does not exist, `token_expired`, `app_inactive`.
+ * Throws `token_invalid`, `token_expired`.
  */
-export async function authenticateConsumer(deps: Deps, assertion: string): Promise<ConsumerCaller> {
+export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {
   const verified = deps.consumerAssertions.verify(assertion, deps.clock())
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { appCode, kids } = verified.claims
-  const app = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
-  if (!app) throw new ApiError('token_invalid', { detail: 'No app has the code in `sub`' })
-  assertAppActive(app)
-  await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt: app.last_seen_at })
-  return { kind: 'consumer', appId: app.id, appCode, kids }
+  const found = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
+  if (!found) {
+    const app = await findDeletedApp(deps, appCode)
+    return { kind: 'consumer', app, appCode, kids, serviceId: await Service.getId(deps.db) }
+  }
+  const { last_seen_at: lastSeenAt, service_id: serviceId, ...app } = found
+  await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt })
+  return { kind: 'consumer', app, appCode, kids, serviceId }
+}
+
+/** While tokens of it may be around, its consumers have to learn that they are dead. */
+async function findDeletedApp(deps: Deps, code: string): Promise<ConsumerApp | null> {
+  const id = await DeletedApp.findId(deps.db, code, deps.clock() - revocationKeepMs)
+  return id === undefined ? null : { id, status: 'deleted' }
 }

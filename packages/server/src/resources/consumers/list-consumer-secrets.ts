@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ConsumerSecret } from '../../models/consumer-secret.ts'
+import { Service } from '../../models/service.ts'
 
 export interface SeenSecret {
   appCode: string
@@ -10,15 +11,19 @@ export interface SeenSecret {
   lastMissingAt: number | null
 }
 
-/** Which secrets the consumers of each app accept, as they said themselves; by app, the one seen last first. */
-export async function listConsumerSecrets(deps: Deps): Promise<SeenSecret[]> {
+/**
+ * Which secrets the consumers of each app accept, as they said themselves; by app, the one seen last first. With the id of the service
+ * that they spoke to.
+ */
+export async function listConsumerSecrets(deps: Deps): Promise<{ serviceId: string; seen: SeenSecret[] }> {
+  const serviceId = await Service.getId(deps.db)
   const sets = await ConsumerSecret.listByApp(deps.db)
   const apps = [...new Set(sets.map(({ code }) => code))]
-  return apps.flatMap((appCode) => {
+  const seen = apps.flatMap((appCode) => {
     const ofApp = sets
       .filter(({ code }) => code === appCode)
       .map(({ kids, last_seen_at }) => ({ kids: kids.split(','), at: last_seen_at }))
-    const seen = [...new Set(ofApp.flatMap(({ kids }) => kids))].map((kid) => {
+    const ofEach = [...new Set(ofApp.flatMap(({ kids }) => kids))].map((kid) => {
       const times = (accepting: boolean) => ofApp.filter(({ kids }) => kids.includes(kid) === accepting).map(({ at }) => at)
       const missing = times(false)
       return {
@@ -28,6 +33,7 @@ export async function listConsumerSecrets(deps: Deps): Promise<SeenSecret[]> {
         lastMissingAt: missing.length > 0 ? Math.max(...missing) : null,
       }
     })
-    return seen.sort((a, b) => b.lastSeenAt - a.lastSeenAt)
+    return ofEach.sort((a, b) => b.lastSeenAt - a.lastSeenAt)
   })
+  return { serviceId, seen }
 }

@@ -3,14 +3,16 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { secretsRecord } from './schema.ts'
 
 interface Secrets {
+  serviceId: string
   /** Key ids of the server's own secrets. */
   current: string
   previous: string | undefined
   seen: readonly { appCode: string; kid: string | null; lastSeenAt: number; lastMissingAt: number | null }[]
 }
 
-export function presentSecrets({ current, previous, seen }: Secrets): z.output<typeof secretsRecord> {
+export function presentSecrets({ serviceId, current, previous, seen }: Secrets): z.output<typeof secretsRecord> {
   return {
+    service_id: serviceId,
     current: { kid: current },
     previous: previous === undefined ? null : { kid: previous },
     consumers: seen.map(({ appCode, kid, lastSeenAt, lastMissingAt }) => ({

@@ -1,9 +1,24 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { describeConsumer } from './describe-consumer.ts'
 import { listConsumerSecrets } from './list-consumer-secrets.ts'
 import { presentSecrets } from './present.ts'
-import { secretsRecord } from './schema.ts'
+import { consumerRecord, secretsRecord } from './schema.ts'
 
 export const consumerRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/consumer',
+    tag: 'Consumers',
+    summary: 'What this service takes the caller for',
+    description:
+      'For a backend that checks its settings: a signature that is not ours is `token_invalid`, a code that no app has `app_not_found`. ' +
+      '`service_id` tells this service from that of another environment.',
+    auth: 'any_consumer',
+    noStore: true,
+    responses: { 200: consumerRecord },
+    errors: ['consumer_app_not_found'],
+    handle: async (deps, { caller }) => ok(describeConsumer(deps, caller)),
+  }),
   route({
     method: 'GET',
     path: '/admin/secrets',
@@ -17,7 +32,7 @@ export const consumerRoutes: Route[] = [
     errors: [],
     handle: async (deps) => {
       const [current, previous] = deps.accessTokens.keyIds
-      return ok(presentSecrets({ current, previous, seen: await listConsumerSecrets(deps) }))
+      return ok(presentSecrets({ current, previous, ...(await listConsumerSecrets(deps)) }))
     },
   }),
 ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timestamp } from '../../lib/fields.ts'
+import { id, timestamp } from '../../lib/fields.ts'
 
 const kid = z.string().meta({ description: 'The first 8 hex digits of SHA-256 over `gatehouse-kid:` and the secret' })
 
@@ -13,10 +13,29 @@ const seenSecret = z.object({
   }),
 })
 
+const serviceId = id.meta({ description: 'Of this service: one per database' })
+
 export const secretsRecord = z
   .object({
+    service_id: serviceId,
     current: z.object({ kid }).meta({ description: 'Signs' }),
     previous: z.object({ kid }).nullable().meta({ description: 'Accepted besides' }),
     consumers: z.array(seenSecret),
   })
   .meta({ id: 'Secrets' })
+
+/** What a consumer is told about itself. */
+export const consumerRecord = z
+  .object({
+    service_id: serviceId,
+    app: z.object({
+      id,
+      code: z.string(),
+      status: z.enum(['active', 'inactive']),
+      permission_scope: z.enum(['services', 'roles']),
+      signing: z.enum(['shared']).meta({ description: 'Which secret signs its tokens: the one that all apps share' }),
+    }),
+    kids: z.array(kid).meta({ description: 'The secrets that this server accepts; the first one signs' }),
+    time: timestamp.meta({ description: 'By the clock of this server' }),
+  })
+  .meta({ id: 'Consumer' })

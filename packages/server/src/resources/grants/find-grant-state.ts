@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { grantStateAt } from '../../lib/grant-state.ts'
+import { isTooSoon } from '../../lib/timestamps.ts'
 import { type GrantStateRow, UserApp } from '../../models/user-app.ts'
 
 /** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
@@ -17,12 +17,12 @@ export async function findGrantState(deps: Deps, userId: string, appId: string):
   return grantStateOf(deps, await UserApp.findState(deps.db, userId, appId))
 }
 
-/** An expired grant is not active. */
+/** An expired grant is not active, nor one that ends before a token of it could be used. */
 export function grantStateOf(deps: Deps, grant: GrantStateRow | undefined): GrantState {
   if (!grant) return { exists: false, isActive: false, isRevoked: false, expiresAt: null }
   return {
     exists: true,
-    isActive: grantStateAt(grant, deps.clock()) === 'active',
+    isActive: grant.status === 'active' && (grant.expires_at === null || !isTooSoon(grant.expires_at, deps.clock())),
     isRevoked: grant.status === 'revoked',
     expiresAt: grant.expires_at,
   }

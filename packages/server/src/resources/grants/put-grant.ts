@@ -10,6 +10,7 @@ import { newId } from '../../lib/uuid.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
 import type { GrantInput, givenGrant } from './schema.ts'
@@ -18,8 +19,8 @@ import type { GrantInput, givenGrant } from './schema.ts'
 const shortestMs = 5_000
 
 /**
- * Lets a user enter an app. An active grant changes only in what was given; a revoked or expired one starts afresh, and its old
- * tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
+ * Lets a user enter an app. An active grant changes only in what was given, and where it is shortened, the access tokens that were given
+ * out on it are dead. A revoked or expired one starts afresh, and its old tokens stay dead, since their floor stays. Throws `not_found`, `validation_failed`.
  */
 export async function putGrant(
   deps: Deps<Pool>,
@@ -60,6 +61,12 @@ export async function putGrant(
         details: { before, after: presented },
       })
     }
-    return { created: !isActive, grant: { ...presented, ...unprovenWarnings(await getUser(deps, user.id)) } }
+    const warnings = unprovenWarnings(await getUser(deps, user.id))
+    if (isActive && endsSooner(changes, current)) await raiseAccessFloor(deps, user.id, [app.id])
+    return { created: !isActive, grant: { ...presented, ...warnings } }
   })
+}
+
+function endsSooner(after: Partial<Pick<UserApp, 'expires_at'>>, before: Pick<UserApp, 'expires_at'>): boolean {
+  return after.expires_at != null && after.expires_at < (before.expires_at ?? Number.POSITIVE_INFINITY)
 }

@@ -18,12 +18,14 @@ import {
   limitMemberWrites,
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
+import { killMembershipTokens } from './kill-membership-tokens.ts'
 import type { Member } from './present.ts'
 import { validateMemberRoles } from './validate-member-roles.ts'
 
 /**
  * Makes a user a member with exactly these roles, or replaces those held. An org_admin replaces roles alone: nobody becomes a member
- * without accepting an invitation. Callers at once have their way one after the other, each whole.
+ * without accepting an invitation. Access tokens with a role that is taken away are dead. Callers at once have their way one after the
+ * other, each whole.
  * Throws what `lockGovernedOrganization` throws, `not_found`, `validation_failed`, and to an org_admin `last_organization_admin` and
  * `rate_limited`.
  */
@@ -83,4 +85,6 @@ async function replaceRoles(
       after: { role_codes: roleCodes },
     },
   })
+  const hasLost = membership.roleCodes.some((code) => !roleCodes.includes(code))
+  if (hasLost) await killMembershipTokens(deps, { organizationId, userId })
 }

@@ -16,11 +16,11 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import { lockOrganization } from './get-organization.ts'
+import { killMembershipTokens } from './kill-membership-tokens.ts'
 import { assertRolesTakeable } from './validate-member-roles.ts'
 
 /**
- * Ends a membership. Access tokens with this organization go on until they expire; a refresh with it is refused from now on. Any
- * member may leave. An org_admin removes nobody else who holds a role that only a system_admin takes away: `system_admin_required`.
+ * Ends a membership. Access tokens with this organization are dead, and a refresh with it is refused from now on. Any member may leave. An org_admin removes nobody else who holds a role that only a system_admin takes away: `system_admin_required`.
  * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and but through the admin API `last_organization_admin`
  * and `rate_limited`.
  */
@@ -39,6 +39,7 @@ export async function removeMember(deps: Deps<Pool>, input: Governed & { userId:
       userId,
       details: { organization_id: organizationId, before: { role_codes: membership.roleCodes }, after: null },
     })
+    await killMembershipTokens(deps, input)
   })
 }
 

@@ -5,6 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
 import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { changeUser } from '../users/change-user.ts'
 import { assertEmailFree } from '../users/find-collisions.ts'
@@ -14,7 +15,7 @@ import type { ChangePoolTagsInput } from './schema.ts'
 
 /**
  * Adds and removes pool tags of a user. A pool that the user is in already is not added again, and one that is no tag not removed;
- * sessions go on. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`, and `validation_failed` for removing the home pool.
+ * sessions go on, those of an app that reads no other pool of the user until their next refresh. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`, and `validation_failed` for removing the home pool.
  */
 export async function changePoolTags(
   deps: Deps<Pool>,
@@ -42,6 +43,7 @@ export async function changePoolTags(
     const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
     const details = { before: presentPools(user), after: presentPools(changed) }
     await recordEvent(deps, { event: 'user.namespaces_changed', actor, userId, details })
+    if (removed.length > 0) await raiseAccessFloor(deps, userId)
     return changed
   })
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { ConsumerStream } from '../../adapters/revocation-hub.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { ConsumerCaller } from '../../lib/caller.ts'
+import type { ConsumerCaller, FeedForm } from '../../lib/caller.ts'
 import { frameRevocation } from './present.ts'
 import { type FeedPage, readRevocations } from './read-revocations.ts'
 
@@ -15,12 +15,16 @@ const resetFrame = Buffer.from('event: reset\ndata: {}\n\n')
  * The revocations after a cursor, all that is live without one, and then each as it happens, as server-sent events. At least once:
  * the rows are read until nothing was published meanwhile, then the hub writes on. Throws `unavailable` while the server stops.
  */
-export async function openStream(deps: Deps, caller: ConsumerCaller, since: number | undefined): Promise<Readable> {
+export async function openStream(
+  deps: Deps,
+  { app, kids }: ConsumerCaller,
+  { since, form }: { since: number | undefined; form: FeedForm },
+): Promise<Readable> {
   const { revocationHub: hub } = deps
   const read = (since: number | undefined) =>
-    hub.readers.take(() => readRevocations(deps, { appId: caller.appId, since, limit: pageSize }))
+    hub.readers.take(() => readRevocations(deps, { appId: app.id, since, limit: pageSize, form }))
   const first = await read(since)
-  const stream = hub.open({ appId: caller.appId, kids: caller.kids })
+  const stream = hub.open({ appId: app.id, kids, form })
   if (!stream)
     throw new ApiError('unavailable', { retryAfter: retryAfterSeconds, detail: 'No further stream is opened here now' })
 

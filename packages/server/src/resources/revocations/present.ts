@@ -10,9 +10,10 @@ export function presentRevocation({
   app_id,
   session_id,
   min_tv,
+  min_iat,
   at,
 }: RevocationRow): z.output<typeof revocationRecord> {
-  return { cursor, user_id, app_id, session_id, min_tv, at: iso(at) }
+  return { cursor, user_id, app_id, session_id, min_tv, ...(min_iat === null ? {} : { min_iat }), at: iso(at) }
 }
 
 /** The same as a server-sent event. */

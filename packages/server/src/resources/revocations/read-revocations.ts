@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import type { FeedForm } from '../../lib/caller.ts'
 import { Revocation, type RevocationRow } from '../../models/revocation.ts'
 
 /** Local validators look back this long: longer than any access token lives, so what is older concerns no living token. */
@@ -19,14 +20,15 @@ export interface FeedPage {
  */
 export async function readRevocations(
   deps: Deps,
-  input: { appId: string; since: number | undefined; limit: number },
+  input: { appId: string; since: number | undefined; limit: number; form: FeedForm },
 ): Promise<FeedPage> {
-  const { appId, since = 0, limit } = input
+  const { appId, since = 0, limit, form } = input
   const newest = await Revocation.newestCursor(deps.db)
   if (since === newest) return { rows: [], cursor: newest, hasMore: false, isReset: false }
   const isReset = since > newest && since > (await Revocation.lastCursorGiven(deps.db))
   const after = isReset ? 0 : since
-  const range = { after, last: newest, since: deps.clock() - revocationKeepMs, limit: limit + 1 }
+  const kept = deps.clock() - revocationKeepMs
+  const range = { after, last: newest, since: kept, limit: limit + 1, usersOnly: form === 1 }
   const read = await Revocation.listOfApp(deps.db, appId, range)
   const hasMore = read.length > limit
   const rows = read.slice(0, limit)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FeedForm } from '../../lib/caller.ts'
 import { id, readAs, timestamp } from '../../lib/fields.ts'
 
 const cursorForm = /^\d{1,15}$/
@@ -14,7 +15,14 @@ const since = z
     override: readAs({ type: 'integer', minimum: 0 }),
   })
 
-export const feedQuery = z.strictObject({ since })
+/** Which events the reader understands. */
+const form = z
+  .enum(['1', '2'])
+  .default('1')
+  .transform((text): FeedForm => (text === '2' ? 2 : 1))
+  .meta({ description: '`2` for a reader that also understands events about an app, with `min_iat` and without a user' })
+
+export const feedQuery = z.strictObject({ since, form })
 
 /** Whatever a client sends for a last event that is none of ours is like none: it gets all that is live. */
 export const streamHeaders = z.object({
@@ -28,10 +36,14 @@ export const streamHeaders = z.object({
 export const revocationRecord = z
   .object({
     cursor: z.int(),
-    user_id: id,
+    user_id: id.nullable().meta({ description: 'Null with `min_iat`: the tokens of every user' }),
     app_id: id.nullable().meta({ description: 'Null: the tokens of every app' }),
     session_id: id.nullable().meta({ description: 'Not null: the tokens of this session (`sid`) have ended' }),
     min_tv: z.int().nullable().meta({ description: 'Not null: tokens of this user whose `tv` is lower have ended' }),
+    min_iat: z
+      .int()
+      .optional()
+      .meta({ description: 'Only with `form=2`: tokens of this app whose `iat`, in seconds, is lower have ended' }),
     at: timestamp,
   })
   .meta({ id: 'Revocation' })
@@ -40,6 +52,7 @@ export const feedPage = z
   .object({
     items: z.array(revocationRecord).meta({ description: 'In the order of their cursors; at most 1,000' }),
     cursor: z.int().meta({ description: 'What to send as `since` next' }),
+    app_id: id.meta({ description: 'Whose events these are: the id of the app that has the code of the assertion' }),
     has_more: z.boolean().meta({ description: 'Whether to ask again at once' }),
     reset: z.boolean().meta({
       description:

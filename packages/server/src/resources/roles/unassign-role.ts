@@ -5,12 +5,13 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /**
- * Takes a global role from a user. Tokens carry it until their next refresh; the admin API, which reads roles at each call, is closed
- * at once. Throws `not_found`, also for a role that is not held, and `last_system_admin`.
+ * Takes a global role from a user. Access tokens that carry it are dead, and the next refresh brings one without it. Throws `not_found`,
+ * also for a role that is not held, and `last_system_admin`.
  */
 export async function unassignRole(deps: Deps<Pool>, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
   const { userId, roleCode } = input
@@ -20,5 +21,6 @@ export async function unassignRole(deps: Deps<Pool>, input: { userId: string; ro
     if (!isRemoved) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
     if (roleCode === 'system_admin') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
+    await raiseAccessFloor(deps, userId)
   })
 }

@@ -8,8 +8,8 @@ import { type LiveSession, Session } from '../../models/session.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 /**
- * Who a bearer token stands for, looked up at each call: signature and times, then the session, the account and both floors of
- * the token version as they are now. Roles are read here and never from the token: every consumer holds the secret that signs
+ * Who a bearer token stands for, looked up at each call: signature and times, then the session, the account, the app and the floors
+ * under a token as they are now. Roles are read here and never from the token: every consumer holds the secret that signs
  * it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
@@ -38,13 +38,15 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     claims.tv <= session.user_version &&
     claims.exp * 1000 <= session.expires_at
   if (!isOfSession) throw new ApiError('token_invalid')
-  const floor = Math.max(session.user_floor, session.app_floor ?? 0)
+  const sessionFloor = Math.max(session.user_floor, session.app_floor ?? 0)
+  const accessFloor = Math.max(session.user_access_floor, session.app_access_floor ?? 0)
   const isAlive =
     session.ended_at === null &&
     session.expires_at > deps.clock() &&
     session.status === 'active' &&
-    claims.tv >= floor &&
-    session.session_version >= floor
+    session.session_version >= sessionFloor &&
+    claims.tv >= Math.max(sessionFloor, accessFloor) &&
+    claims.iat >= Math.max(session.service_min_iat, session.app_min_iat ?? 0)
   if (!isAlive) throw new ApiError('token_revoked')
   return {
     kind: 'user',

@@ -69,18 +69,20 @@ export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Act
 type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantState>
 
 async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: AsOne): Promise<Admission> {
-  const { user, app } = request
+  const { user } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
+  const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
+  const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
+  // As it is now: the door read it before a password was hashed, and a token of an app that is closed since would outlive that.
+  const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
   // Doors that look for a user among the pools have found this one there; a session may be older than the app's pools or the user's.
   if (!isInPools(user, poolSet(app))) throw new ApiError('app_access_denied', { detail: 'The user is in no pool of this app' })
   assertVerifiedFor(app, user)
 
-  const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
 
   const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
-  const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
   if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
@@ -192,7 +194,9 @@ export function issueTokens(
   refresh: { token: string; expiresAt: number; deviceToken?: string },
 ): TokenAnswer {
   const now = deps.clock()
-  const issuedAt = Math.floor(now / 1000)
+  const nowSeconds = Math.floor(now / 1000)
+  // After the app was deactivated its older tokens are told by this from those of now.
+  const issuedAt = Math.max(nowSeconds, admission.app?.min_iat ?? 0)
   const expiresAtMs = Math.min(
     now + deps.config.accessTtlSeconds * 1000,
     session.expiresAt,
@@ -202,7 +206,7 @@ export function issueTokens(
   return presentTokens({
     admission,
     accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session.id, issuedAt, expiresAt)),
-    expiresIn: expiresAt - issuedAt,
+    expiresIn: expiresAt - nowSeconds,
     refreshToken: refresh.token,
     refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),
     deviceToken: refresh.deviceToken,

@@ -7,6 +7,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertAdministrableWithout } from './assert-administrable.ts'
 import { changeUser } from './change-user.ts'
@@ -20,8 +21,8 @@ type Changes = Partial<
 >
 
 /**
- * Changes a user's names, e-mail or state. A new address is unverified. Suspending kills every token and session; activating brings
- * none of them back. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
+ * Changes a user's names, e-mail or state. A new address is unverified, and access tokens that name the old one are dead. Suspending
+ * kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
  */
 export async function updateUser(
   deps: Deps<Pool>,
@@ -35,6 +36,7 @@ export async function updateUser(
     const changes = await applyChanges(deps, user, input, actor)
     const detail = await describeUser(deps, userId)
     if (changes.status === 'suspended') await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.suspended' })
+    else if (changes.email !== undefined) await raiseAccessFloor(deps, userId)
     return detail
   })
 }

@@ -1,0 +1,39 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { App } from './app.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+
+/** A code that no app has since its app was deleted. */
+export class DeletedApp extends BaseModel {
+  static override tableName = 'deleted_apps'
+  static override idColumn = 'code'
+
+  declare code: string
+  declare app_id: string
+  declare deleted_at: number
+
+  static async note(db: Tx, { code, id }: Pick<App, 'code' | 'id'>, now: number): Promise<void> {
+    await rowsOf(DeletedApp, db).insert({ code, app_id: id, deleted_at: now }).onConflict('code').merge()
+  }
+
+  /** The last app that had the code, where it was deleted after `since`. */
+  static async findId(db: Db, code: string, since: number): Promise<string | undefined> {
+    const deleted = await rowsOf(DeletedApp, db).where({ code }).andWhere('deleted_at', '>', since).first('app_id')
+    return deleted?.app_id
+  }
+
+  /** Those of the ids that are apps deleted after `since`. */
+  static async listIds(db: Db, ids: readonly string[], since: number): Promise<string[]> {
+    return ids.length === 0
+      ? []
+      : rowsOf(DeletedApp, db).whereIn('app_id', ids).andWhere('deleted_at', '>', since).pluck('app_id')
+  }
+
+  /** For an app that takes the code. */
+  static async delete(db: Tx, code: string): Promise<void> {
+    await rowsOf(DeletedApp, db).where({ code }).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(DeletedApp, db, db(DeletedApp.tableName).where('deleted_at', '<=', until).limit(limit))
+  }
+}
