@@ -382,7 +382,7 @@ test('an ESM and a CommonJS program load what they ask for later', () => {
 })
 
 test('what a page loads stays small: login, refresh across tabs, third-party login', async () => {
-  expect(await sizeOf('browser.js', loadedLater())).toBeLessThan(5_000)
+  expect(await sizeOf('browser.js', loadedLater())).toBeLessThan(5_120)
 })
 
 const typed = `

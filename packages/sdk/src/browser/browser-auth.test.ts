@@ -177,6 +177,9 @@ describe('login and register', () => {
     service.answer = () => ({ status: 201, body: { created: true, access: 'pending', user: USER } })
     expect(await auth.register(credentials)).toEqual({ status: 'access_pending', user: USER, created: true })
 
+    service.answer = () => ({ status: 201, body: { created: true, access: 'unverified', user: USER } })
+    expect(await auth.register(credentials)).toEqual({ status: 'email_unverified', user: USER, created: true })
+
     service.answer = ({ body }) =>
       body.two_factor_code ? tokensOf(1, { ...granted, created: false }) : { status: 401, body: { requires_2fa: true } }
     const result = await auth.register({ ...credentials, mode: 'register_or_login' })
@@ -194,6 +197,52 @@ describe('login and register', () => {
         body: { refresh_token: 'refresh-1' },
       })
     expect(await auth.getAccessToken()).toBe('access-2')
+  })
+})
+
+describe('the own account', () => {
+  test('an address is verified by the link with the password, or else with the session', async () => {
+    const { service, auth } = await buildTab()
+    const account = await auth.account()
+    await account.verifyEmail({ token: 't' })
+    await account.verifyEmail({ token: 't', password: 'p' })
+    await auth.login(credentials)
+    await account.confirmEmailChange({ token: 'u' })
+    await account.confirmEmailChange({ token: 'u', password: 'p' })
+    const told = service.seen.map(({ path, body, headers }) => [path, body, headers.authorization])
+    expect(told.filter(([path]) => path !== '/auth/login')).toEqual([
+      ['/auth/email/verify', { token: 't' }, undefined],
+      ['/auth/email/verify', { token: 't', password: 'p' }, undefined],
+      ['/auth/email/change/confirm', { token: 'u' }, 'Bearer access-1'],
+      ['/auth/email/change/confirm', { token: 'u', password: 'p' }, undefined],
+    ])
+  })
+
+  test('another address is asked for with a proof, sent once also where it is refused', async () => {
+    const { service, auth } = await signedInTab()
+    service.answer = () => refusal(401, 'invalid_credentials')
+    const change = { email: 'new@example.com', password: 'p', twoFactorCode: '123456' }
+    expect((await errorOf((await auth.account()).changeEmail(change))).code).toBe('invalid_credentials')
+    expect(service.seen.slice(1)).toMatchObject([
+      {
+        ...{ method: 'POST', path: '/auth/email/change', headers: { authorization: 'Bearer access-1' } },
+        body: { email: 'new@example.com', password: 'p', two_factor_code: '123456' },
+      },
+    ])
+    expect(auth.state.status).toBe('signed_in')
+  })
+
+  test('the account is deleted with a proof, and every tab signed out', async () => {
+    const { service, auth } = await signedInTab()
+    const account = await auth.account()
+    service.answer = () => refusal(403, 'fresh_login_required')
+    expect((await errorOf(account.delete())).code).toBe('fresh_login_required')
+    expect(auth.state.status).toBe('signed_in')
+    service.answer = () => ({ status: 204 })
+    await account.delete({ password: 'p' })
+    expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', path: '/auth/me', body: { password: 'p' } })
+    expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
+    expect((await errorOf(account.delete())).code).toBe('signed_out')
   })
 })
 

@@ -1,5 +1,6 @@
 import { BrowserAuthError } from './errors.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
+import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
 import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
@@ -25,6 +26,8 @@ export interface BrowserAuth {
    * service's and `apiOrigins`: throws `origin_not_allowed` for any other, and what `getAccessToken` throws.
    */
   readonly fetch: Fetch
+  /** What few pages do, loaded when one asks for it: a verified or another address, and the end of the account. */
+  account(): Promise<OwnAccount>
   readonly sso: BrowserSso
   readonly state: AuthState
   /** Calls back after each change of `state`, wherever it came from; returns what ends that. */
@@ -154,6 +157,11 @@ export class TabAuth implements BrowserAuth {
     return last
   }) as Fetch
 
+  readonly account = async (): Promise<OwnAccount> => {
+    const { OwnAccount } = await import('./own-account.ts')
+    return new OwnAccount(this, this.#service, () => this.#end('logout'))
+  }
+
   /** An API that has just refused a new token refuses every one: asking for more would use up the limit of the user's address. */
   #isRenewalFutile(): boolean {
     const elapsed = this.#platform.now() - this.#futileAt
@@ -185,6 +193,7 @@ export class TabAuth implements BrowserAuth {
       // The first two are a registration's.
       const { access, created, user, device_token }: Unchecked = Object(answer)
       if (access === 'pending') return { status: 'access_pending', user, created } as Result
+      if (access === 'unverified') return { status: 'email_unverified', user, created } as Result
       const signedIn = await this.#begin(answer, sentAt)
       store.device(device_token)
       return { ...signedIn, created } as Result

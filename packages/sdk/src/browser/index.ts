@@ -1,7 +1,19 @@
 export { type BrowserAuth, createBrowserAuth } from './browser-auth.ts'
 export { BrowserAuthError, type BrowserAuthErrorCode, type FieldError } from './errors.ts'
 export type { BrowserAuthOptions } from './options.ts'
+export type { OwnAccount } from './own-account.ts'
 export type { TokenStorage } from './platform.ts'
-export type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn, TwoFactorRequired } from './results.ts'
+export type {
+  AuthState,
+  ChangeEmailInput,
+  IdentityProof,
+  LoginInput,
+  LoginResult,
+  MailLinkInput,
+  RegisterInput,
+  RegisterResult,
+  SignedIn,
+  TwoFactorRequired,
+} from './results.ts'
 export type { BrowserOrganization, BrowserUser } from './session.ts'
 export type { BrowserSso, Linked, SsoLinkOptions, SsoResult, SsoStartOptions } from './sso.ts'

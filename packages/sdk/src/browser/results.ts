@@ -25,6 +25,8 @@ export type RegisterResult =
     })
   /** The user exists, and an admin has to grant the app. */
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
+  /** There is a user, and the app lets it in once the link of the mail is opened. */
+  | { readonly status: 'email_unverified'; readonly user: BrowserUser; readonly created: boolean }
   | { readonly status: 'two_factor_required'; submitCode(code: string): Promise<RegisterResult> }
 
 /** Who is signed in, for a page to show. It stays the same object until something changes. */
@@ -62,4 +64,23 @@ export interface RegisterInput {
   readonly twoFactorCode?: string
   /** Further members of the body, as they go on the wire; the app's webhooks get what the service does not know. */
   readonly extra?: Readonly<Record<string, unknown>>
+}
+
+/** That it is the user who asks: needed unless the last login was in the last ten minutes. */
+export interface IdentityProof {
+  readonly password?: string
+  /** Where a second factor is active. */
+  readonly twoFactorCode?: string
+}
+
+export interface ChangeEmailInput extends IdentityProof {
+  /** The address that the account is to have. */
+  readonly email: string
+}
+
+/** The link of a mail, and what shows whose account it is: the password, or else the session of this browser. */
+export interface MailLinkInput {
+  /** `token` of the link. */
+  readonly token: string
+  readonly password?: string
 }

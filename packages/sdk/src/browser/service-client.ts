@@ -7,7 +7,8 @@ const TIMEOUT_MS = 4_000
 const LONG_TIMEOUT_MS = 15_000
 
 export interface PostOptions {
-  readonly token?: string
+  readonly token?: string | undefined
+  readonly method?: 'POST' | 'DELETE'
   /** The answer has to come before a leeway ends. */
   readonly isUrgent?: boolean
   /** The page may be left at once. */
@@ -26,14 +27,14 @@ export class ServiceClient {
   }
 
   /** The body of the answer. Throws `BrowserAuthError`: the service's refusal by its code, or `service_unreachable`. */
-  async post(path: string, body: object, { token, isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
+  async post(path: string, body: object, { token, method = 'POST', isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
     let response: Response
     let text: string
     try {
       // Called without an object: browsers refuse their fetch as a method of another.
       const fetch = this.#fetch
       response = await fetch(this.#baseUrl + path, {
-        method: 'POST',
+        method,
         headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
         body: JSON.stringify(body),
         // No cookie belongs to any of this, and a redirect would carry passwords and tokens elsewhere.

@@ -1,0 +1,44 @@
+import type { BrowserAuth } from './browser-auth.ts'
+import type { ChangeEmailInput, IdentityProof, MailLinkInput } from './results.ts'
+import type { ServiceClient } from './service-client.ts'
+
+/** What users do with their own account. Throws `BrowserAuthError` with the service's code. */
+export class OwnAccount {
+  readonly #auth: BrowserAuth
+  readonly #service: ServiceClient
+  readonly #end: () => void
+
+  constructor(auth: BrowserAuth, service: ServiceClient, end: () => void) {
+    this.#auth = auth
+    this.#service = service
+    this.#end = end
+  }
+
+  /** Verifies the address that a link was mailed to. Throws `invalid_token`, `invalid_credentials`, … */
+  readonly verifyEmail = (link: MailLinkInput): Promise<void> => this.#confirm('/auth/email/verify', link)
+
+  /** Changes the address with the link that was mailed to the new one. Throws `invalid_token`, `email_exists_in_pool`, … */
+  readonly confirmEmailChange = (link: MailLinkInput): Promise<void> => this.#confirm('/auth/email/change/confirm', link)
+
+  /** Asks for another address: a link is mailed to it. Throws `signed_out`, `fresh_login_required`, `invalid_credentials`, … */
+  readonly changeEmail = async ({ email, ...proof }: ChangeEmailInput): Promise<void> => {
+    await this.#service.post('/auth/email/change', { email, ...proofOf(proof) }, { token: await this.#auth.getAccessToken() })
+  }
+
+  /** Deletes the account, and signs out in every tab. Throws `signed_out`, `fresh_login_required`, `invalid_credentials`, … */
+  readonly delete = async (proof: IdentityProof = {}): Promise<void> => {
+    await this.#service.post('/auth/me', proofOf(proof), { method: 'DELETE', token: await this.#auth.getAccessToken() })
+    this.#end()
+  }
+
+  /** By the session of this browser, where there is one and no password. Its user is as the service has them after the next refresh. */
+  async #confirm(path: string, { token, password }: MailLinkInput): Promise<void> {
+    const isOfSession = password === undefined && this.#auth.state.status === 'signed_in'
+    const bearer = isOfSession ? await this.#auth.getAccessToken() : undefined
+    await this.#service.post(path, { token, password }, { token: bearer })
+  }
+}
+
+function proofOf({ password, twoFactorCode }: IdentityProof) {
+  return { password, two_factor_code: twoFactorCode }
+}
