@@ -252,7 +252,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
     const versions = new Set<string>()
     const answer = ({ url, httpVersion }: IncomingMessage, response: ServerResponse) => {
       versions.add(`HTTP/${httpVersion.replace('2.0', '2')}`)
-      if (url!.endsWith('/stream')) {
+      if (url!.includes('/stream')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         return void response.write(': open\n\n')
       }
