@@ -1,5 +1,4 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import type { ConsumerCaller } from '../../lib/caller.ts'
 import { openStream } from './open-stream.ts'
 import { presentRevocation } from './present.ts'
 import { readRevocations } from './read-revocations.ts'
@@ -61,6 +60,6 @@ export const revocationRoutes: Route[] = [
 ]
 
 /** Whose feed it is, and of which service: the code of an app and an address may come to mean others. */
-function identityHeaders({ app, serviceId }: ConsumerCaller): Record<string, string> {
+function identityHeaders({ app, serviceId }: { app: { id: string }; serviceId: string }): Record<string, string> {
   return { 'X-App-Id': app.id, 'X-Service-Id': serviceId }
 }
