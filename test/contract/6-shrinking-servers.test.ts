@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { createAuth } from '@gatehouse/sdk'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
@@ -281,6 +282,31 @@ describe.each(testDatabase() === 'postgres' ? ['one server', 'two servers'] : ['
         tv + 1,
       ])
     })
+  })
+
+  test('whoever enters an organization while they are removed from it is left no token of it', async () => {
+    const { acting, watching, admin } = setup
+    const member = (user: Json) => `/admin/organizations/${organization.id}/members/${user.id}`
+    const outcomes = await atOnce(4, async (index) => {
+      const { soon } = chance(index + 1)
+      const answers: Json[] = []
+      for (let round = 0; round < 8; round += 1) {
+        const { user, tokens } = await newHolder(app)
+        const inside = { organization_id: organization.id }
+        const login = { email: user.email, password: PASSWORD, app_code: app.code, ...inside }
+        const entries = [
+          soon(30, () => watching.call('POST', '/auth/login', { body: login })),
+          soon(60, () => watching.call('POST', '/auth/refresh', { body: { refresh_token: tokens.refresh_token, ...inside } })),
+        ]
+        await Promise.all([...entries, soon(60, () => admin('DELETE', member(user)))])
+        answers.push(...(await Promise.all(entries)))
+      }
+      return answers
+    })
+    for (const { status, body } of outcomes.flat()) {
+      if (status !== 200) expect(['organization_membership_required', 'token_revoked']).toContain(body.code)
+      else if (claimsOf(body.access_token).org_id) expect(await me(acting, body.access_token)).toBe('token_revoked')
+    }
   })
 
   test('an app is deactivated: its tokens are dead for good, and the sessions go on once it is active again', async () => {

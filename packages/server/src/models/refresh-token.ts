@@ -83,7 +83,7 @@ export class RefreshToken extends BaseModel {
 
   /** Spends a token, stores its successor and notes the use of the session: all of it or, when the token was spent before, nothing. */
   static async rotate(
-    db: Pool,
+    db: Db,
     values: {
       now: number
       hash: string

@@ -180,6 +180,11 @@ export class Session extends BaseModel {
       .pluck('app_id')
   }
 
+  /** Notes that one is for another organization now, or for none. */
+  static async move(db: Tx, id: string, organizationId: string | null): Promise<void> {
+    await rowsOf(Session, db).where({ id }).update({ organization_id: organizationId })
+  }
+
   /** Ends one; undefined when it had ended. */
   static async end(
     db: Tx,

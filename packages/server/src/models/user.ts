@@ -1,7 +1,7 @@
 import type { QueryBuilder } from 'objection'
 import { idsWhereIn, insertRows } from '../db/bulk.ts'
-import type { Db, Tx } from '../db/handle.ts'
-import { forUpdate } from '../db/locks.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { MadeBy } from '../lib/account-record.ts'
 import type { PageRequest } from '../lib/keyset.ts'
@@ -158,6 +158,11 @@ export class User extends BaseModel {
   /** What the gate asks about a user, with an app or with none. */
   static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
     return rolesAndGrantByUser.first(db, { appId, userId })
+  }
+
+  /** Waits for whoever has locked the row, and lets nobody lock it until the transaction ends. SQLite's one writer waits anyway. */
+  static async keep(db: Tx, id: string): Promise<void> {
+    if (isPostgres(db)) await keptFromDeletion(db, rowsOf(User, db).where({ id }).first('id'))
   }
 
   /** Locks a row until the transaction ends, of whatever status. */

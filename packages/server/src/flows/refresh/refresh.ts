@@ -8,9 +8,17 @@ import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { isTooSoon } from '../../lib/timestamps.ts'
 import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
+import { Session } from '../../models/session.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
-import { admitAlone, issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
+import {
+  type Admission,
+  admit,
+  admitAlone,
+  issueTokens,
+  refreshExpiry,
+  type SessionRequest,
+} from '../../resources/sessions/open-session.ts'
 import { rolesAndGrantOf } from '../../resources/sessions/roles-and-grant.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
@@ -46,7 +54,19 @@ async function getPresented(deps: Deps, token: string): Promise<PresentedToken> 
 }
 
 async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
-  const admission = await readmit(deps, input, presented, actor)
+  const answer = await reenter(deps, input, presented, actor, (deps, admission) => spend(deps, input, presented, admission))
+  // Somebody else spent it between the look and the rotation; what they left says what we are.
+  if (!answer) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
+  return { answer }
+}
+
+/** Undefined where the token was spent before. */
+async function spend(
+  deps: Deps,
+  input: RefreshInput,
+  presented: PresentedToken,
+  admission: Admission,
+): Promise<TokenAnswer | undefined> {
   const now = deps.clock()
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
   const salt = randomBytes(32).toString('base64url')
@@ -61,9 +81,7 @@ async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: Presente
     sessionId: session.id,
     organizationId: admission.membership?.id ?? null,
   })
-  // Somebody else spent it between the look and the rotation; what they left says what we are.
-  if (!isSpent) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
-  return { answer: issueTokens(deps, admission, session, { token: successor, expiresAt }) }
+  return isSpent ? issueTokens(deps, admission, session, { token: successor, expiresAt }) : undefined
 }
 
 /** A token that was spent before: within the leeway, while its successor is unused, it gives that same successor again. */
@@ -72,21 +90,41 @@ async function replay(deps: Deps<Pool>, input: RefreshInput, presented: Presente
   const withinLeeway = usedAt !== null && deps.clock() - usedAt <= deps.config.refreshLeewaySeconds * 1000
   const successor = withinLeeway && successorHash !== null ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
   if (!successor || salt === null) return { reusedSession: presented.session_id }
-  const admission = await readmit(deps, input, presented, actor)
   const token = successorOf(input.refresh_token, salt)
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
-  return { answer: issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }) }
+  const answer = await reenter(deps, input, presented, actor, async (deps, admission) =>
+    issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }),
+  )
+  return { answer }
 }
 
-/** Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. */
-async function readmit(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor) {
+/**
+ * Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. A session that goes
+ * to another one does so in a transaction, or somebody who takes that membership away could overlook it.
+ */
+async function reenter<T>(
+  deps: Deps<Pool>,
+  input: RefreshInput,
+  presented: PresentedToken,
+  actor: Actor,
+  go: (deps: Deps, admission: Admission) => Promise<T>,
+): Promise<T> {
+  const request = await requestOf(deps, input, presented)
+  if (request.organizationId === (presented.organization_id ?? undefined)) return go(deps, await admitAlone(deps, request, actor))
+  return transaction(deps, async (deps) => {
+    const admission = await admit(deps, request, actor)
+    await Session.move(deps.db, presented.session_id, admission.membership?.id ?? null)
+    return go(deps, admission)
+  })
+}
+
+async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedToken): Promise<SessionRequest> {
   if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
   const rolesAndGrant = rolesAndGrantOf(deps, presented)
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  const request = { user: userOf(presented), app, organizationId, overrides: {}, rolesAndGrant }
-  return admitAlone(deps, request, actor)
+  return { user: userOf(presented), app, organizationId, overrides: {}, rolesAndGrant }
 }
 
 /**

@@ -12,6 +12,7 @@ import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
@@ -57,18 +58,30 @@ export interface Admission {
  * Throws `account_suspended`, `app_inactive`, `email_unverified`, `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
-  return judge(deps, request, actor, (provision) => provision(deps))
+  return judge(deps, request, actor, {
+    asOne: (provision) => provision(deps),
+    keepUser: () => User.keep(deps.db, request.user.id),
+  })
 }
 
-/** The same for a door without a transaction: one is opened where provisioning is due. */
+/**
+ * The same for a door without a transaction, to the organization that the session is for already or to none: one is opened where
+ * provisioning is due.
+ */
 export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Actor): Promise<Admission> {
-  return judge(deps, request, actor, (provision) => transaction(deps, provision))
+  return judge(deps, request, actor, { asOne: (provision) => transaction(deps, provision), keepUser: async () => {} })
 }
 
 /** Runs what has to be one transaction. */
 type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantState>
 
-async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: AsOne): Promise<Admission> {
+interface Door {
+  asOne: AsOne
+  /** Makes whoever takes something from the user wait until the session is there. */
+  keepUser: () => Promise<void>
+}
+
+async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne, keepUser }: Door): Promise<Admission> {
   const { user } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
@@ -82,6 +95,8 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, asOne: A
 
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
 
+  // Who takes a membership away looks for sessions in the organization. This one will be there, or the membership is gone by now.
+  if (request.organizationId !== undefined) await keepUser()
   const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
