@@ -65,7 +65,7 @@ test('a user who changes the password 24 times at once and an address that logs 
 })
 
 test('an address that brings 700 known devices costs 20 others no 503', async () => {
-  const service = await buildService(settings)
+  const service = await buildNarrowService()
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const others = await Promise.all(Array.from({ length: 20 }, () => buildUser(service, app)))

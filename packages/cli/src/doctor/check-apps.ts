@@ -82,8 +82,7 @@ const coreService = 'core'
 async function checkPermissionScope({ code, permission_scope, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
   if (permission_scope === 'roles') return []
   const declared: string[] = []
-  for (const service of service_codes)
-    if (service !== coreService && (await hasPermissions(api, service))) declared.push(service)
+  for (const service of service_codes) if (service !== coreService && (await hasPermissions(api, service))) declared.push(service)
   if (declared.length === 0) return []
   const message = `every user of it has every permission of ${declared.join(', ')}: a guard on a permission keeps nobody out`
   const fix = `authctl app update ${code} --permission-scope roles`

@@ -19,6 +19,7 @@ export function projectTokenBytes({ appCode, issuer, codes }: Content): number {
     app_code: appCode,
     uid: uuid,
     email: 'x'.repeat(40),
+    email_verified: false,
     first_name: 'x'.repeat(10),
     last_name: 'x'.repeat(10),
     org_id: uuid,
