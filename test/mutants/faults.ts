@@ -124,8 +124,8 @@ const login: PlantedFault[] = [
   {
     title: 'a locked account tries the password all the same',
     file: server('flows/entry/with-attempt.ts'),
-    search: 'await assertNotLocked(deps, way.lockKeys)\n    return',
-    replace: 'return',
+    search: 'await assertNotLocked(deps, way.lockKeys)\n    record = recordFailure',
+    replace: 'record = recordFailure',
     tests: contract('8.3-limits-lockout', '4.5-login'),
   },
   {
@@ -167,8 +167,8 @@ const login: PlantedFault[] = [
   {
     title: 'a failed login is not audited',
     file: server('flows/entry/with-attempt.ts'),
-    search: 'if (error instanceof ApiError) await recordFailure(error, target)\n    throw error\n  }\n}\n\ntype',
-    replace: 'throw error\n  }\n}\n\ntype',
+    search: 'if (error instanceof ApiError) await record(error, target)\n    throw error',
+    replace: 'throw error',
     tests: contract('6.2-audit', '4.5-login'),
   },
   {
@@ -963,7 +963,7 @@ const sdkChecks: PlantedFault[] = [
   {
     title: 'SDK: a session that ended is taken',
     file: sdk('known-revocations.ts'),
-    search: " || tv < (this.#floors.get(sid)?.byApp.get('') ?? 0)",
+    search: 'tv < this.#floorOf(sid) ||',
     replace: '',
     tests: unit('sdk/src/known-revocations', 'sdk/src/revocation-feed'),
   },

@@ -39,3 +39,14 @@ test('the names of the prototype are users like any other', () => {
   expect(known.include({ ...claims, uid: 'constructor', app_id: 'toString' })).toBe(false)
   expect(known.include({ ...claims, uid: '__proto__', app_id: 'constructor' })).toBe(true)
 })
+
+test.each([
+  ['all apps', null],
+  ['the app of the token', claims.app_id],
+])('a floor for %s kills the token versions below it, and not its own', (_, app_id) => {
+  const known = new KnownRevocations()
+  known.add(event(0, { app_id, min_tv: claims.tv + 1 }), NOW * 1000)
+  expect(known.include(claims)).toBe(true)
+  expect(known.include({ ...claims, tv: claims.tv + 1 })).toBe(false)
+  expect(known.include({ ...claims, app_id: 'another app' })).toBe(app_id === null)
+})
