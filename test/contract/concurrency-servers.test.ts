@@ -1,6 +1,7 @@
 // Two servers, each with a pool of its own, on one Postgres.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
@@ -26,10 +27,14 @@ const settings = {
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
   let adminToken: string
+  /** Looks on, and stands in the way, without going through a server. */
+  let db: ReturnType<typeof createKnex>
 
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
     afterAll(() => database.drop())
+    db = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onFileEnd(() => db.destroy())
     const start = () => startInstance({ ...settings, DATABASE_URL: database.url }, onFileEnd)
     servers = await Promise.all([start(), start()])
     adminToken = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
@@ -70,6 +75,26 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
         expect(items[0].namespaces).toContain(shared)
       }
     }
+  })
+
+  test('whoever waits to accept an invitation while the session ends joins nothing', async () => {
+    const app = await newApp({ auto_grant_on_signup: true })
+    const { user, access_token, refresh_token } = (await register(0, someEmail(), app)).body
+    const slug = `org-${randomUUID()}`
+    const { id } = (await admin(0, 'POST', '/admin/organizations', { slug, name: slug })).body
+    const invitations = `/admin/organizations/${id}/invitations`
+    const { token } = (await admin(0, 'POST', invitations, { role_codes: ['org_member'] })).body
+
+    const held = await db.transaction()
+    await held('users').where({ id: user.id }).forUpdate().first('id')
+    const accepting = call(1, 'POST', '/auth/invitations/accept', { token }, access_token)
+    const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
+    await expect.poll(async () => (await waiting()).length).toBe(1)
+    expect((await call(0, 'POST', '/auth/logout', { refresh_token })).status).toBe(204)
+    await held.rollback()
+    expect((await accepting).body.code).toBe('token_revoked')
+    expect(await db('organization_memberships').where({ user_id: user.id })).toEqual([])
+    expect((await admin(0, 'GET', invitations)).body.items[0].status).toBe('pending')
   })
 
   test('fifty first logins of one user provision once', async () => {

@@ -4,14 +4,14 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, RequestOrigin, UserCaller } from '../../lib/caller.ts'
 import type { IdentityRecord } from '../../lib/records.ts'
-import { Session } from '../../models/session.ts'
 import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addIdentity } from '../../resources/identities/add-identity.ts'
 import { presentIdentity } from '../../resources/identities/present.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
+import { lockUserRow } from '../../resources/users/get-user.ts'
 import { recording } from '../entry/record-login-failure.ts'
 import type { Exchange } from './exchange.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
@@ -43,21 +43,15 @@ export async function linkIdentity(
   )
 }
 
-async function link(
-  deps: Deps<Tx>,
-  exchange: Exchange,
-  { userId, sessionId }: UserCaller,
-  actor: Actor,
-): Promise<IdentityRecord> {
+async function link(deps: Deps<Tx>, exchange: Exchange, { userId, claims }: UserCaller, actor: Actor): Promise<IdentityRecord> {
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   assertMethodAllowed(app, provider.code)
   await lockSubject(deps, exchange)
   await lockUserRow(deps, userId)
   // Whoever has claimed the account or changed its password meanwhile has ended the session, and wants no link of it.
-  if (!(await Session.isOpenOf(deps.db, { id: sessionId, user_id: userId }))) throw new ApiError('token_revoked')
+  const user = userOfSelf(await readSelf(deps, claims))
   await spendCode(deps, login)
   const subject = { providerId: provider.id, subject: profile.subject }
-  const user = await getUser(deps, userId)
   return presentIdentity(await addIdentity(deps, subject, { user, appId: app.id, provider: provider.code }, actor))
 }

@@ -4,12 +4,14 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
+import { readSelf, userOfSelf } from '../sessions/read-self.ts'
+import { lockUserRow } from '../users/get-user.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 
 /**
- * Accepts an invitation for a user who is logged in. Throws `invalid_invitation`, and `already_member`, which spends nothing and leaves
- * the membership as it is.
+ * Accepts an invitation for a user who is logged in. The session is read again under the lock of the user's row: whoever has claimed
+ * the account meanwhile has joined nothing. Throws `token_revoked`, `invalid_invitation`, and `already_member`, which spends nothing and
+ * leaves the membership as it is.
  */
 export async function joinOrganization(
   deps: Deps<Pool>,
@@ -18,7 +20,7 @@ export async function joinOrganization(
 ): Promise<Membership> {
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, actor.caller.userId)
-    const user = await getUser(deps, actor.caller.userId)
+    const user = userOfSelf(await readSelf(deps, actor.caller.claims))
     const { membership, joined } = await acceptInvitation(deps, token, user, actor)
     if (!joined) throw new ApiError('already_member', { detail: 'The invitation was not used and the roles are as they were' })
     return membership
