@@ -77,7 +77,18 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('whoever waits to accept an invitation while the session ends joins nothing', async () => {
+  async function holdUserRow(id: string) {
+    const held = await db.transaction()
+    await held('users').where({ id }).forUpdate().first('id')
+    return held
+  }
+
+  async function oneLockWaiter(): Promise<void> {
+    const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
+    await expect.poll(async () => (await waiting()).length).toBe(1)
+  }
+
+  test('whoever waits to accept an invitation while the session ends joins nothing, nor who logs in with one', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const { user, access_token, refresh_token } = (await register(0, someEmail(), app)).body
     const slug = `org-${randomUUID()}`
@@ -85,14 +96,23 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const invitations = `/admin/organizations/${id}/invitations`
     const { token } = (await admin(0, 'POST', invitations, { role_codes: ['org_member'] })).body
 
-    const held = await db.transaction()
-    await held('users').where({ id: user.id }).forUpdate().first('id')
+    const held = await holdUserRow(user.id)
     const accepting = call(1, 'POST', '/auth/invitations/accept', { token }, access_token)
-    const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
-    await expect.poll(async () => (await waiting()).length).toBe(1)
+    await oneLockWaiter()
     expect((await call(0, 'POST', '/auth/logout', { refresh_token })).status).toBe(204)
     await held.rollback()
     expect((await accepting).body.code).toBe('token_revoked')
+    expect(await db('organization_memberships').where({ user_id: user.id })).toEqual([])
+
+    const again = await holdUserRow(user.id)
+    const entering = register(1, user.email, app, { mode: 'register_or_login', invite_token: token })
+    await oneLockWaiter()
+    await again('users').where({ id: user.id }).increment({ token_version: 1 })
+    await again('users')
+      .where({ id: user.id })
+      .update({ min_token_version: db.ref('token_version') })
+    await again.commit()
+    expect((await entering).body.code).toBe('invalid_credentials')
     expect(await db('organization_memberships').where({ user_id: user.id })).toEqual([])
     expect((await admin(0, 'GET', invitations)).body.items[0].status).toBe('pending')
   })

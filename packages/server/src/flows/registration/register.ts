@@ -14,7 +14,7 @@ import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { acceptInvitation, getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { lockUserRow } from '../../resources/users/get-user.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf } from '../entry/create-account.ts'
 import { login } from '../entry/login.ts'
@@ -98,7 +98,10 @@ async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, ac
   let organization: Membership | null = null
   const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
     await lockUserRow(deps, verified.id)
-    const accepted = await acceptInvitation(deps, token, verified, actor)
+    const user = await getUser(deps, verified.id)
+    // Claimed, or given another password, since the password was looked at: the session would be dead, but a membership would stay.
+    if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
+    const accepted = await acceptInvitation(deps, token, user, actor)
     organization = accepted.membership
     return accepted
   }
