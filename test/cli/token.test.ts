@@ -55,7 +55,7 @@ test('the first check that fails is named, with exit 6', async () => {
     [withClaims(token, { app_code: 'shop' }), '', 'APP_MISMATCH'],
     [withClaims(token, { roles: 'system_admin' }), '', 'TOKEN_CLAIMS'],
     ['not.a.token', '', 'TOKEN_MALFORMED'],
-    [`${token}${'x'.repeat(9000)}`, '', 'TOKEN_TOO_LARGE'],
+    [`${token}${'x'.repeat(17_000)}`, '', 'TOKEN_TOO_LARGE'],
   ] as const) {
     const file = flags.includes('--secret-file') ? '' : '--secret-file secret'
     const { stdout, stderr, exit } = await here.authctl(`token inspect - ${file} ${flags} --json`, { input })

@@ -138,10 +138,10 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     if (isDryRun) ctx.set('X-Dry-Run', 'true')
     const auditReason = route.dryRun && auditReasonOf(ctx)
     const sent = readEarly ?? (await read(route, ctx))
-    if (takesSecrets && ofHeader !== undefined && sent.value.client_secret !== undefined)
-      throw fieldError('client_secret', 'invalid_value', 'stands beside an Authorization header')
     const { given, sentBack } = partsOf(route, sent.value)
     const body = route.body ? validate(route.body, given) : {}
+    if (takesSecrets && ofHeader !== undefined && sent.value.client_secret !== undefined)
+      throw fieldError('client_secret', 'invalid_value', 'stands beside an Authorization header')
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
