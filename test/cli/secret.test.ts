@@ -70,7 +70,9 @@ describe('secret status', () => {
     expect(lines).toContainEqual(line('behind', previous, '-', 'none'))
 
     const json = parsed(await authctl('secret status --json'))
-    expect(json).toMatchObject({ current: { kid: kidOf(current) }, previous: { kid: kidOf(previous) } })
+    const authorization = `Bearer ${assertionOf({ code: 'ready' }, { secret: current })}`
+    const { service_id } = await (await fetch(`${service.url}/api/v1/consumer`, { headers: { authorization } })).json()
+    expect(json).toMatchObject({ service_id, current: { kid: kidOf(current) }, previous: { kid: kidOf(previous) } })
     expect(json.consumers).toHaveLength(5)
     expect(json.consumers).toContainEqual(
       expect.objectContaining({ app_code: 'behind', kid: kidOf(previous), is_ours: true, accepts_current: 'none' }),

@@ -16,7 +16,7 @@ export const secretStatus = command({
 })
 
 export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
-  const { current, previous, ...secrets } = await bodyOf(api.GET('/api/v1/admin/secrets'))
+  const { service_id, current, previous, ...secrets } = await bodyOf(api.GET('/api/v1/admin/secrets'))
   const consumers = secrets.consumers.map((seen) => ({
     ...seen,
     accepts_current: whoAcceptsCurrent(seen.app_code, current.kid, secrets.consumers),
@@ -35,5 +35,5 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
     ['last_missing', ({ last_missing_at }) => last_missing_at],
     'accepts_current',
   ])
-  return { kind: 'report', value: { current, previous, consumers }, parts: consumers.length === 0 ? [own] : [own, '', seen] }
+  return { kind: 'report', value: { service_id, current, previous, consumers }, parts: consumers.length === 0 ? [own] : [own, '', seen] }
 }
