@@ -1,0 +1,108 @@
+// Nothing is taken from the clients of the API without a changeset that says so.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { lossesBetween } from '../support/openapi-compatibility.ts'
+import type { Json } from '../support/service.ts'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const document: Json = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'))
+/** docs/openapi.json of the last release: `gzip -9nc docs/openapi.json > test/workspace/openapi-baseline.json.gz`. */
+const released: Json = JSON.parse(
+  gunzipSync(readFileSync(join(root, 'test/workspace/openapi-baseline.json.gz'))).toString('utf8'),
+)
+
+test('whatever is removed from the API since the last release, or narrowed, stands in a changeset word by word', () => {
+  const folder = join(root, '.changeset')
+  const said = readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n')
+  expect(lossesBetween(released, document).filter((loss) => !said.includes(loss))).toEqual([])
+})
+
+/** What is lost by a change of the document. */
+function lossesBy(change: (copy: Json) => void): string[] {
+  const copy = structuredClone(document)
+  change(copy)
+  return lossesBetween(document, copy)
+}
+
+const api = '/api/v1'
+const bodyOf = (copy: Json, path: string): Json => schemaOf(copy, copy.paths[api + path].post.requestBody)
+const replyOf = (copy: Json, path: string, status = '200'): Json => schemaOf(copy, copy.paths[api + path].post.responses[status])
+
+/** A copy of the schema that nothing else refers to. */
+function schemaOf(copy: Json, holder: Json): Json {
+  const media = holder.content['application/json']
+  const name = media.schema.$ref?.split('/').at(-1)
+  if (name) media.schema = structuredClone(copy.components.schemas[name])
+  return media.schema
+}
+
+test.each<[string, (copy: Json) => void, string[]]>([
+  ['nothing', () => {}, []],
+  ['a route', (copy) => delete copy.paths[`${api}/auth/logout`], ['POST /api/v1/auth/logout: removed']],
+  [
+    'a response',
+    (copy) => delete copy.paths[`${api}/auth/register`].post.responses['201'],
+    ['POST /api/v1/auth/register 201: removed'],
+  ],
+  [
+    'a member of a reply',
+    (copy) => delete replyOf(copy, '/auth/login').properties.user,
+    ['POST /api/v1/auth/login 200: user removed'],
+  ],
+  [
+    'a member that was always in a reply',
+    (copy) => void replyOf(copy, '/auth/login').required.splice(0, 1),
+    ['POST /api/v1/auth/login 200: token_type may be missing'],
+  ],
+  [
+    'a value of an enumeration',
+    (copy) => void bodyOf(copy, '/auth/register').properties.mode.enum.pop(),
+    ['POST /api/v1/auth/register body mode: no longer register_or_return'],
+  ],
+  [
+    'a member that may be left out',
+    (copy) => void bodyOf(copy, '/auth/login').required.push('organization_id'),
+    ['POST /api/v1/auth/login body: organization_id required'],
+  ],
+  [
+    'some of a type',
+    (copy) => void Object.assign(bodyOf(copy, '/auth/login').properties, { password: { type: 'integer' } }),
+    ['POST /api/v1/auth/login body password: the type string became integer'],
+  ],
+  [
+    'some length',
+    (copy) => void Object.assign(bodyOf(copy, '/auth/login').properties.password, { maxLength: 8 }),
+    ['POST /api/v1/auth/login body password: maxLength none became 8'],
+  ],
+  [
+    'a public route',
+    (copy) => void copy.paths[`${api}/auth/login`].post.security.push({ bearer: [] }),
+    ['POST /api/v1/auth/login: needs a bearer'],
+  ],
+  [
+    'a filter',
+    (copy) => void copy.paths[`${api}/admin/users`].get.parameters.splice(0, 1),
+    [expect.stringMatching(/^GET \/api\/v1\/admin\/users query \w+: removed$/) as unknown as string],
+  ],
+])('a document that lacks %s is found out', (_, change, losses) => {
+  expect(lossesBy(change)).toEqual(losses)
+})
+
+test('what is added takes nothing away', () => {
+  const losses = lossesBy((copy) => {
+    copy.paths[`${api}/auth/new`] = copy.paths[`${api}/auth/login`]
+    bodyOf(copy, '/auth/register').properties.mode.enum.push('another')
+    bodyOf(copy, '/auth/login').properties.another = { type: 'string' }
+    const reply = replyOf(copy, '/auth/login')
+    reply.properties.another = { type: 'string' }
+    reply.required.push('another')
+    copy.paths[`${api}/auth/login`].post.responses['418'] = { description: 'tea' }
+  })
+  expect(losses).toEqual([])
+})
