@@ -30,14 +30,14 @@ export function signJwt(claims: object & { iat: number }, key: KeyObject, keyId:
 
 /** Verifies a JWT with the keys that `keysFor` chooses. Undefined if none of them signed it. Does not check times. */
 export function openJwt(text: string, keysFor: (claimed: ClaimedJwt) => readonly KeyObject[]): OpenedJwt | undefined {
-  for (const key of keysFor({ keyId: keyIdOf(text), payload: () => payloadOf(text) })) {
+  for (const key of keysFor({ keyId: claimedKeyId(text), payload: () => payloadOf(text) })) {
     const opened = verified(text, key)
     if (opened) return 'crit' in opened.header || 'b64' in opened.header ? undefined : opened
   }
   return undefined
 }
 
-function keyIdOf(text: string): string | undefined {
+function claimedKeyId(text: string): string | undefined {
   try {
     const header: unknown = JSON.parse(Buffer.from(text.slice(0, text.indexOf('.')), 'base64url').toString())
     return isRecord(header) && typeof header.kid === 'string' ? header.kid : undefined
