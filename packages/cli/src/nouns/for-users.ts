@@ -8,24 +8,24 @@ import { redactUrl } from '../text/redact.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { findUserId, userRefSyntax } from './user-ref.ts'
 
-/** Who a command is about, where it can be about many. */
+/** The users of a command that takes one or many. */
 export const userOptions = {
   user: text('USER', `Who: ${userRefSyntax}`),
   fromFile: text('FILE', 'Who, one user per line; # begins a comment, - is standard input'),
 } satisfies Options
 
-/** What was done to one user. */
+/** The result for one user. */
 export interface Change {
   value: object
   outcome: Outcome
 }
 
-/** The users that were named, as typed; asked for when none was. */
+/** The named users, as typed. Asks for one if none was named. */
 export interface Named {
   refs: { line: number; ref: string }[]
   /** The users come from a file: each result is reported, and a failure does not stop the rest. */
   isList: boolean
-  /** For a question: `bob@example.com`, or `12 users`. */
+  /** How a question names them: `bob@example.com`, or `12 users`. */
   who: string
 }
 
@@ -58,7 +58,7 @@ interface Row {
   request?: string
 }
 
-/** Lines between two signs of life. */
+/** Progress is shown after this many lines. */
 const progressEvery = 100
 
 /** Runs the action for each user. Prints the result for one user as it is, and for a list with counts. */

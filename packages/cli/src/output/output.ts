@@ -8,7 +8,7 @@ import { type Column, cell, cellsOf, titleOf, titleOfColumn } from './cells.ts'
 import { listWriter } from './list-writers.ts'
 import type { Paint } from './table.ts'
 
-/** What came of a command that may change something. */
+/** The outcome of a command that may change something. */
 export type Outcome =
   | 'created'
   | 'updated'
@@ -39,12 +39,12 @@ export type Outcome =
 
 export type Result =
   | { kind: 'record'; record: Record<string, unknown> }
-  /** Written page by page, while it is read. */
+  /** Written page by page while it is read. */
   | { kind: 'list'; pages: Pages<object>; columns: Column<never>[]; none: string | undefined }
   | { kind: 'variables'; variables: Record<string, string> }
-  /** As it came, for `api`. */
+  /** The body as it came, for `api`. */
   | { kind: 'body'; body: unknown }
-  /** One thing: whole in JSON, told in parts on a terminal. With a failure, that is how the command ends once it is shown. */
+  /** One record: JSON shows all of it, a terminal shows parts. With a failure the command shows it and then fails. */
   | { kind: 'report'; value: object; parts: Part[]; failure?: Failure | undefined }
 
 type Part = string | { record: Record<string, unknown> } | { rows: object[]; columns: Column<never>[] }
@@ -62,7 +62,7 @@ export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]):
   return { rows, columns }
 }
 
-/** A list that has no end. */
+/** A list without an end. */
 export function stream<Row extends object>(pages: Pages<Row>, columns: Column<Row>[]): Result {
   return { kind: 'list', pages, columns, none: undefined }
 }
@@ -108,7 +108,7 @@ async function partText(part: Part, io: Io): Promise<string> {
   return 'record' in part ? recordTable(part.record, io) : partTable(part.rows, part.columns, io)
 }
 
-/** Nothing is cut here: these rows are details, of which a word may matter. */
+/** Cuts nothing, since every word of these details may matter. */
 async function partTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
   const rowsWithTitles = [columns.map(titleOfColumn), ...rows.map((row) => cellsOf(row, columns))]
   return uncut(rowsWithTitles, (text, row) => (row === 0 ? io.style('bold', text) : text))
@@ -141,12 +141,12 @@ export function dotenvLines(variables: Record<string, string>): string[] {
   return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(value)}`)
 }
 
-/** A value that any reader of .env files takes as it is. */
+/** Quotes a value so that any reader of .env files takes it unchanged. */
 export function dotenvValue(value: string): string {
   return /^[\w.:/@%+,~-]*$/.test(value) ? value : `"${value.replace(/[\\"$`]/g, '\\$&').replaceAll('\n', '\\n')}"`
 }
 
-/** The plan of --dry-run, on stdout; of several requests a list. */
+/** Prints the plan of --dry-run on stdout, several requests as a list. */
 export function renderPlan(requests: readonly Request[], format: Format, io: Io): void {
   const plans = requests.map(({ method, url, body }) => ({
     dry_run: true,
@@ -158,7 +158,7 @@ export function renderPlan(requests: readonly Request[], format: Format, io: Io)
   io.note('nothing was changed (--dry-run)')
 }
 
-/** A failure on stderr: as one JSON object where results are JSON, else in words. */
+/** Prints a failure on stderr: as one JSON object if results are JSON, else in words. */
 export function renderFailure(
   failure: Failure,
   { asJson, debug }: { asJson: boolean; debug: boolean },

@@ -8,7 +8,7 @@ import { renderFailure } from '../output/output.ts'
 import { createIo, type Io, type World } from '../terminal/io.ts'
 import { type Prompt, terminalPrompt } from '../terminal/prompt.ts'
 
-/** What a command works with. */
+/** The tools of a command. */
 export interface Tools {
   io: Io
   settings: Settings
@@ -26,7 +26,7 @@ export interface Tools {
   readonly rehearsalApi: Api
   /** As the signed-in user, for writes that build on one another: with --dry-run the service is not asked. */
   readonly planningApi: Api
-  /** As nobody. */
+  /** Without a session. */
   anonymousApi(baseUrl: string): Api
   /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
   probe(path: string): Promise<Answer>

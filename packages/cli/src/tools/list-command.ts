@@ -7,14 +7,14 @@ import type { Tools } from './create-tools.ts'
 
 interface ListSpec<Filters extends Options, Row extends object> extends Wording {
   filters: Filters
-  /** Reads a page. The limit and the cursor of `page` go last into the query. */
+  /** Reads a page. The limit and the cursor of `page` come last in the query. */
   read(
     api: Api,
     filters: Input<Filters>,
     page: { limit: number; cursor?: string },
   ): Promise<{ data?: { items: Row[]; next_cursor: string | null } }>
   columns: Column<Row>[]
-  /** Said when there is nothing to list. */
+  /** Shown for an empty list. */
   none: string
 }
 

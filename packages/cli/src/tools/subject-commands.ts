@@ -1,4 +1,4 @@
-// Commands about one thing that the first word names, which are the same for every noun.
+// Commands that are the same for every noun.
 import type { Api } from '../api/api-client.ts'
 import { flag, type Positional } from '../command-line/options.ts'
 import { type Outcome, record } from '../output/output.ts'
@@ -19,9 +19,9 @@ interface DeleteSpec extends Wording {
   /** As the question names it: `app`. */
   noun: string
   subject: Positional<true>
-  /** What `--force` does, where there is one. */
+  /** What `--force` does, if the command has it. */
   force?: string
-  /** Refuses what cannot be a code, before anything is asked. */
+  /** Refuses an invalid code before it asks anything. */
   parse(typed: string): string
   remove(api: Api, code: string, query: { force?: true }): Promise<unknown>
 }
