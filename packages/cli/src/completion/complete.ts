@@ -7,7 +7,7 @@ export interface Candidate {
   about?: string
 }
 
-/** What the shell may offer: words, or what only the machine or the service knows; `prefix` stands before each. */
+/** What the shell may offer: words, or names from this machine or the service. `prefix` comes before each. */
 export type Completion =
   | { kind: 'words'; candidates: Candidate[] }
   | { kind: 'apps' | 'contexts'; prefix: string }
@@ -15,7 +15,7 @@ export type Completion =
 
 const nothing: Completion = { kind: 'words', candidates: [] }
 
-/** What may stand where the last of the words is being typed; the name of the program is not among them. */
+/** The candidates for the last word. The words do not include the name of the program. */
 export function complete(typed: readonly string[], commands: readonly Command[], nouns: Record<string, string>): Completion {
   const current = typed.at(-1) ?? ''
   const before = typed.slice(0, -1)
@@ -39,10 +39,10 @@ export function complete(typed: readonly string[], commands: readonly Command[],
 
 interface Reading {
   spec: Command | undefined
-  /** The words of the command, as far as they go. */
+  /** The words of the command so far. */
   path: string[]
   plain: string[]
-  /** An option that waits for its value, or takes one more. */
+  /** An option that still takes a value. */
   open: { option: Option; isSatisfied: boolean } | undefined
   given: Set<string>
 }
@@ -92,7 +92,7 @@ function nextWords(path: string[], commands: readonly Command[], nouns: Record<s
   ]
 }
 
-/** The flags that there are, without those given; what may be given again stays. */
+/** The flags of the command that were not given, or that may be repeated. */
 function flagsOf(options: Options, given: Set<string>): Candidate[] {
   return Object.entries(options)
     .flatMap(([key, option]) => {

@@ -1,4 +1,4 @@
-/** The first word of what the scripts call; it stands in no help. */
+/** The hidden command that the scripts call. */
 export const askingWord = '__complete'
 
 // Each script hands the words to authctl as they are, never through eval: a `$(…)` that is being typed must not run at TAB.

@@ -4,7 +4,7 @@ import type { Change, FieldChange } from './plan.ts'
 
 const signs = { create: '+', update: '~', prune: '-' } as const
 
-/** Changes for people: a line for each, and under it one for each field, or for each entry of a list that comes or goes. */
+/** Describes changes for people: a line for each, with a line for each field and each added or removed element below it. */
 export function describeChanges(changes: readonly Change[]): string[] {
   return changes.flatMap(({ change, kind, code, fields }) => {
     const width = Math.max(...fields.map(({ field }) => field.length), 0)

@@ -19,7 +19,7 @@ export async function parseDeclaration(text: string, source: string): Promise<Pa
   const syntax = document.errors.map(({ pos, message }) => `${source}:${lineCounter.linePos(pos[0]).line}: ${message}`)
   if (syntax.length > 0) throw invalid(source, syntax)
 
-  /** The line of what stands there, or of what it would stand in. */
+  /** The line of a path, or of the nearest parent that exists. */
   const lineOf = (path: Path): number => {
     let node: unknown = document.contents
     let at = document.contents?.range?.[0] ?? 0
@@ -53,7 +53,7 @@ export async function parseDeclaration(text: string, source: string): Promise<Pa
   return { declaration, check }
 }
 
-/** Fields that there are not are one issue of what holds them, and a fault each. */
+/** zod reports all unknown fields of an object as one issue. Each becomes a fault. */
 function faultsOf({ path, message, ...issue }: z.core.$ZodIssue): { path: PropertyKey[]; message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ path, message }]
   const unknown = path.length === 0 ? 'is no section of a declaration' : 'is no field of it'
@@ -64,7 +64,7 @@ function contentOf(document: Document, source: string, lineCounter: LineCounter)
   try {
     return document.toJS()
   } catch (error) {
-    // Aliases of aliases, or one of nothing.
+    // Nested aliases, or an alias without an anchor.
     throw invalid(source, [`${source}:${lineCounter.linePos(0).line}: ${messageOf(error)}`])
   }
 }

@@ -15,7 +15,7 @@ export interface Change {
   fields: FieldChange[]
 }
 
-/** A change with all that is needed to make it. */
+/** A change with everything that it takes to make it. */
 export interface PlannedOf<K extends Kind, E extends Entry> extends Change {
   kind: K
   before: E | undefined
@@ -28,22 +28,22 @@ export type PlannedApp = PlannedOf<'app', DeclaredApp>
 export type PlannedChange = PlannedService | PlannedRole | PlannedApp
 
 export interface Plan {
-  /** In the order in which they can be made. */
+  /** In an order in which they can be made. */
   changes: PlannedChange[]
-  /** How many entries of the file are as it says already. */
+  /** How many entries already are as the file says. */
   unchanged: number
   /** What is there and not in a section of the file. Goes with `prune`, stays without. */
   unlisted: { kind: Kind; code: string }[]
 }
 
-/** Codes that a service has and will not have. */
+/** Codes that a service loses. */
 export function codesGone(before: Entry | undefined, after: Entry | undefined): string[] {
   const codes = (entry: Entry | undefined) => (entry && 'service' in entry ? entry.permissions.map(({ code }) => code) : [])
   const kept = new Set(codes(after))
   return codes(before).filter((code) => !kept.has(code))
 }
 
-/** Whether an entry goes, or permissions of a service do. */
+/** Whether the change deletes an entry or permissions of a service. */
 export function isPruning({ change, before, after }: PlannedChange): boolean {
   return change === 'prune' || codesGone(before, after).length > 0
 }

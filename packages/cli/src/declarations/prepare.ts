@@ -12,7 +12,7 @@ export interface Prepared {
   organizationIds: ReadonlyMap<string, string>
 }
 
-/** Reads a file and what is there, and tells what would have to change. Throws all faults of the file; nothing is written. */
+/** Compares a file with the installation and plans the changes. Throws all faults of the file. Writes nothing. */
 export async function prepare(
   { api, io }: Pick<Tools, 'api' | 'io'>,
   { file, prune }: { file: string; prune: boolean },

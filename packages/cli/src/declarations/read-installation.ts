@@ -7,11 +7,11 @@ import type { Declaration, DeclaredApp, DeclaredService } from './schema.ts'
 type App = components['schemas']['App']
 type Permission = components['schemas']['Permission']
 
-/** What an installation has, without the app and the service that are built in. */
+/** The content of an installation, without the built-in app and service. */
 export interface Installation extends Required<Declaration> {
-  /** Roles that can be neither made nor deleted. */
+  /** Built-in roles, which can be neither created nor deleted. */
   builtInRoles: ReadonlySet<string>
-  /** Permissions that are there from the first start. */
+  /** Permissions that exist from the first start. */
   coreCodes: readonly string[]
   /** Names of the webhooks that have a secret, by the code of their app. */
   secretWebhooks: ReadonlyMap<string, readonly string[]>

@@ -2,12 +2,12 @@ import { Failure } from '../command-line/exit-codes.ts'
 
 export interface Finding {
   level: 'ok' | 'warn' | 'fail'
-  /** What was looked at; a stable word. */
+  /** The check, as a stable word. */
   check: string
-  /** Code of the app that it is about. */
+  /** The code of the app. */
   app: string | null
   message: string
-  /** The command that mends it, or what to do where none does. */
+  /** The command that fixes it, or what to do without one. */
   fix: string | null
 }
 
@@ -25,7 +25,7 @@ export function fault({ check, app = null }: Subject, message: string, fix: stri
   return { level: 'fail', check, app, message, fix }
 }
 
-/** What the service refused, or that it cannot be reached, as a finding. Throws on what is a bug. */
+/** Turns a refusal of the service, or its absence, into a finding. Throws other errors again. */
 export function faultOf(check: string, thrown: unknown): Finding {
   if (!(thrown instanceof Failure) || thrown.ending === 'bug') throw thrown
   return fault({ check }, thrown.message, thrown.hint ?? null)

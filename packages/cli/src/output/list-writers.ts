@@ -3,11 +3,11 @@ import type { Io } from '../terminal/io.ts'
 import { toJson } from '../text/escape-controls.ts'
 import { type Column, cellsOf, titleOfColumn } from './cells.ts'
 
-/** Turns the pages of a list into text as they come. It keeps no row. */
+/** Turns the pages of a list into text as they arrive. It keeps no rows. */
 export interface ListWriter {
-  /** Text for the rows of one page, which is never empty. */
+  /** Text for one page, which is never empty. */
   page(rows: object[]): string
-  /** Text for the end of the list. A list that fails on its way has none. */
+  /** Text for the end of the list. A list that fails has none. */
   end(): string
 }
 
@@ -24,7 +24,7 @@ export function listWriter(format: Format, ...of: Parameters<OpenWriter>): Promi
 }
 
 async function tableWriter(...[columns, io]: Parameters<OpenWriter>): Promise<ListWriter> {
-  // Loaded late: the widths of characters are slow to load, and JSON does without them.
+  // Loaded late: the table of character widths is slow to load, and JSON does not need it.
   const { createTable } = await import('./table.ts')
   const table = createTable(io.width)
   let heading: string[][] = [columns.map(titleOfColumn)]

@@ -3,13 +3,13 @@ import { isUuid } from '../text/uuid.ts'
 
 const gap = '  '
 const ellipsis = '…'
-/** A column of text is not made narrower than this while an identifier next to it is shown whole. */
+/** Text columns keep this width while identifiers beside them are shown whole. */
 const narrowText = 12
 
-/** Adds colour or emphasis to a cell, and leaves its width as it is. */
+/** Adds colour or emphasis to a cell without changing its width. */
 export type Paint = (text: string, row: number, column: number) => string
 
-/** Draws rows of cells, page after page. It keeps the widths of the columns and nothing else. */
+/** Draws rows of cells, page after page. It keeps only the widths of the columns. */
 export interface Table {
   lines(rows: string[][], paint?: Paint): string[]
 }
@@ -39,7 +39,7 @@ function filled(text: string, width: number, paint: (text: string) => string): s
   return paint(shown) + ' '.repeat(width - stringWidth(shown))
 }
 
-/** How wide each column is when nothing is cut. */
+/** The width of each column without cutting. */
 function naturalWidths(rows: string[][]): number[] {
   const widths: number[] = []
   for (const row of rows) {
@@ -89,7 +89,7 @@ function sum(widths: number[]): number {
 
 const graphemes = new Intl.Segmenter()
 
-/** Text that takes at most `width` columns of a terminal; what is cut ends with an ellipsis. */
+/** Cuts text to `width` columns of a terminal, with an ellipsis at the end. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text
   let shown = ''

@@ -3,10 +3,10 @@ import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import { escapeControls } from '../text/escape-controls.ts'
 
-/** Back to the start of the line, and nothing on it. */
+/** Moves to the start of the line and clears it. */
 const wipeLine = '\r\u001b[K'
 
-/** All that a program touches of its process; tests hand in their own. */
+/** Everything that a program uses of its process. Tests pass their own. */
 export interface World {
   env: Record<string, string | undefined>
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
@@ -16,18 +16,18 @@ export interface World {
   /** Milliseconds since 1970. */
   now(): number
   sleep(milliseconds: number): Promise<void>
-  /** Where the contexts are kept. */
+  /** The file of the contexts. */
   configFolder: string
   /** Calls `run` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
   onInterrupt(lastWords: () => void): () => void
 }
 
 export interface Io {
-  /** Whether a question can be asked. */
+  /** Whether it can ask questions. */
   readonly canAsk: boolean
-  /** Whether standard input is a terminal, where nothing comes unasked. */
+  /** Whether standard input is a terminal, where input comes only after a question. */
   readonly inputIsTerminal: boolean
-  /** The result. */
+  /** Prints the result. */
   print(line: string): void
   /** Prints a part of the result. The caller ends the lines. */
   write(text: string): void
@@ -35,19 +35,19 @@ export interface Io {
   readonly width: number
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
   note(line: string): void
-  /** The command has succeeded: what was held back is shown. */
+  /** Call it when the command has succeeded: it shows the hints that it held back. */
   finish(): void
-  /** On stderr, whatever --quiet says. */
+  /** Prints on stderr, even with --quiet. */
   complain(line: string): void
   /** A line of progress on stderr, below all else there and in place of the one before; undefined takes it away. On a terminal alone, not with --quiet. */
   showProgress(line: string | undefined): void
   /** A picture of block characters, on stderr; where there are colours its dark stays dark on a light terminal. */
   picture(lines: string[]): void
-  /** Emphasis, where stdout shows colours. */
+  /** Emphasizes text if stdout shows colours. */
   style(format: 'bold' | 'dim', text: string): string
-  /** All of standard input. */
+  /** Reads all of standard input. */
   readInput(): Promise<string>
-  /** Standard input as it comes. */
+  /** Reads standard input as it arrives. */
   inputBytes(): AsyncIterable<Buffer, void, undefined>
   /** Waits until the reader of stdout has taken what was printed, or most of it. */
   drained(): Promise<void>
@@ -65,7 +65,7 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     return shown ? styleText(format, text, { validateStream: false }) : text
   }
   return {
-    // A question is shown on stderr, so that the result may be piped away while one is asked.
+    // Questions go to stderr, so that the result can be piped.
     canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
     inputIsTerminal: Boolean(world.stdin.isTTY),
     print: (line) => void world.stdout.write(`${line}\n`),

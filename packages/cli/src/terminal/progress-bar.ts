@@ -1,7 +1,7 @@
 export interface Progress {
-  /** Lines dealt with. */
+  /** Lines done. */
   lines: number
-  /** Of all that is to be read, from 0 to 1; undefined where the end is not known. */
+  /** The share that was read, from 0 to 1. Undefined if the total is unknown. */
   share: number | undefined
   elapsedMs: number
 }

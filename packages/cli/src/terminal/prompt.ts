@@ -9,7 +9,7 @@ export interface Prompt {
 }
 
 async function ask(type: 'input' | 'password', message: string, validate: (answer: string) => boolean | string): Promise<string> {
-  // Loaded late: most runs ask nothing, and it takes longer to load than all the rest.
+  // Loaded late: most runs ask nothing, and loading it takes longer than everything else.
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
   const { answer } = await prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
@@ -43,14 +43,14 @@ function declined(): Failure {
   return new Failure('declined', 'declined; nothing was done', { code: 'declined' })
 }
 
-/** Returns when it may go on: `--yes`, or a typed yes. */
+/** Returns if `--yes` was given or the user types yes. */
 export async function confirmYes({ settings, io, prompt }: Asking, action: string): Promise<void> {
   if (settings.yes || settings.dryRun) return
   if (!io.canAsk) throw usageFailure(`to ${action}, --yes is required`, 'nothing was done')
   if (!(await prompt.yesOrNo(`Really ${action}?`))) throw declined()
 }
 
-/** Returns when it may go on: the name in `--confirm`, or typed once more. */
+/** Returns if `--confirm` has the name or the user types it again. */
 export async function confirmName({ settings, io, prompt }: Asking, name: string, action: string): Promise<void> {
   if (settings.dryRun) return
   if (settings.confirm === name) return

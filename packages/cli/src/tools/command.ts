@@ -3,28 +3,28 @@ import type { Formats } from '../command-line/settings.ts'
 import type { Result } from '../output/output.ts'
 import type { Tools } from './create-tools.ts'
 
-/** What help and reference say of a command. */
+/** The texts of a command in help and reference. */
 export interface Wording {
   /** `app create`, or `login`. */
   path: string
   summary: string
-  /** More than the summary says; sentences. */
+  /** Details, in sentences. */
   description?: string
-  /** What one would type, from the common to the rare. */
+  /** Examples, from common to rare. */
   examples: readonly [string, string, string]
 }
 
 export interface Command<O extends Options = Options> extends Wording {
   options: O
-  /** The confirmation it needs: `--yes`, or the name once more in `--confirm`. */
+  /** The confirmation it needs: `--yes`, or the name in `--confirm`. */
   confirms?: 'yes' | 'name'
-  /** Where it has output formats of its own. */
+  /** Set if it has output formats of its own. */
   formats?: Formats
   run(tools: Tools, input: Input<O>): Promise<Result>
 }
 
 /** Ties the type of the input to the options. */
 export function command<O extends Options>(spec: Command<O>): Command {
-  // `run` is only ever called with what these very options were parsed into.
+  // `run` always gets what these options were parsed into.
   return spec as unknown as Command
 }
