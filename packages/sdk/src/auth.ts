@@ -50,10 +50,10 @@ export interface Auth<Name extends string = string> {
    * Never throws; needs `permissions` and a `serviceToken`.
    */
   registerPermissions(options?: RegistrationOptions): Registration
-  /** What a backend asks the service. */
+  /** Calls of a backend to the service. */
   readonly api: ServiceApi
   health(): Health
-  /** Ends what runs in the background; tokens can still be verified. */
+  /** Ends the background work. Tokens can still be verified. */
   close(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function createAuth<Name extends string = string>(options: AuthOptions<Na
   return assembleAuth(readConfig(options)) as unknown as Auth<Name>
 }
 
-/** An object of functions: they can be handed on alone, and printing it shows no secret. */
+/** An object of functions. Each works on its own, and printing the object shows no secrets. */
 export function assembleAuth(config: Config): LocalAuth {
   const { revocation, closing, keyring } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
@@ -123,7 +123,7 @@ export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVer
   safeVerify(token: unknown): Promise<VerifyResult>
 }
 
-/** The principal, when the app says so. An error of the app is not kept: it was made from claims and may quote them. */
+/** The principal, if the app's `isCurrent` accepts it. An error of the app is not kept as a cause, since it may quote claims. */
 function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipal | Promise<TokenPrincipal>): ReturnType<Verify> {
   if (principal instanceof Promise) return principal.then((each) => askApp(isCurrent, each))
   const cannotTell = () => {

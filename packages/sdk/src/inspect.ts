@@ -6,13 +6,13 @@ import type { SecretKey } from './platform.ts'
 import { CLOCK_TOLERANCE_SECONDS, DEFAULT_ISSUER, MAX_TOKEN_BYTES } from './protocol.ts'
 import { checkHeader, checkSignature, checkSize, keysNamed, readHeader, readPayload, trySignature } from './verify-token.ts'
 
-/** What a token is held against. */
+/** What a token is checked against. */
 export interface InspectOptions {
-  /** Those that a backend accepts, the current one first. Without any, nothing but the form is checked. */
+  /** The secrets that a backend accepts, the current one first. Without any, only the form is checked. */
   readonly secrets?: readonly string[]
-  /** The app that the token must be for. Without one, the token must only agree with itself. */
+  /** The app that the token must be for. Without it, the token must only be consistent in itself. */
   readonly appCode?: string
-  /** The id of that app; when it is not known, a token needs some `app_id`. */
+  /** The id of that app. Without it, a token needs some `app_id`. */
   readonly appId?: string
   /** What `iss` must be (default `gatehouse`). */
   readonly issuer?: string
@@ -23,15 +23,15 @@ export interface InspectOptions {
 export interface TokenCheck {
   readonly name: 'size' | 'form' | 'header' | 'signature' | 'payload' | 'times' | 'issuer' | 'audience' | 'claims' | 'app'
   readonly ok: boolean
-  /** What `auth.verify` refuses such a token with. */
+  /** The code with which `auth.verify` refuses such a token. */
   readonly code?: AuthErrorCode
   readonly detail?: string
 }
 
 export interface Inspection {
-  /** Null without a secret: nothing is known then, unless the form is wrong already. */
+  /** Null without a secret, unless the form is already wrong. */
   readonly valid: boolean | null
-  /** Null when it cannot be read; so are the claims. */
+  /** Null if it cannot be read. Then the claims are null too. */
   readonly header: Record<string, unknown> | null
   readonly claims: Record<string, unknown> | null
   /** In the order of `docs/tokens.md`, up to the first that fails. */
@@ -68,7 +68,7 @@ export async function inspectToken(token: string, options: InspectOptions = {}):
   return { valid, header, claims: header && claimsOf(read), checks }
 }
 
-/** What comes of a check. When it fails it stands in the list in the words of the error, which ends the inspection. */
+/** Runs a check and adds its result to the list. A failed check adds the words of its error and ends the inspection. */
 async function record<Value>(
   checks: TokenCheck[],
   name: TokenCheck['name'],
@@ -94,7 +94,7 @@ async function checkClaims(checks: TokenCheck[], payload: Payload, options: Insp
   const { appCode, appId, issuer = DEFAULT_ISSUER, now = Date.now } = options
   const ownAudience = typeof aud === 'string' ? aud : ''
   const expected = { appCode: appCode ?? ownAudience, appId, issuer, clockToleranceSec: CLOCK_TOLERANCE_SECONDS, now }
-  // The service also makes tokens without an app, where it is set up so: no app takes one, and that is right.
+  // The service can also be configured to issue tokens without an app. Every app refuses them, as it should.
   const isOfNoApp = appCode === undefined && aud === iss && app_code === undefined && app_id === undefined
   for (const [name, check] of claimRules) {
     const isLeftOut = name === 'app' && isOfNoApp
@@ -103,7 +103,7 @@ async function checkClaims(checks: TokenCheck[], payload: Payload, options: Insp
   }
 }
 
-/** What helps to see why a rule holds or does not, beside the claims themselves. */
+/** Values that explain the result of a rule, besides the claims. */
 function describe(
   name: ClaimRule,
   { claims, lists }: Payload,

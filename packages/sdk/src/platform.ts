@@ -1,6 +1,6 @@
 import type { CONSUMER_TOKEN_TYPE } from './protocol.ts'
 
-/** The secrets of an app, made ready: at once by Node (`node-platform.ts`), later by WebCrypto (`web-platform.ts`). */
+/** The opened secrets of an app: synchronously by Node (`node-platform.ts`), asynchronously by WebCrypto (`web-platform.ts`). */
 export interface OpenKeys {
   /** One or two, the current one first. */
   readonly keys: readonly SecretKey[]
@@ -18,7 +18,7 @@ export interface SecretKey {
   readonly header: string
   /** Whether what follows the dot at `end` signs what stands before it, with HS256, and all of it is ASCII. */
   signs(token: string, end: number): boolean | Promise<boolean>
-  /** What a consumer shows to the service: a JWT under a key of its own. */
+  /** Signs the assertion of a consumer: a JWT under a key of its own. */
   signAsConsumer(claims: object): string | Promise<string>
 }
 

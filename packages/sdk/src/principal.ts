@@ -29,7 +29,7 @@ export class TokenPrincipal implements Principal {
 
   get claims(): Claims {
     const { claims, lists } = this.#payload
-    // Made whole and frozen when first handed out: most requests only ask for permissions.
+    // Completed and frozen on first use, since most requests ask only for permissions.
     return Object.isFrozen(claims) ? claims : Object.freeze(Object.assign(claims, lists))
   }
 

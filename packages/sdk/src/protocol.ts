@@ -1,6 +1,6 @@
 // What the service, authctl and this package must agree on. Pure: it runs wherever JavaScript does.
 
-/** A longer token is refused unread. */
+/** A longer token is refused without being read. */
 export const MAX_TOKEN_BYTES = 16_384
 export const MIN_SECRET_CHARACTERS = 32
 /** The default of `iss`. */
@@ -29,7 +29,7 @@ export const TOKEN_PREFIXES = {
 } as const
 export type TokenPrefix = (typeof TOKEN_PREFIXES)[keyof typeof TOKEN_PREFIXES]
 
-/** What is hashed to name a secret. */
+/** The text whose hash names a secret. */
 export function keyIdText(secret: string): string {
   return `gatehouse-kid:${secret}`
 }

@@ -21,7 +21,7 @@ export interface BrowserConfig {
   /** With `/api/v1`. */
   readonly baseUrl: string
   readonly appCode: string
-  /** Of the stored session, of the lock and of the channel between tabs. */
+  /** The key of the stored session, of the lock, and of the channel between tabs. */
   readonly name: string
   readonly store: SessionStore
   readonly crossTab: boolean

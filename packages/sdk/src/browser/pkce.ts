@@ -10,7 +10,7 @@ export function randomWord(): string {
 
 /** The S256 challenge of a verifier (RFC 7636 section 4.2). */
 export async function challengeOf(verifier: string): Promise<string> {
-  // Browsers have it on https and on localhost only.
+  // Browsers offer it on https and localhost only.
   const { subtle } = crypto
   if (!subtle) throw new BrowserAuthError('config_invalid', 'Third-party login needs https')
   return toBase64url(new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(verifier))))

@@ -1,7 +1,7 @@
 /** The platform's own `fetch`, in whatever types the app has of it. */
 export type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : never
 
-/** The part of `Storage` that is used. */
+/** The part of `Storage` that this package uses. */
 export interface TokenStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
@@ -54,7 +54,7 @@ export function browserPlatform(): Platform {
   return {
     // Browsers refuse to call it as a method of another object.
     fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
-    // Looked up at each call, so that a test that puts another clock in its place moves this one too.
+    // Looked up at each call, so that a test that replaces the clock moves this one too.
     now: () => Date.now(),
     localStorage: isBrowser ? allowed(() => globals.localStorage) : undefined,
     sessionStorage: isBrowser ? allowed(() => globals.sessionStorage) : undefined,
@@ -73,7 +73,7 @@ export function browserPlatform(): Platform {
   }
 }
 
-/** Reading the property alone throws where the user has forbidden storage. */
+/** Reading the property throws if the user has forbidden storage. */
 function allowed<Value>(read: () => Value): Value | undefined {
   try {
     return read() ?? undefined

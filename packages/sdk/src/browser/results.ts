@@ -20,7 +20,7 @@ export type LoginResult = SignedIn | TwoFactorRequired
 
 export type RegisterResult =
   | (SignedIn & {
-      /** False when the user was there before (`mode: 'register_or_login'`). */
+      /** False for an existing user (`mode: 'register_or_login'`). */
       readonly created: boolean
     })
   /** The user exists, and an admin has to grant the app. */
@@ -32,7 +32,7 @@ export type RegisterResult =
 /** Who is signed in, for a page to show. It stays the same object until something changes. */
 export type AuthState =
   | (SignedIn & {
-      /** The service, or the network, could not be reached when last tried; the session goes on. */
+      /** The last try did not reach the service or the network. The session goes on. */
       readonly offline: boolean
     })
   | {
@@ -56,7 +56,7 @@ export interface RegisterInput {
   readonly password: string
   readonly firstName?: string
   readonly lastName?: string
-  /** Makes an organization with the user as its admin. */
+  /** Founds an organization with the user as its admin. */
   readonly organizationName?: string
   readonly inviteToken?: string
   /** Whether a user who is there already is logged in, when the password fits (default `register`: refused with `user_exists`). */

@@ -1,8 +1,8 @@
 import type { Platform } from './platform.ts'
 
-/** As long as a tab is waited for that has the lock: below the service's leeway, within which two refreshes do no harm. */
+/** How long a tab waits for the lock: less than the service's leeway, within which two refreshes do no harm. */
 const LONGEST_WAIT_MS = 5_000
-/** As long as what a tab wrote is given to reach the others, and is waited for there. */
+/** How long a write of one tab may take to reach the others, and how long they wait for it. */
 const LONGEST_DELAY_MS = 1_000
 const LOOK_EVERY_MS = 10
 

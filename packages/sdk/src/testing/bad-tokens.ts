@@ -4,10 +4,10 @@ import { encode, headerFor, signParts } from './sign-token.ts'
 
 /** A token that a backend must refuse. */
 export interface BadToken {
-  /** What is wrong with it, for the title of a test. */
+  /** The fault, for the title of a test. */
   readonly name: string
   readonly token: string
-  /** What `auth.verify` says. */
+  /** The code of `auth.verify`. */
   readonly code: AuthErrorCode
 }
 

@@ -30,12 +30,12 @@ export interface TestEnvironment {
   readonly JWT_ISSUER: string
 }
 
-/** All its functions can be taken out of it. */
+/** Each of its functions works on its own. */
 export interface TestAuth<Name extends string = string> {
   /** As `createAuth` makes it, with the clock of the test, following the revocations of `service`. */
   readonly auth: Auth<Name>
   readonly env: TestEnvironment
-  /** The user that tokens are of, unless `uid` says otherwise. */
+  /** The user of tokens without a `uid` of their own. */
   readonly userId: string
   /** A token that lives for 900 seconds of the clock of the test, with the role `base_user` and no permission. */
   token(overrides?: TokenOverrides<Name>): string
