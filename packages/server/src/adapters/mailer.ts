@@ -102,8 +102,8 @@ interface TransportError extends Error {
 }
 
 /**
- * A 5xx for this sender, recipient or message is final. One that answers the connection or the login speaks of the settings, which may
- * be mended while the message waits.
+ * A 5xx for this sender, recipient or message is final. A 5xx for the connection or the login is about the settings, which
+ * somebody may correct while the message waits.
  */
 function mailErrorOf(error: unknown, address: string): MailError {
   const fault: TransportError = error instanceof Error ? error : new Error(String(error))

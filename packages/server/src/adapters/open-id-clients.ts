@@ -54,8 +54,9 @@ interface Options {
 }
 
 /**
- * Logins at OpenID Connect providers (OpenID Connect Core, PKCE S256). Descriptions and keys of providers are kept: a login costs the
- * requests that it needs. A provider that hangs holds up its own logins alone, each for `timeoutMs` per request at most.
+ * Logins at OpenID Connect providers (OpenID Connect Core, PKCE S256). It keeps descriptions and keys of providers, so a login
+ * makes only the requests that it needs. A provider that hangs delays its own logins alone, by at most `timeoutMs` for each
+ * request.
  */
 export class OpenIdClients {
   readonly #options: Required<Options>
@@ -94,8 +95,9 @@ export class OpenIdClients {
   }
 
   /**
-   * Redeems the answer that a browser brought back, `callbackUrl` with its query: state, `iss`, and of the ID token its signature,
-   * issuer, audience, times and nonce are checked. What the ID token leaves out is asked of the userinfo endpoint. Throws OpenIdFault.
+   * Redeems the answer that a browser brought back (`callbackUrl` with its query). Checks state and `iss`, and of the ID token
+   * its signature, issuer, audience, times and nonce. Asks the userinfo endpoint for what the ID token leaves out. Throws
+   * OpenIdFault.
    */
   async redeem(client: OpenIdClient, callbackUrl: URL, { state, nonce, codeVerifier }: OpenIdChallenge): Promise<OpenIdClaims> {
     const config = await this.#configure(client)

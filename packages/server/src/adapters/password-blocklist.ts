@@ -5,8 +5,8 @@ const size = 10_000
 let blocklist: ReadonlySet<string> | undefined
 
 /**
- * The 10,000 commonest of the passwords that are long enough to be chosen here, in lower case: the shorter ones, two thirds of the
- * head of any such list, are refused for their length. Read on first use, 30 ms, and kept.
+ * The 10,000 commonest passwords of an allowed length, in lower case. The length check refuses the shorter ones, which are two
+ * thirds of the head of any such list. Read on first use (30 ms) and kept.
  */
 export function commonPasswords(): ReadonlySet<string> {
   blocklist ??= new Set(listByFrequency().filter(isLongEnough).slice(0, size))

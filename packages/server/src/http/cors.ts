@@ -5,8 +5,8 @@ const openToBrowsers = /^\/api\/v1\/(auth|organizations)(\/|$)/
 const maxAgeSeconds = 600
 
 /**
- * CORS for the calls that browsers make: `*` unless AUTH_CORS_ORIGINS narrows it. No cookie is ever used, so no
- * credentials are allowed. It stands around the error handler, so errors are readable too. `methodsOf` tells a path's methods.
+ * CORS for calls of browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials.
+ * This wraps the error handler, so browsers can read errors too. `methodsOf` returns the methods of a path.
  */
 export function cors(deps: Deps, methodsOf: (path: string) => string[]): Middleware {
   const origins = deps.config.corsOrigins

@@ -11,9 +11,9 @@ const mostQueued = 511
 const briefMs = 1
 
 /**
- * Prepares a server to be closed without losing a request: the function returned stops accepting, lets requests in flight finish
- * for `graceMs` at most, and tells the client of each connection in use to open none but another. A connection that was cut while
- * idle could have the next request of its client on its way; those that stay unused are let go of after half a second.
+ * Prepares a server for closing without a lost request. The returned function stops accepting, lets requests in flight finish for
+ * `graceMs` at most, and tells clients to reuse no connection. An idle connection may carry the next request of its client
+ * already, so unused ones are closed after half a second.
  */
 export function gracefulClose(server: Server, graceMs: number): () => Promise<void> {
   // A browser opens connections ahead of time. Node counts one that never sent a byte as busy.

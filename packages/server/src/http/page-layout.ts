@@ -70,8 +70,8 @@ export function renderHelp(requestId: string): Html {
 }
 
 /**
- * The headers of a page. Its address holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the answer
- * to its form redirects: browsers hold that against `form-action` too.
+ * The headers of a page. Its address holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
+ * answer to its form redirects, since browsers apply `form-action` to that too.
  */
 export function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
   const targets = leadsTo ? `'self' ${sourceOf(leadsTo)}` : "'self'"

@@ -35,9 +35,9 @@ export async function limitByAddress(deps: Deps<Pool>, ip: string, { takeAttempt
 }
 
 /**
- * The same for a call that may bring the token of a service account with `limits:exempt`, which is not counted where the call is about
- * one of its apps. The app stands in the body, so for such an account alone the decision waits for it. Where the body holds a token
- * instead, the attempt is taken at once and given back when the token belongs to one of those apps: guesses are counted.
+ * Limits a call that may bring the token of a service account with `limits:exempt`, which is not counted if the call is about one
+ * of its apps. The body names the app, so only for such an account the decision waits for the body. If the body holds a token
+ * instead, the attempt is taken at once and given back if the token belongs to one of these apps, so guesses are counted.
  */
 export async function limitCall(
   deps: Deps<Pool>,

@@ -9,8 +9,8 @@ function plain(address: string): string {
 }
 
 /**
- * The address of the client. Of `X-Forwarded-For` only the entries that our own proxies wrote count: the last `trustedProxies`
- * ones; whatever the client wrote before them is hearsay.
+ * The address of the client. Only the last `trustedProxies` entries of `X-Forwarded-For` count, which our own proxies wrote. The
+ * client may have written the others.
  */
 export function clientAddress(
   socketAddress: string | undefined,

@@ -4,9 +4,9 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 
 /**
- * Whether an IP address, as text, belongs to the public internet: not to this machine, a private or link-local network, a network of a
- * carrier, documentation or multicast. An IPv4 address inside an IPv6 one counts as what it is, by NAT64 and IPv4-mapped; 6to4 and
- * Teredo never count as public.
+ * Whether an IP address, as text, belongs to the public internet, and not to this machine, a private or link-local network, a
+ * network of a carrier, documentation or multicast. An IPv4 address inside an IPv6 one (NAT64, IPv4-mapped) counts as the IPv4
+ * address. 6to4 and Teredo are never public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false

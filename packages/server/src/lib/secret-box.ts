@@ -8,8 +8,8 @@ function keyId(key: Buffer): string {
 }
 
 /**
- * Seals small secrets for storage with AES-256-GCM under `AUTH_ENCRYPTION_KEY`. `context` says where the box belongs (table and
- * row), so that a box copied into another row does not open there.
+ * Seals small secrets for storage with AES-256-GCM under `AUTH_ENCRYPTION_KEY`. `context` names the place of the box (table and
+ * row), so a box that is copied into another row does not open there.
  */
 export class SecretBox {
   readonly #keys: Map<string, KeyObject>

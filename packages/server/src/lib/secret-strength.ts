@@ -7,8 +7,8 @@ const enoughGuesses = 1e24
 const judgedCharacters = 100
 
 /**
- * Whether somebody who has a token that the secret signed, and so can try guesses on a machine of their own, could find it. Takes up to
- * a quarter of a second, most of it to load the words that people choose.
+ * Whether a secret can be guessed by somebody who has a token that it signed, and so can try guesses offline. Takes up to a
+ * quarter of a second, mostly for loading common words.
  */
 export function isGuessable(secret: string): boolean {
   const { ZxcvbnFactory } = requireOnce<typeof import('@zxcvbn-ts/core')>('@zxcvbn-ts/core')

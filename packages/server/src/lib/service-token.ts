@@ -22,8 +22,8 @@ export function looksLikeServiceToken(bearer: string): boolean {
 }
 
 /**
- * Whether the text has the form of a service token and the checksum fits. It proves nothing of who made it; it tells a mistyped or
- * cut token without a look into the database, and lets a scanner that finds one in a repository be sure what it is.
+ * Whether the text has the form of a service token with a valid checksum. This does not prove who made it. It detects a mistyped
+ * or cut token without the database, and lets a scanner be sure about a token in a repository.
  */
 export function isServiceToken(text: string): boolean {
   const [, body, checksum] = form.exec(text) ?? []

@@ -5,8 +5,8 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Poin
 const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)/gu
 
 /**
- * A name or the like that somebody else chose, fit to stand in a mail: one line, not long, with nothing hidden in it, and with nothing
- * that a mail program would make a link of. It is still to be escaped in HTML.
+ * Prepares a name that somebody else chose for a mail: one short line without hidden characters, and without anything that a mail
+ * program turns into a link. HTML must still escape it.
  */
 export function shownName(raw: string): string {
   const line = raw.normalize('NFKC').replace(/\s+/gu, ' ').replace(invisible, '').trim()

@@ -24,8 +24,8 @@ export function totpCodeIn(typed: string): string | undefined {
 }
 
 /**
- * The time step whose code this is (RFC 6238: SHA-1, 6 digits, 30 s), when it is the present one or one beside it; undefined for a
- * code that fits none of them. `now` in milliseconds.
+ * The time step of this code (RFC 6238: SHA-1, 6 digits, 30 s), if it is the present one or one beside it. Undefined for any
+ * other code. `now` in milliseconds.
  */
 export function findTotpStep(secret: string, code: string, now: number): number | undefined {
   const delta = new TOTP({ ...form, secret }).validate({ token: code, timestamp: now, window })

@@ -86,8 +86,8 @@ export class Lockout extends BaseModel {
   }
 
   /**
-   * Counts a failure under each of the keys, in one statement; a count that reaches the threshold locks its key. While any is locked,
-   * nothing is counted. Keys that were locked at the same moment are not among those returned.
+   * Counts a failure under each of the keys in one statement. A count that reaches the threshold locks its key. While any of the
+   * keys is locked it counts nothing. The result leaves out keys that were locked at the same moment.
    */
   static async count(
     db: Pool,
@@ -122,7 +122,7 @@ export class Lockout extends BaseModel {
   }
 
   /**
-   * Those that count for nothing any more: the last failure lies before `until`, and no lock is left. Failures of a second factor
+   * Deletes counters that no longer matter: the last failure was before `until`, and no lock is left. Failures of a second factor
    * count until a login or an admin clears them.
    */
   static async deleteExpired(db: Pool, { now, until, limit }: Expired): Promise<number> {

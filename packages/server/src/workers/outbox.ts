@@ -40,8 +40,8 @@ const wakeGridMs = 100
 const completeRetryMs = 500
 
 /**
- * Sends what lies in the outbox, any number of servers together: one of them leases an entry and completes it when its attempt
- * has ended. An entry is sent again only when the server that leased it died, or could not reach the database until the lease ended.
+ * Sends what the outbox holds, with any number of servers: one of them leases an entry and completes it when its attempt has
+ * ended. An entry is sent again only if the server that leased it died or could not reach the database until the lease ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxRow>()

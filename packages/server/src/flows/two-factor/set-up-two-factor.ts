@@ -12,7 +12,7 @@ import { proveIdentity } from '../entry/prove-identity.ts'
 import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**
- * Gives the caller a seed for an authenticator app. It asks nothing of a login until it is activated; until then another set-up
+ * Gives the caller a seed for an authenticator app. No login asks for it until it is activated, and until then another set-up
  * replaces it. Throws `two_factor_active`, and what `proveIdentity` throws.
  */
 export async function setUpTwoFactor(

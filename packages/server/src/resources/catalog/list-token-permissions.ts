@@ -6,9 +6,9 @@ import { Permission } from '../../models/permission.ts'
 export const CORE_SERVICE = 'core'
 
 /**
- * The permissions of an access token (docs/tokens.md#the-shape-of-a-token): the whole `core` slice; those of every service the
- * app lists; those that the roles hold. An app of scope `roles` takes of its services only what the roles hold. Sorted, without
- * duplicates; pruned permissions are in none.
+ * The permissions of an access token (docs/tokens.md#the-shape-of-a-token): all of `core`, those of every service that the app
+ * lists, and those that the roles hold. An app of scope `roles` takes from its services only what the roles hold. Sorted, unique,
+ * without pruned permissions.
  */
 export async function listTokenPermissions(
   deps: Deps,

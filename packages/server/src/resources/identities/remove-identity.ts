@@ -12,8 +12,9 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 
 /**
- * Unlinks one of the caller's own identities; sessions go on. Not the last way in: without a password another one must be left, of a
- * provider that is enabled and serves some app, however many are removed at once. Throws `not_found`, `last_login_method`.
+ * Unlinks one of the caller's own identities; sessions go on. The last way in stays: without a password another identity must be
+ * left, with an enabled provider that serves an app, also if several are removed at once. Throws `not_found`,
+ * `last_login_method`.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {

@@ -9,7 +9,7 @@ import { lockUserRow } from '../users/get-user.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 
 /**
- * Accepts an invitation for a user who is logged in. The session is read again under the lock of the user's row: whoever has claimed
+ * Accepts an invitation for a logged-in user. The session is read again under the lock of the user's row: whoever has claimed
  * the account meanwhile has joined nothing. Throws `token_revoked`, `invalid_invitation`, and `already_member`, which spends nothing and
  * leaves the membership as it is.
  */

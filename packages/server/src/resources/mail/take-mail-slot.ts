@@ -9,8 +9,8 @@ const accountMailSeconds = 15 * 60
 const invitationSeconds = 24 * 60 * 60
 
 /**
- * Takes one of three slots, each of which is free again after 15 minutes: so in any 15 minutes there are three at most, also across the
- * end of a fixed window, however many ask at once on however many servers. Undefined when all are taken.
+ * Takes one of three slots, each of which is free again after 15 minutes. So any 15 minutes have at most three mails, also across
+ * the end of a fixed window, for concurrent requests and several servers. Undefined if all are taken.
  */
 export async function takeMailSlot(
   deps: Deps<Pool>,

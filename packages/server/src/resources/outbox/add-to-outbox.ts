@@ -7,8 +7,8 @@ export type NewOutboxEntry = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'na
   Partial<Pick<OutboxEntry, 'id' | 'priority'>>
 
 /**
- * Writes what is to be sent in the transaction of what it tells about: it goes out when that is committed, and never when it is
- * taken back. Returns the ids.
+ * Writes rows to send in the transaction of what they tell about: they go out if it commits, and never if it rolls back. Returns
+ * the ids.
  */
 export async function addToOutbox(deps: Deps<Tx>, entries: readonly NewOutboxEntry[]): Promise<string[]> {
   if (entries.length === 0) return []

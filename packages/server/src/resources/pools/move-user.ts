@@ -13,8 +13,8 @@ import type { PooledUser } from '../users/present.ts'
 import { presentPools } from './present.ts'
 
 /**
- * Gives a user another home pool. A tag of that pool is dropped, and the pool left is not kept as one. Tokens name the home pool, so all
- * of them are dead, unless the user is there already. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
+ * Gives a user another home pool. It removes a tag of that pool, and does not keep the old pool as a tag. Tokens name the home
+ * pool, so all tokens die unless the pool stays the same. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
  */
 export async function moveUser(deps: Deps<Pool>, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {
   return changeUser(deps, userId, undefined, async (deps, user) => {

@@ -10,8 +10,8 @@ import { getProviderForUpdate } from './get-provider.ts'
 import { presentProvider } from './present.ts'
 
 /**
- * Deletes a provider. While users are linked with it it needs `force`, which unlinks them; their sessions go on. To shut it for a
- * while, it is disabled. Throws `not_found`, `sso_provider_in_use`.
+ * Deletes a provider. If users are linked with it, this needs `force`, which unlinks them; their sessions go on. To close it for
+ * a while, disable it. Throws `not_found`, `sso_provider_in_use`.
  */
 export async function deleteProvider(deps: Deps<Pool>, code: string, { force }: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {

@@ -12,9 +12,9 @@ import { userOf } from './present.ts'
 const ROLE = 'system_admin'
 
 /**
- * Throws `last_system_admin` when nobody is left who can administer the service: an active system_admin who enters an active app of
- * AUTH_ADMIN_APP_CODES. Comes right after whatever may have taken that away (a role, a state, a grant, a pool, an app), in its
- * transaction: of admins who remove one another at once, on any number of servers, one stays.
+ * Throws `last_system_admin` if nobody could administer the service: an active system_admin who can enter an active app of
+ * AUTH_ADMIN_APP_CODES. Call it right after the change (a role, a state, a grant, a pool, an app), in its transaction. If admins
+ * remove one another concurrently, on any number of servers, one stays.
  */
 export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
   await lockUntilCommit(deps.db, 'system_admins')
