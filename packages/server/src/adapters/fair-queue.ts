@@ -42,7 +42,7 @@ export class FairQueue<T> {
     this.#size += 1
   }
 
-  /** Takes the work whose turn it is. */
+  /** Takes the next piece of work. */
   next(): T | undefined {
     const [first] = this.#sources
     if (!first) return undefined
