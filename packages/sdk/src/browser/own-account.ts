@@ -1,14 +1,19 @@
-import type { BrowserAuth } from './browser-auth.ts'
-import type { ChangeEmailInput, IdentityProof, MailLinkInput } from './results.ts'
+import type { AuthState, ChangeEmailInput, IdentityProof, MailLinkInput } from './results.ts'
 import type { ServiceClient } from './service-client.ts'
+
+/** What is needed of the session of a tab. */
+interface TabSession {
+  readonly state: AuthState
+  getAccessToken(): Promise<string>
+}
 
 /** What users do with their own account. Throws `BrowserAuthError` with the service's code. */
 export class OwnAccount {
-  readonly #auth: BrowserAuth
+  readonly #auth: TabSession
   readonly #service: ServiceClient
   readonly #end: () => void
 
-  constructor(auth: BrowserAuth, service: ServiceClient, end: () => void) {
+  constructor(auth: TabSession, service: ServiceClient, end: () => void) {
     this.#auth = auth
     this.#service = service
     this.#end = end

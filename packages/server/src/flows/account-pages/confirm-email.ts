@@ -2,15 +2,12 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import type { verifyEmail } from '../email/verify-email.ts'
+import { confirmEmailChange } from '../email/confirm-email-change.ts'
+import { verifyEmail } from '../email/verify-email.ts'
 import type { MailLink } from './describe-mail-link.ts'
 import type { ConfirmForm } from './schema.ts'
 
-/** What the link of a mail confirms, and how. */
-export interface Confirmation {
-  purpose: 'verify_email' | 'change_email'
-  confirm: typeof verifyEmail
-}
+const confirmations = { verify_email: verifyEmail, change_email: confirmEmailChange }
 
 /**
  * Confirms the address of a link, with the password where the page asks for it. Throws `invalid_token`, and, which leaves the token as it
@@ -18,10 +15,11 @@ export interface Confirmation {
  */
 export async function confirmEmail(
   deps: Deps<Pool>,
-  { link, form, confirm }: { link: MailLink; form: ConfirmForm } & Pick<Confirmation, 'confirm'>,
+  purpose: keyof typeof confirmations,
+  { link, form }: { link: MailLink; form: ConfirmForm },
   actor: Actor,
 ): Promise<void> {
   const { token, password } = form
   if (link.asksPassword && password === '') throw fieldError('password', 'required', 'is required')
-  await confirm(deps, { token, password: link.asksPassword ? password : undefined }, actor)
+  await confirmations[purpose](deps, { token, password: link.asksPassword ? password : undefined }, actor)
 }

@@ -1,13 +1,10 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
-import { confirmEmailChange } from '../email/confirm-email-change.ts'
-import { disownEmail } from '../email/disown-email.ts'
-import { undoEmailChange } from '../email/undo-email-change.ts'
-import { verifyEmail } from '../email/verify-email.ts'
 import { choosePassword } from './choose-password.ts'
-import { type Confirmation, confirmEmail } from './confirm-email.ts'
+import { confirmEmail } from './confirm-email.ts'
 import { describeInvitation } from './describe-invitation.ts'
 import { describeMailLink } from './describe-mail-link.ts'
+import { disownByLink } from './disown-by-link.ts'
 import { enterByInvitation } from './enter-by-invitation.ts'
 import { handOverLogin } from './hand-over-login.ts'
 import { enteredView, invitationView } from './invitation-views.ts'
@@ -25,6 +22,7 @@ import {
 } from './mail-link-views.ts'
 import { refusalOf } from './refusal.ts'
 import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
+import { undoByLink } from './undo-by-link.ts'
 
 /** The pages that the links of mails lead to when an app has no frontend of its own (docs/account-mail.md#pages-of-the-service). */
 export const accountPages: WebPage[] = [
@@ -40,17 +38,25 @@ export const accountPages: WebPage[] = [
 function verifyEmailPage(): WebPage {
   const advice =
     'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.'
-  return confirmationPage({ path: '/verify-email', purpose: 'verify_email', advice, confirm: verifyEmail })
+  return confirmationPage({ path: '/verify-email', purpose: 'verify_email', advice })
 }
 
 function confirmChangePage(): WebPage {
   const advice =
     'If you have confirmed the address before, all is done. If not, ask for the change again where you are signed in.'
-  return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice, confirm: confirmEmailChange })
+  return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice })
 }
 
 /** A page that confirms an address, with the password where the app asks for verified ones. */
-function confirmationPage({ path, purpose, advice, confirm }: Confirmation & { path: string; advice: string }): WebPage {
+function confirmationPage({
+  path,
+  purpose,
+  advice,
+}: {
+  path: string
+  purpose: 'verify_email' | 'change_email'
+  advice: string
+}): WebPage {
   return webPage({
     path,
     advice,
@@ -59,7 +65,7 @@ function confirmationPage({ path, purpose, advice, confirm }: Confirmation & { p
     async submit(deps, { form, origin }) {
       const link = await describeMailLink(deps, form.token, purpose)
       try {
-        await confirmEmail(deps, { link, form, confirm }, { caller: undefined, origin })
+        await confirmEmail(deps, purpose, { link, form }, { caller: undefined, origin })
         return verifiedView(link)
       } catch (error) {
         return verifyView({ path, token: form.token }, link, refusalOf(error))
@@ -76,9 +82,7 @@ function disownEmailPage(): WebPage {
     show: async (deps, { token }) => disownView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
     form: tokenForm,
     async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, 'verify_email')
-      await disownEmail(deps, form.token, { caller: undefined, origin })
-      return disownedView(link)
+      return disownedView(await disownByLink(deps, form.token, { caller: undefined, origin }))
     },
   })
 }
@@ -93,7 +97,7 @@ function undoChangePage(): WebPage {
     async submit(deps, { form, origin }) {
       const link = await describeMailLink(deps, form.token, 'undo_email_change')
       try {
-        await undoEmailChange(deps, form.token, { caller: undefined, origin })
+        await undoByLink(deps, form.token, { caller: undefined, origin })
         return undoneView(link)
       } catch (error) {
         return undoView({ path, token: form.token }, link, refusalOf(error))

@@ -5,9 +5,9 @@ import { disownEmail } from './disown-email.ts'
 import { requestEmailChange } from './request-email-change.ts'
 import {
   changeEmailBody,
+  changeRequested,
   confirmChangeBody,
   disownEmailBody,
-  queued,
   undoChangeBody,
   verifiedUser,
   verifyEmailBody,
@@ -57,7 +57,7 @@ export const emailRoutes: Route[] = [
     description: `A link is mailed to the new address, and nothing changes before it is opened. ${proofNote}`,
     auth: 'user',
     body: changeEmailBody,
-    responses: { 202: queued },
+    responses: { 202: changeRequested },
     errors: [...proofErrors, 'app_code_required', 'invalid_two_factor_code'],
     handle: async (deps, { body, caller, origin }) => {
       await requestEmailChange(deps, body, caller, { caller, origin })

@@ -12,7 +12,6 @@ export const verifyEmailBody = z
     }),
   })
   .meta({ id: 'VerifyEmail' })
-export type VerifyEmailInput = z.output<typeof verifyEmailBody>
 export const disownEmailBody = z.object({ token: mailToken }).meta({ id: 'DisownEmail' })
 export const verifiedUser = z.object({ user: userRecord })
 
@@ -20,4 +19,4 @@ export const changeEmailBody = z.strictObject({ email, ...proofFields }).meta({ 
 export type ChangeEmailInput = z.output<typeof changeEmailBody>
 export const confirmChangeBody = verifyEmailBody.meta({ id: 'ConfirmEmailChange' })
 export const undoChangeBody = z.object({ token: mailToken }).meta({ id: 'UndoEmailChange' })
-export const queued = z.object({})
+export const changeRequested = z.object({})
