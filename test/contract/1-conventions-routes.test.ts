@@ -65,7 +65,7 @@ function requiredQueryOf(route: Route): string {
 }
 
 function isForConsumers(route: Route): boolean {
-  return route.auth === 'consumer' || route.auth === 'consumer_or_service_account'
+  return ['consumer', 'any_consumer', 'consumer_or_service_account'].includes(route.auth)
 }
 
 /** A token with which a route gets past authentication. */

@@ -54,6 +54,8 @@ describe('what is created', () => {
       webhooks: [],
       permission_scope: 'services',
       sign_up: 'open',
+    organization_sign_up: true,
+    require_verified_email: false,
       built_in: false,
       created_at: expect.stringMatching(isoTime),
       updated_at: expect.stringMatching(isoTime),

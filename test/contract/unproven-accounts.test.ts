@@ -153,14 +153,16 @@ describe('a magic link', () => {
   })
 
   test('to a user who was verified once, after an admin changed the e-mail, asks for it and removes nothing', async () => {
-    const { user, access_token: token } = await buildUser(service, app)
+    const { user, access_token: token, refresh_token } = await buildUser(service, app)
     await verify((await mailbox.take(user.email)).token)
     const authenticator = await enableTwoFactor(service, token)
     const email = `moved-${user.email}`
     const moved = await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email } })
     expect(moved.body).toMatchObject({ email_verified: false, made_by: 'self' })
+    // The token with the old address is dead, the session is not.
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
     expect((await consume((await ask(email)).token)).body).toEqual({ requires_2fa: true })
-    await expectUntouched({ ...user, email }, token, authenticator)
+    await expectUntouched({ ...user, email }, refreshed.body.access_token, authenticator)
   })
 
   test('to an unproven account that holds another global role, asks for it and removes nothing', async () => {
