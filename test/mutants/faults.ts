@@ -769,6 +769,34 @@ const authority: PlantedFault[] = [
     replace: '',
     tests: contract('sso-trust'),
   },
+  {
+    title: 'the code of a link is good for any session',
+    file: server('flows/sso/link-identity.ts'),
+    search: 'if (caller.sessionId !== exchange.login.session_id) throw invalidCode()',
+    replace: '',
+    tests: contract('identity-link'),
+  },
+  {
+    title: 'the code of a link logs in',
+    file: server('flows/sso/exchange-code.ts'),
+    search: 'if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })',
+    replace: '',
+    tests: contract('identity-link'),
+  },
+  {
+    title: 'a link asks for no proof of identity',
+    file: server('flows/sso/start-link.ts'),
+    search: 'await proveIdentity(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)',
+    replace: '',
+    tests: contract('identity-link', 'fresh-login'),
+  },
+  {
+    title: 'a link takes an account at a provider that is another user’s',
+    file: server('resources/identities/add-identity.ts'),
+    search: "if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')",
+    replace: '',
+    tests: contract('identity-link'),
+  },
 ]
 
 const accounts: PlantedFault[] = [
@@ -886,6 +914,20 @@ const limits: PlantedFault[] = [
     search: ': candidate === rule))',
     replace: ': candidate.startsWith(rule)))',
     tests: unit('server/src/lib/redirect-url'),
+  },
+  {
+    title: 'each known device is a source of its own',
+    file: server('lib/hash-line.ts'),
+    search: 'return { key: device ?? source, turns, source }',
+    replace: 'return { key: device ?? source, turns, source: device ?? source }',
+    tests: contract('hash-fairness'),
+  },
+  {
+    title: 'introspection tells every service account of every token',
+    file: server('flows/introspection/introspect.ts'),
+    search: 'return caller.authority.mayIntrospect(holder.appCode)',
+    replace: 'return true',
+    tests: contract('token-doors'),
   },
 ]
 
