@@ -65,7 +65,7 @@ function requiredQueryOf(route: Route): string {
 }
 
 function isForConsumers(route: Route): boolean {
-  return ['consumer', 'any_consumer', 'consumer_or_service_account'].includes(route.auth)
+  return route.auth.includes('consumer')
 }
 
 /** A token with which a route gets past authentication. */

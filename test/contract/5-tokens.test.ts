@@ -94,6 +94,19 @@ describe('a token is invalid with', () => {
   })
 })
 
+test('a token from before the least time of issue of the whole service is dead', async () => {
+  const on = await buildService()
+  const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
+  const { iat } = claimsOf(access_token)
+  for (const [min_iat, status] of [
+    [iat + 1, 401],
+    [iat, 200],
+  ] as const) {
+    await on.deps.db('service').update({ min_iat })
+    expect((await me(access_token, on)).status).toBe(status)
+  }
+})
+
 test('a token dies with its last second', async () => {
   const on = await buildService()
   const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))

@@ -1,5 +1,7 @@
 // What a backend is told about itself, to check its settings.
 import { describe, expect, test } from 'vitest'
+import { seed } from '../../packages/server/src/db/seed.ts'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { assertionOf, kidOf } from '../support/consumer.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
@@ -42,6 +44,16 @@ describe('GET /consumer', () => {
     expectError(await ask(app, 'a secret that nobody ever set here, 32 characters'), 'token_invalid')
     expectError(await ask({ code: 'no-such-app' }, 'a secret that nobody ever set here, 32 characters'), 'token_invalid')
     expectError(await service.call('GET', '/consumer'), 'token_missing')
+    const now = Math.floor(service.deps.clock() / 1000)
+    const old = assertionOf(app, { claims: { iat: now - 60, exp: now - 1 } })
+    expectError(await service.call('GET', '/consumer', { token: old }), 'token_expired')
+  })
+
+  test('names the service by an id that is made once, however often the database is brought up to date', async () => {
+    const { service_id } = (await ask()).body
+    await transaction(service.deps, (deps) => seed(deps.db, deps.clock()))
+    expect((await ask()).body.service_id).toBe(service_id)
+    expect(await service.deps.db('service').pluck('id')).toEqual([service_id])
   })
 
   test('notes the secrets of the caller, as the feed does', async () => {
