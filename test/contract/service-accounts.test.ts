@@ -73,7 +73,7 @@ test.each([
   [{ name: 'CI' }, 'service', 'required'],
   [{ name: '', service: 'notes' }, 'name', 'too_short'],
   [{ name: 'x'.repeat(201), service: 'notes' }, 'name', 'too_long'],
-  [{ name: 'CI', service: 'notes ' }, 'service', 'invalid_value'],
+  [{ name: 'CI', service: ' blank before it' }, 'service', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: ['users:delete'] }, 'scopes.0', 'invalid_value'],
   [{ name: 'CI', service: 'notes', scopes: ['users:register_or_return'] }, 'app_codes', 'required'],
   [{ name: 'CI', service: 'notes', scopes: ['users:override'], app_codes: null }, 'app_codes', 'required'],
