@@ -316,3 +316,33 @@ describe('the end of the own account', () => {
     expect(await auditEvents(service, { event: 'user.deleted', user_id: user.id })).toHaveLength(1)
   })
 })
+
+test('guesses at the credentials are counted: as many as at a login lock the account, and a user has a limit of calls', async () => {
+  const limited = await buildService({ AUTH_RATE_LIMIT_USER: '2/60', AUTH_LOCKOUT_THRESHOLD: '2' })
+  const place = await buildApp(limited, { auto_grant_on_signup: true })
+  for (const [method, path, extra] of [
+    ['POST', '/auth/email/change', { email: someEmail() }],
+    ['DELETE', '/auth/me', {}],
+  ] as const) {
+    const ask = (token: string, body: Json) => limited.call(method, path, { token, body: { ...extra, ...body } })
+    const coded = await buildUser(limited, place)
+    const phone = await enableTwoFactor(limited, coded.access_token)
+    const body = { password: PASSWORD, two_factor_code: phone.wrongCode() }
+    // Turning the second factor on has used some of the limit.
+    await limited.deps.db('rate_limits').delete()
+    expectError(await ask(coded.access_token, body), 'invalid_two_factor_code', path)
+    const { user, access_token: token } = await buildUser(limited, place)
+    for (let count = 0; count < 2; count += 1)
+      expectError(await limited.login(user.email, place.code, { password: 'a guess' }), 'invalid_credentials')
+    expectError(await ask(token, { password: PASSWORD }), 'account_locked', path)
+    await ask(token, { password: PASSWORD })
+    expectError(await ask(token, { password: PASSWORD }), 'rate_limited', path)
+  }
+})
+
+test('a link to a new address takes no guesses beyond those of a login', async () => {
+  const { user, link } = await buildChanging()
+  for (let count = 0; count < 10; count += 1) await service.login(user.email, app.code, { password: 'a guess' })
+  expectError(await confirm(link.token, { password: PASSWORD }), 'account_locked')
+  expect((await show(user.id)).email).toBe(user.email)
+})
