@@ -240,12 +240,12 @@ test('with e-mail domains and auto-grant it suggests to ask for verified address
   expect(flagged.stderr).toContain('--require-verified-email lets in only users')
   expect(parsed(flagged).app).toMatchObject({ allowed_email_domains: ['corp.test'], require_verified_email: false })
   const wizard = terminal(
-    'app onboard vault --name Vault --auto-grant --email-domain corp.test --redirect= --user= --dotenv= --permission-file= --framework koa',
+    'app onboard vault --name Vault --auto-grant --email-domain corp.test --redirect= --user= --dotenv= --permission-file= --framework koa --permission-scope roles',
   )
   await wizard.shows('Let in only users who have verified theirs? (yes/no)')
   wizard.type('yes\r')
   const { screen, exit } = await wizard.ended()
   expect(exit).toBe(0)
-  expect(screen).toContain('app create vault --name Vault --email-domain corp.test --auto-grant --require-verified-email')
+  expect(screen).toContain('app create vault --name Vault --email-domain corp.test --auto-grant --require-verified-email --permission-scope roles')
   expect(parsed(await authctl('app show vault --json'))).toMatchObject({ require_verified_email: true })
 })

@@ -79,7 +79,7 @@ describe('another e-mail address', () => {
     expect((await change(token, { ...body, two_factor_code: phone.code() })).status).toBe(202)
   })
 
-  test('is the account’s once the link that was mailed to it is opened, and not before; sessions go on', async () => {
+  test('is the account’s once the link that was mailed to it is opened, and not before; sessions go on, access tokens do not', async () => {
     const { user, tokens, email, link } = await buildChanging()
     expect(link.links[0]).toMatch(/^http:\/\/127\.0\.0\.1:4000\/confirm-email\?token=gmt_/)
     expect(link.text).toMatch(/Address: 127\.0\.0\.1/)
@@ -87,6 +87,7 @@ describe('another e-mail address', () => {
     const confirmed = await confirm(link.token)
     expect([confirmed.status, confirmed.body]).toEqual([200, { user: { ...user, email, email_verified: true } }])
     expectError(await confirm(link.token), 'invalid_token')
+    expectError(await service.call('GET', '/auth/me', { token: tokens.access_token }), 'token_revoked')
     const { status, body } = await refresh(tokens.refresh_token)
     expect([status, claimsOf(body.access_token).email]).toEqual([200, email])
     expect((await service.login(email, app.code)).status).toBe(200)

@@ -62,8 +62,8 @@ test.each<[string, (copy: Json) => void, string[]]>([
   ],
   [
     'a value of an enumeration',
-    (copy) => void bodyOf(copy, '/auth/register').properties.mode.enum.pop(),
-    ['POST /api/v1/auth/register body mode: no longer register_or_return'],
+    (copy) => void bodyOf(copy, '/admin/roles').properties.scope.enum.pop(),
+    ['POST /api/v1/admin/roles body scope: no longer org'],
   ],
   [
     'a member that may be left out',
@@ -97,7 +97,7 @@ test.each<[string, (copy: Json) => void, string[]]>([
 test('what is added takes nothing away', () => {
   const losses = lossesBy((copy) => {
     copy.paths[`${api}/auth/new`] = copy.paths[`${api}/auth/login`]
-    bodyOf(copy, '/auth/register').properties.mode.enum.push('another')
+    bodyOf(copy, '/admin/roles').properties.scope.enum.push('another')
     bodyOf(copy, '/auth/login').properties.another = { type: 'string' }
     const reply = replyOf(copy, '/auth/login')
     reply.properties.another = { type: 'string' }

@@ -4,6 +4,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { dropAddressTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { raiseAccessFloor } from '../../resources/revocations/raise-access-floor.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
@@ -32,6 +33,8 @@ export async function confirmEmailChange(
     await dropAddressTokens(deps, userId)
     const change = { account_email: null, mailbox_proven_at: before.mailbox_proven_at }
     await addTokenMail(deps, { purpose: 'undo_email_change', email: before.email, appId, userId, change }, actor.origin)
+    // Access tokens name the old address.
+    await raiseAccessFloor(deps, userId)
     return { user: presentUser(verified), redirectUrl: null }
   })
 }
