@@ -246,6 +246,8 @@ test('with e-mail domains and auto-grant it suggests to ask for verified address
   wizard.type('yes\r')
   const { screen, exit } = await wizard.ended()
   expect(exit).toBe(0)
-  expect(screen).toContain('app create vault --name Vault --email-domain corp.test --auto-grant --require-verified-email --permission-scope roles')
+  expect(screen).toContain(
+    'app create vault --name Vault --email-domain corp.test --auto-grant --require-verified-email --permission-scope roles',
+  )
   expect(parsed(await authctl('app show vault --json'))).toMatchObject({ require_verified_email: true })
 })

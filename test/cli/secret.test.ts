@@ -71,7 +71,8 @@ describe('secret status', () => {
 
     const json = parsed(await authctl('secret status --json'))
     const authorization = `Bearer ${assertionOf({ code: 'ready' }, { secret: current })}`
-    const { service_id } = await (await fetch(`${service.url}/api/v1/consumer`, { headers: { authorization } })).json()
+    const consumer = await fetch(`${service.url}/api/v1/consumer`, { headers: { authorization } })
+    const { service_id } = JSON.parse(await consumer.text())
     expect(json).toMatchObject({ service_id, current: { kid: kidOf(current) }, previous: { kid: kidOf(previous) } })
     expect(json.consumers).toHaveLength(5)
     expect(json.consumers).toContainEqual(

@@ -1,10 +1,10 @@
 // What the outbox promises whatever it sends: leases, fair turns, an orderly end.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
-import type { OutboxRow } from '../../packages/server/src/models/outbox-entry.ts'
+import type { OutboxRow } from '../../packages/server/src/models/outbox-message.ts'
 import { addToOutbox } from '../../packages/server/src/resources/outbox/add-to-outbox.ts'
 import { completeAttempt } from '../../packages/server/src/resources/outbox/complete-attempt.ts'
-import { leaseEntries } from '../../packages/server/src/resources/outbox/lease-entries.ts'
+import { leaseMessages } from '../../packages/server/src/resources/outbox/lease-messages.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createDatabase } from '../support/database.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
@@ -36,10 +36,10 @@ describe('a claim', () => {
     const leased: string[] = []
     const claimAll = async () => {
       for (;;) {
-        const entries = await leaseEntries(service.deps, { ...anything, limit: 7 })
-        if (entries.length === 0 && leased.length >= ids.length) return
-        expect(entries.length).toBeLessThanOrEqual(7)
-        leased.push(...entries.map(({ id }) => id))
+        const messages = await leaseMessages(service.deps, { ...anything, limit: 7 })
+        if (messages.length === 0 && leased.length >= ids.length) return
+        expect(messages.length).toBeLessThanOrEqual(7)
+        leased.push(...messages.map(({ id }) => id))
       }
     }
     await Promise.all(Array.from({ length: 6 }, claimAll))
@@ -49,7 +49,7 @@ describe('a claim', () => {
   test('takes each destination in turn, none that is busy, of the kind asked for, the longest waiting first', async () => {
     const service = freezeClock(await buildService())
     const lease = async (more: object) =>
-      (await leaseEntries(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
+      (await leaseMessages(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
     await add(service, [...Array(40).fill('first'), 'busy', 'busy'])
     service.advance(1)
     await add(service, ['second', 'second', 'third'])
@@ -64,17 +64,17 @@ describe('a claim', () => {
   test('is taken over once its lease has ended, and then its first holder completes nothing', async () => {
     const service = freezeClock(await buildService())
     const [id] = await add(service, ['a'])
-    const [first] = await leaseEntries(service.deps, anything)
+    const [first] = await leaseMessages(service.deps, anything)
     service.advance(59)
-    expect(await leaseEntries(service.deps, anything)).toEqual([])
+    expect(await leaseMessages(service.deps, anything)).toEqual([])
     service.advance(1)
-    const [second] = await leaseEntries(service.deps, anything)
+    const [second] = await leaseMessages(service.deps, anything)
     expect(second).toMatchObject({ id, attempts: 0 })
     expect(await completeAttempt(service.deps, first!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
     expect(await service.deps.db('outbox').where({ id }).first('status', 'attempts')).toEqual({ status: 'pending', attempts: 0 })
     expect(await completeAttempt(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(true)
     expect(await completeAttempt(service.deps, second!, { result: 'delivered' }, { waitMs: undefined })).toBe(false)
-    expect(await leaseEntries(service.deps, anything)).toEqual([])
+    expect(await leaseMessages(service.deps, anything)).toEqual([])
   })
 
   test('finds nothing that is not due, finished or not committed', async () => {
@@ -84,49 +84,49 @@ describe('a claim', () => {
       throw new Error('taken back')
     })
     await expect(undone).rejects.toThrow('taken back')
-    expect(await leaseEntries(service.deps, anything)).toEqual([])
+    expect(await leaseMessages(service.deps, anything)).toEqual([])
     await add(service, ['a'])
-    const [entry] = await leaseEntries(service.deps, anything)
-    await completeAttempt(service.deps, entry!, { result: 'failed', error: 'no' }, { waitMs: 5_000 })
+    const [message] = await leaseMessages(service.deps, anything)
+    await completeAttempt(service.deps, message!, { result: 'failed', error: 'no' }, { waitMs: 5_000 })
     service.advance(4)
-    expect(await leaseEntries(service.deps, anything)).toEqual([])
+    expect(await leaseMessages(service.deps, anything)).toEqual([])
     service.advance(1)
-    expect(await leaseEntries(service.deps, anything)).toMatchObject([{ attempts: 1 }])
+    expect(await leaseMessages(service.deps, anything)).toMatchObject([{ attempts: 1 }])
   })
 })
 
 test('an error is stored whatever the other side put into it', async () => {
   const service = freezeClock(await buildService())
   const [id] = await add(service, ['a'])
-  const [entry] = await leaseEntries(service.deps, anything)
+  const [message] = await leaseMessages(service.deps, anything)
   const error = `550 no\0such\r\nuser 🦊${'x'.repeat(2_000)}`
-  expect(await completeAttempt(service.deps, entry!, { result: 'failed', error }, { waitMs: undefined })).toBe(true)
+  expect(await completeAttempt(service.deps, message!, { result: 'failed', error }, { waitMs: undefined })).toBe(true)
   const { last_error } = await service.deps.db('outbox').where({ id }).first('last_error')
   expect(last_error).toBe(`550 no such user 🦊${'x'.repeat(2_000)}`.slice(0, 500))
 })
 
 /** A channel whose attempts last until they are released; what it was given, and how many were under way at most. */
 function heldChannel(limits: Partial<Channel> = {}) {
-  const held: { entry: OutboxRow; release: () => void }[] = []
+  const held: { message: OutboxRow; release: () => void }[] = []
   let underway = 0
   const seen = { ids: [] as string[], most: 0 }
   const channel: Channel = {
     atOnce: 20,
     atOncePerDestination: 8,
     waitsMs: [],
-    async attempt(_, entry) {
+    async attempt(_, message) {
       underway += 1
       seen.most = Math.max(seen.most, underway)
-      seen.ids.push(entry.id)
-      await new Promise<void>((resolve) => held.push({ entry, release: resolve }))
+      seen.ids.push(message.id)
+      await new Promise<void>((resolve) => held.push({ message, release: resolve }))
       underway -= 1
       return { result: 'delivered' }
     },
     ...limits,
   }
-  const release = (which: (entry: OutboxRow) => boolean = () => true) => {
-    for (const [index, { entry, release }] of [...held.entries()].reverse()) {
-      if (!which(entry)) continue
+  const release = (which: (message: OutboxRow) => boolean = () => true) => {
+    for (const [index, { message, release }] of [...held.entries()].reverse()) {
+      if (!which(message)) continue
       held.splice(index, 1)
       release()
     }
@@ -160,11 +160,11 @@ test('dead destinations, however many, leave room for one that lives', async () 
   const dead = Array.from({ length: 12 }, (_, index) => Array(30).fill(`dead ${index}`)).flat()
   await add(service, dead)
   const worker = startOutbox(service.deps, { webhook: channel, mail: idle })
-  const reached = () => new Set(held.map(({ entry }) => entry.destination)).size
+  const reached = () => new Set(held.map(({ message }) => message.destination)).size
   await expect.poll(reached, { interval: 5 }).toBe(12)
   for (const turn of [1, 2, 3]) {
     await add(service, ['alive'])
-    const isThere = () => held.some(({ entry }) => entry.destination === 'alive')
+    const isThere = () => held.some(({ message }) => message.destination === 'alive')
     await expect.poll(isThere, { interval: 5, message: `turn ${turn}` }).toBe(true)
     release(({ destination }) => destination === 'alive')
   }

@@ -1,7 +1,7 @@
 // An invitation for an address is mailed there; what it proves depends on who else holds the token.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { leaseEntries } from '../../packages/server/src/resources/outbox/lease-entries.ts'
+import { leaseMessages } from '../../packages/server/src/resources/outbox/lease-messages.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, startSending, until } from '../support/mailbox.ts'
@@ -157,9 +157,9 @@ test('mail that somebody waits for overtakes invitations and notices', async () 
   const waiting = (await buildUser(quiet, through)).user
   await quiet.call('POST', '/auth/password/forgot', { body: { email: waiting.email, app_code: through.code } })
   quiet.advance(60)
-  const claimed = await leaseEntries(quiet.deps, { kind: 'mail', limit: 3, perDestination: 8, busyDestinations: [] })
+  const claimed = await leaseMessages(quiet.deps, { kind: 'mail', limit: 3, perDestination: 8, busyDestinations: [] })
   expect(claimed.map(({ name }) => name).sort()).toEqual(['reset_password', 'verify_email', 'verify_email'])
-  const left = await leaseEntries(quiet.deps, { kind: 'mail', limit: 50, perDestination: 8, busyDestinations: [] })
+  const left = await leaseMessages(quiet.deps, { kind: 'mail', limit: 50, perDestination: 8, busyDestinations: [] })
   expect(left.map(({ name }) => name).sort()).toEqual([...Array(30).fill('invitation'), 'password_changed'])
 })
 

@@ -669,8 +669,8 @@ const outbox: PlantedFault[] = [
   },
   {
     title: 'a server that lost its lease completes the attempt all the same',
-    file: server('models/outbox-entry.ts'),
-    search: "status: 'pending', next_attempt_at: entry.next_attempt_at }",
+    file: server('models/outbox-message.ts'),
+    search: "status: 'pending', next_attempt_at: message.next_attempt_at }",
     replace: "status: 'pending' }",
     tests: contract('6.1-outbox'),
   },

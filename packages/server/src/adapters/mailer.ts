@@ -58,7 +58,7 @@ const loadCreateTransport = async (): Promise<CreateTransport> => (await import(
 
 /** Connections to the mail server, kept open for the next message. */
 const connections = 5
-/** Well below the lease of an entry of the outbox. */
+/** Well below the lease of a message of the outbox. */
 const usualPatience: Patience = { connectMs: 5_000, greetingMs: 5_000, silenceMs: 10_000, sendMs: 25_000 }
 
 /** By SMTP with `smtpUrl`; else each message becomes an `.eml` file in `mailDir`. */

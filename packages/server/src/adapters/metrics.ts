@@ -48,7 +48,9 @@ export class Metrics {
     'outcome',
   ])
   readonly outboxPending = this.#gauge('outbox_pending', 'Entries still to be sent, counted to 10000', ['kind'])
-  readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due entry has waited', ['kind'])
+  readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due message has waited', [
+    'kind',
+  ])
   readonly streams = this.#gauge('revocation_streams', 'Consumers that listen to this server')
   readonly revocationLagSeconds = this.#histogram(
     'revocation_lag_seconds',

@@ -9,7 +9,7 @@ import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
-import { OutboxEntry } from '../models/outbox-entry.ts'
+import { OutboxMessage } from '../models/outbox-message.ts'
 import { RateLimit } from '../models/rate-limit.ts'
 import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
@@ -40,7 +40,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(Revocation, revocationKeepMs),
     expired(ConsumerSecret, kept),
     expired(DeletedApp, revocationKeepMs),
-    expired(OutboxEntry, kept),
+    expired(OutboxMessage, kept),
     expired(MailToken, kept),
     expired(SsoLogin, 0),
     expired(RefreshToken, kept),

@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { keysOf } from '../lib/keys-of.ts'
-import type { OutboxKind, OutboxRow } from '../models/outbox-entry.ts'
+import type { OutboxKind, OutboxRow } from '../models/outbox-message.ts'
 import {
   type AttemptOutcome,
   type Completion,
   completeAttempt,
   type FailedAttempt,
 } from '../resources/outbox/complete-attempt.ts'
-import { type LeaseRequest, leaseEntries } from '../resources/outbox/lease-entries.ts'
+import { type LeaseRequest, leaseMessages } from '../resources/outbox/lease-messages.ts'
 import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
 
-/** How one kind of entry is sent. */
+/** How one kind of message is sent. */
 export interface Channel {
   /**
    * Attempts under way at a time: in all, and to one destination. The second half of the places goes to destinations
@@ -24,24 +24,24 @@ export interface Channel {
   /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
   waitsMs: readonly number[]
   /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
-  attempt(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutcome>
+  attempt(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome>
   /** Columns that are overwritten once it is finished. */
   remains?: Completion['remains']
   /** Run with what is given up, in one transaction. */
-  onGivenUp?(deps: Deps<Tx>, entry: OutboxRow, outcome: FailedAttempt): Promise<void>
+  onGivenUp?(deps: Deps<Tx>, message: OutboxRow, outcome: FailedAttempt): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
 const leaseSize = 50
 const leasePerDestination = 8
-/** How often it looks for entries that other servers wrote or that a dead one had leased. */
+/** How often it looks for messages that other servers wrote or that a dead one had leased. */
 const pollMs = 1_000
 const wakeGridMs = 100
 const completeRetryMs = 500
 
 /**
- * Sends what the outbox holds, with any number of servers: one of them leases an entry and completes it when its attempt has
- * ended. An entry is sent again only if the server that leased it died or could not reach the database until the lease ended.
+ * Sends what the outbox holds, with any number of servers: one of them leases a message and completes it when its attempt has
+ * ended. A message is sent again only if the server that leased it died or could not reach the database until the lease ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxRow>()
@@ -59,26 +59,26 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
     }
     timers.set(tick, setTimeout(wake, tick * wakeGridMs - performance.now()))
   }
-  const launch = (entry: OutboxRow) => {
-    const sent = send(deps, channels[entry.kind], entry, stopping.signal)
+  const launch = (message: OutboxRow) => {
+    const sent = send(deps, channels[message.kind], message, stopping.signal)
       .then((waitMs) => {
         if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
       })
-      .catch((error: unknown) => deps.logger.error({ err: error, outbox_id: entry.id }, 'an attempt could not be completed'))
+      .catch((error: unknown) => deps.logger.error({ err: error, outbox_id: message.id }, 'an attempt could not be completed'))
       .finally(() => {
         underway.delete(sent)
         if (hasLeftSome && !stopping.signal.aborted) sender.wake()
       })
-    underway.set(sent, entry)
+    underway.set(sent, message)
   }
   const leaseKind = async (kind: OutboxKind) => {
     const lease = nextLease(kind, channels[kind], [...underway.values()])
     if (lease.limit === 0 || lease.busyDestinations.length > 0) hasLeftSome = true
     if (lease.limit === 0) return
-    const entries = await leaseEntries(deps, lease)
-    for (const entry of entries) launch(entry)
-    const fullest = Math.max(0, ...tally(entries.map(({ destination }) => destination)).values())
-    if (entries.length === lease.limit || fullest === lease.perDestination) sender.wake()
+    const messages = await leaseMessages(deps, lease)
+    for (const message of messages) launch(message)
+    const fullest = Math.max(0, ...tally(messages.map(({ destination }) => destination)).values())
+    if (messages.length === lease.limit || fullest === lease.perDestination) sender.wake()
   }
   const sender = onDemand(
     async () => {
@@ -104,7 +104,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
 
 /** What may be taken of a kind beside the attempts under way. */
 function nextLease(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): LeaseRequest {
-  const destinations = underway.filter((entry) => entry.kind === kind).map(({ destination }) => destination)
+  const destinations = underway.filter((message) => message.kind === kind).map(({ destination }) => destination)
   const half = Math.ceil(channel.atOnce / 2)
   const isCrowded = destinations.length >= half
   const share = isCrowded ? 1 : channel.atOncePerDestination
@@ -131,33 +131,33 @@ function describe(error: unknown): string {
 }
 
 /** Makes one attempt and writes how it ended. Returns the pause until the next one. */
-async function send(deps: Deps<Pool>, channel: Channel, entry: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
+async function send(deps: Deps<Pool>, channel: Channel, message: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
-    .attempt(deps, entry)
+    .attempt(deps, message)
     .catch((error: unknown): AttemptOutcome => ({ result: 'failed', error: describe(error) }))
-  const waitMs = pauseAfter(channel, entry, outcome)
-  report(deps, entry, outcome, waitMs)
+  const waitMs = pauseAfter(channel, message, outcome)
+  report(deps, message, outcome, waitMs)
   const onGivenUp = async (deps: Deps<Tx>) => {
-    if (outcome.result === 'failed') await channel.onGivenUp?.(deps, entry, outcome)
+    if (outcome.result === 'failed') await channel.onGivenUp?.(deps, message, outcome)
   }
   const completion = { waitMs, remains: channel.remains, onGivenUp: channel.onGivenUp && onGivenUp }
-  await complete(deps, entry, outcome, completion, stopping)
+  await complete(deps, message, outcome, completion, stopping)
   return waitMs
 }
 
 /** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
 async function complete(
   deps: Deps<Pool>,
-  entry: OutboxRow,
+  message: OutboxRow,
   outcome: AttemptOutcome,
   completion: Completion,
   stopping: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const isLastTry = stopping.aborted || deps.clock() >= entry.next_attempt_at
+    const isLastTry = stopping.aborted || deps.clock() >= message.next_attempt_at
     try {
-      const isOurs = await completeAttempt(deps, entry, outcome, completion)
-      if (!isOurs) deps.logger.warn({ outbox_id: entry.id }, 'the attempt was completed elsewhere')
+      const isOurs = await completeAttempt(deps, message, outcome, completion)
+      if (!isOurs) deps.logger.warn({ outbox_id: message.id }, 'the attempt was completed elsewhere')
       return
     } catch (error) {
       if (isLastTry) throw error
@@ -167,10 +167,16 @@ async function complete(
 }
 
 /** Logs and counts each attempt. Nothing else does. */
-function report({ logger, metrics }: Deps, entry: OutboxRow, outcome: AttemptOutcome, waitMs: number | undefined): void {
-  const facts = { outbox_id: entry.id, kind: entry.kind, name: entry.name, attempt: entry.attempts + 1, status: outcome.status }
+function report({ logger, metrics }: Deps, message: OutboxRow, outcome: AttemptOutcome, waitMs: number | undefined): void {
+  const facts = {
+    outbox_id: message.id,
+    kind: message.kind,
+    name: message.name,
+    attempt: message.attempts + 1,
+    status: outcome.status,
+  }
   const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'
-  metrics.attempts.inc({ kind: entry.kind, outcome: end })
+  metrics.attempts.inc({ kind: message.kind, outcome: end })
   if (outcome.result === 'delivered') logger.debug(facts, 'sent')
   else logger.warn({ ...facts, error: outcome.error, retry_in_ms: waitMs }, waitMs === undefined ? 'given up' : 'not sent')
 }

@@ -1,7 +1,7 @@
-import type { OutboxRow } from '../models/outbox-entry.ts'
+import type { OutboxRow } from '../models/outbox-message.ts'
 import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 
-// The pauses after the first failed attempt, the second, and so on. After the last pause one more attempt follows; then the entry fails.
+// The pauses after the first failed attempt, the second, and so on. After the last pause one more attempt follows; then the message fails.
 
 export const webhookWaitsMs = [2_000, 10_000]
 export const mailWaitsMs = [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000]
@@ -11,10 +11,10 @@ const longestRetryAfterMs = 60_000
 /** The pause until the next attempt, in milliseconds; undefined if there is none. `Retry-After` prolongs it, up to a minute. */
 export function pauseAfter(
   { waitsMs }: { waitsMs: readonly number[] },
-  entry: OutboxRow,
+  message: OutboxRow,
   outcome: AttemptOutcome,
 ): number | undefined {
   if (outcome.result === 'delivered' || outcome.isFinal) return undefined
-  const waitMs = waitsMs[entry.attempts]
+  const waitMs = waitsMs[message.attempts]
   return waitMs === undefined ? undefined : Math.max(waitMs, Math.min(outcome.retryAfterMs ?? 0, longestRetryAfterMs))
 }

@@ -2,7 +2,7 @@ import { MailError } from '../adapters/mailer.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
-import type { OutboxRow } from '../models/outbox-entry.ts'
+import type { OutboxRow } from '../models/outbox-message.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
 import { takeInvitationSlot, takeMailSlot } from '../resources/mail/take-mail-slot.ts'
@@ -25,18 +25,18 @@ export const mailChannel: Channel = {
 
 const nothingToSend: AttemptOutcome = { result: 'delivered' }
 
-async function sendMail(deps: Deps<Pool>, entry: OutboxRow): Promise<AttemptOutcome> {
-  const write = await prepareMail(deps, entry)
+async function sendMail(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome> {
+  const write = await prepareMail(deps, message)
   if (!write) return nothingToSend
-  const isLimited = entry.name in linkPaths
-  const slot = isLimited ? await takeSlotFor(deps, entry) : undefined
+  const isLimited = message.name in linkPaths
+  const slot = isLimited ? await takeSlotFor(deps, message) : undefined
   if (isLimited && !slot) {
-    if (isTokenPurpose(entry.name)) return nothingToSend
+    if (isTokenPurpose(message.name)) return nothingToSend
     return { result: 'failed', isFinal: true, error: 'three invitations were sent to this address in 24 hours' }
   }
   try {
     const mail = await write()
-    if (mail) await deps.mailer.send({ id: entry.id, to: entry.destination, at: deps.clock(), ...mail })
+    if (mail) await deps.mailer.send({ id: message.id, to: message.destination, at: deps.clock(), ...mail })
     else await giveBackAttempt(deps, slot)
     return { result: 'delivered' }
   } catch (error) {
@@ -52,16 +52,16 @@ function takeSlotFor(deps: Deps<Pool>, { name, destination }: OutboxRow): Promis
 }
 
 /** Records a mail that was given up, so that an operator finds it in the audit. */
-async function recordGivenUp(deps: Deps, entry: OutboxRow, outcome: FailedAttempt): Promise<void> {
-  const app = entry.app_id === null ? undefined : await App.findById(deps.db, entry.app_id)
-  const user = app && (await findRecipient(deps, entry, app))
+async function recordGivenUp(deps: Deps, message: OutboxRow, outcome: FailedAttempt): Promise<void> {
+  const app = message.app_id === null ? undefined : await App.findById(deps.db, message.app_id)
+  const user = app && (await findRecipient(deps, message, app))
   const { status = null, error, isFinal } = outcome
   await recordEvent(deps, {
     event: 'mail.failed',
     actor: systemActor,
-    userId: entry.user_id ?? user?.id ?? null,
-    appId: entry.app_id,
+    userId: message.user_id ?? user?.id ?? null,
+    appId: message.app_id,
     reason: isFinal ? 'refused' : 'not_delivered',
-    details: { purpose: entry.name, email: entry.destination, attempts: entry.attempts + 1, status, error },
+    details: { purpose: message.name, email: message.destination, attempts: message.attempts + 1, status, error },
   })
 }

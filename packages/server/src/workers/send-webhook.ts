@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { parseRetryAfter } from '../lib/retry-after.ts'
 import { version } from '../lib/version.ts'
 import { signWebhook } from '../lib/webhook-signature.ts'
-import { OutboxEntry, type OutboxRow } from '../models/outbox-entry.ts'
+import { OutboxMessage, type OutboxRow } from '../models/outbox-message.ts'
 import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 import { chatMessage, isChatUrl } from '../resources/webhooks/chat-message.ts'
 import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts'
@@ -17,16 +17,16 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
     atOnce: 512,
     atOncePerDestination: 64,
     waitsMs: webhookWaitsMs,
-    async attempt(deps, entry) {
-      const webhook = await findWebhook(deps, entry)
+    async attempt(deps, message) {
+      const webhook = await findWebhook(deps, message)
       if (!webhook) return { result: 'failed', error: 'the app has no webhook of this name any more', isFinal: true }
       if (!webhook.enabled) return { result: 'failed', error: 'the webhook is disabled', isFinal: true }
-      await noteUrl(deps, entry, webhook)
+      await noteUrl(deps, message, webhook)
       const url = new URL(webhook.url)
       const body = isChatUrl(url, deps.config.chatWebhookHosts)
-        ? JSON.stringify(chatMessage(url, JSON.parse(entry.payload)))
-        : entry.payload
-      const headers = headersOf(deps, entry, webhook, body)
+        ? JSON.stringify(chatMessage(url, JSON.parse(message.payload)))
+        : message.payload
+      const headers = headersOf(deps, message, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
       // Loaded with the first webhook, since its client takes 3 MB.
       const { postWebhook } = await import('../adapters/post-webhook.ts')
@@ -37,9 +37,9 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
 }
 
 /** A delivery goes to the present URL of the webhook, and the row records that URL. */
-async function noteUrl(deps: Deps, entry: OutboxRow, { url }: Webhook): Promise<void> {
-  if (url === entry.destination) return
-  await OutboxEntry.setDestination(deps.db, entry, url)
+async function noteUrl(deps: Deps, message: OutboxRow, { url }: Webhook): Promise<void> {
+  if (url === message.destination) return
+  await OutboxMessage.setDestination(deps.db, message, url)
 }
 
 function headersOf(deps: Deps, { id }: OutboxRow, { secret }: Webhook, body: string): Record<string, string> {

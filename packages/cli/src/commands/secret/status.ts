@@ -35,5 +35,9 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
     ['last_missing', ({ last_missing_at }) => last_missing_at],
     'accepts_current',
   ])
-  return { kind: 'report', value: { service_id, current, previous, consumers }, parts: consumers.length === 0 ? [own] : [own, '', seen] }
+  return {
+    kind: 'report',
+    value: { service_id, current, previous, consumers },
+    parts: consumers.length === 0 ? [own] : [own, '', seen],
+  }
 }

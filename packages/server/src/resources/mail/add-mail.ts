@@ -2,7 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
-import { addToOutbox, type NewOutboxEntry } from '../outbox/add-to-outbox.ts'
+import { addToOutbox, type NewOutboxMessage } from '../outbox/add-to-outbox.ts'
 import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
 // All of these need the transaction of what the mail tells about.
@@ -25,8 +25,8 @@ export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: Requ
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 
-/** What an entry's token is sealed for. */
-export function entryContext(id: string): string {
+/** What a message's token is sealed for. */
+export function messageContext(id: string): string {
   return `outbox:${id}`
 }
 
@@ -36,12 +36,16 @@ export async function addInvitationMail(
   invitation: { id: string; email: string; appId: string | null; token: string },
 ): Promise<void> {
   const id = newId(deps.clock())
-  const tokenBox = deps.secretBox.seal(invitation.token, entryContext(id))
+  const tokenBox = deps.secretBox.seal(invitation.token, messageContext(id))
   const payload: InvitationPayload = { invitation_id: invitation.id, token_box: tokenBox }
-  const entry = { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }
-  await addMail(deps, { ...entry, priority: 1 }, payload)
+  const message = { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }
+  await addMail(deps, { ...message, priority: 1 }, payload)
 }
 
-export async function addMail(deps: Deps<Tx>, entry: Omit<NewOutboxEntry, 'kind' | 'payload'>, payload: object): Promise<void> {
-  await addToOutbox(deps, [{ kind: 'mail', ...entry, payload: JSON.stringify(payload) }])
+export async function addMail(
+  deps: Deps<Tx>,
+  message: Omit<NewOutboxMessage, 'kind' | 'payload'>,
+  payload: object,
+): Promise<void> {
+  await addToOutbox(deps, [{ kind: 'mail', ...message, payload: JSON.stringify(payload) }])
 }

@@ -14,11 +14,11 @@ import {
 } from '../../mail/templates.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
-import type { OutboxRow } from '../../models/outbox-entry.ts'
+import type { OutboxRow } from '../../models/outbox-message.ts'
 import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import { entryContext } from './add-mail.ts'
+import { messageContext } from './add-mail.ts'
 import { buildLink, ownPageLink } from './build-link.ts'
 import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
 import {
@@ -40,31 +40,31 @@ const templates = {
 /** Writes a mail as it is to be sent now. What a link of the same purpose could do before, it can no longer. Undefined: nobody is to get it any more. */
 export type WriteMail = () => Promise<MailText | undefined>
 
-/** What an entry of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
-export async function prepareMail(deps: Deps<Pool>, entry: OutboxRow): Promise<WriteMail | undefined> {
-  const payload = JSON.parse(entry.payload)
-  if (isTokenPurpose(entry.name)) return prepareTokenMail(deps, entry, entry.name, payload)
-  if (entry.name === 'invitation') return prepareInvitation(deps, entry, payload)
+/** What a message of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
+export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise<WriteMail | undefined> {
+  const payload = JSON.parse(message.payload)
+  if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, payload)
+  if (message.name === 'invitation') return prepareInvitation(deps, message, payload)
   const { user_agent: userAgent, ...facts }: NoticePayload = payload
-  const purpose = noticePurposes.find((purpose) => purpose === entry.name)
-  if (!purpose) throw new Error(`no mail is called ${entry.name}`)
+  const purpose = noticePurposes.find((purpose) => purpose === message.name)
+  if (!purpose) throw new Error(`no mail is called ${message.name}`)
   return async () => noticeMail(purpose, { ...facts, userAgent })
 }
 
 async function prepareTokenMail(
   deps: Deps<Pool>,
-  entry: OutboxRow,
+  message: OutboxRow,
   purpose: TokenPurpose,
   { redirect_url: redirectUrl, asked, change }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
-  if (entry.app_id === null) return undefined
+  if (message.app_id === null) return undefined
   const isUndo = purpose === 'undo_email_change'
   // Whoever lost an account can take it back also where the app is inactive by now.
-  const app = await App.find(deps.db, { id: entry.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
-  const user = app && (await findRecipient(deps, entry, app))
+  const app = await App.find(deps.db, { id: message.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
+  const user = app && (await findRecipient(deps, message, app))
   if (!app || !user) return undefined
   const order = {
-    ...{ userId: user.id, purpose, email: entry.destination, app, redirectUrl },
+    ...{ userId: user.id, purpose, email: message.destination, app, redirectUrl },
     ...(change && { accountEmail: change.account_email }),
     ...(change && isUndo && { undoes: { at: asked.at, mailboxProvenAt: change.mailbox_proven_at } }),
   }
@@ -77,17 +77,17 @@ async function prepareTokenMail(
   }
 }
 
-/** Who is to get a mail: the user of the entry, or whoever has the address among the users of the app. */
-export async function findRecipient(deps: Deps, entry: OutboxRow, app: App): Promise<PooledUser | undefined> {
-  return entry.user_id === null ? findUserInPools(deps, entry.destination, poolSet(app)) : getUser(deps, entry.user_id)
+/** Who is to get a mail: the user of the message, or whoever has the address among the users of the app. */
+export async function findRecipient(deps: Deps, message: OutboxRow, app: App): Promise<PooledUser | undefined> {
+  return message.user_id === null ? findUserInPools(deps, message.destination, poolSet(app)) : getUser(deps, message.user_id)
 }
 
-async function prepareInvitation(deps: Deps, entry: OutboxRow, payload: InvitationPayload): Promise<WriteMail | undefined> {
-  const key = { id: payload.invitation_id, email: entry.destination }
+async function prepareInvitation(deps: Deps, message: OutboxRow, payload: InvitationPayload): Promise<WriteMail | undefined> {
+  const key = { id: payload.invitation_id, email: message.destination }
   const invitation = await Invitation.findOpen(deps.db, key, deps.clock())
   if (!invitation) return undefined
   const { organization, app = null, expires_at: expiresAt } = invitation
-  const token = deps.secretBox.open(payload.token_box, entryContext(entry.id))
+  const token = deps.secretBox.open(payload.token_box, messageContext(message.id))
   const inviting = { name: organization.name, code: organization.slug }
   return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
 }

@@ -3,7 +3,7 @@ import type { NoticePurpose } from '../../mail/templates.ts'
 /** What the token of a mail is good for. */
 export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
 
-/** Whether an entry of the outbox asks for a mail with a token of these purposes; the worker makes the token when it sends. */
+/** Whether a message of the outbox asks for a mail with a token of these purposes; the worker makes the token when it sends. */
 export function isTokenPurpose(name: string): name is TokenPurpose {
   return name in tokenLifeMs
 }
@@ -31,7 +31,7 @@ export const linkPaths = {
 /** Pages of the service itself that mails link to. */
 export const ownPages = { disown_email: '/disown-email', undo_email_change: '/undo-email-change' } as const
 
-// The payloads of mails in the outbox, by purpose: the name of the entry. None holds a token that lives but sealed.
+// The payloads of mails in the outbox, by purpose: the name of the message. None holds a token that lives but sealed.
 
 export interface TokenMailPayload {
   redirect_url: string | null
@@ -43,7 +43,7 @@ export interface TokenMailPayload {
 
 export interface InvitationPayload {
   invitation_id: string
-  /** The token, sealed for this entry. */
+  /** The token, sealed for this message. */
   token_box: string
 }
 

@@ -1,14 +1,14 @@
 import type { Deps } from '../../deps.ts'
-import { OutboxEntry, type OutboxKind, outboxKinds } from '../../models/outbox-entry.ts'
+import { type OutboxKind, OutboxMessage, outboxKinds } from '../../models/outbox-message.ts'
 
 /** Counting further would cost more than the number is worth. */
 const countLimit = 10_000
 
 export interface Backlog {
   kind: OutboxKind
-  /** Entries still to be sent, counted to 10,000. */
+  /** Messages still to be sent, counted to 10,000. */
   pending: number
-  /** How long the oldest due entry has waited, in milliseconds. 0 if none is due. */
+  /** How long the oldest due message has waited, in milliseconds. 0 if none is due. */
   oldestDueMs: number
 }
 
@@ -17,7 +17,7 @@ export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const now = deps.clock()
   const backlogs: Backlog[] = []
   for (const kind of outboxKinds) {
-    const { pending, dueAt } = await OutboxEntry.measure(deps.db, kind, countLimit)
+    const { pending, dueAt } = await OutboxMessage.measure(deps.db, kind, countLimit)
     const oldestDueMs = dueAt === undefined ? 0 : Math.max(0, now - dueAt)
     backlogs.push({ kind, pending, oldestDueMs })
   }

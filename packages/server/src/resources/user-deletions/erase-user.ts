@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { AuditEvent, type DetailsRow, type DetailsSelection } from '../../models/audit-event.ts'
 import { Invitation } from '../../models/invitation.ts'
-import { OutboxEntry } from '../../models/outbox-entry.ts'
+import { OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -123,12 +123,12 @@ export async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>):
 /** What is or was to be sent about the user, or to the addresses. What was not sent yet never is. */
 async function eraseOutbox(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
   const now = deps.clock()
-  await OutboxEntry.blankMailsOf(deps.db, userId, now)
+  await OutboxMessage.blankMailsOf(deps.db, userId, now)
   // Asked for by an address alone: what still waits for one that somebody else has now is theirs.
-  await OutboxEntry.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
-  await OutboxEntry.blankFinishedMailsTo(deps.db, [...addresses], now)
-  for (const { id, payload } of await OutboxEntry.listWebhooksOf(deps.db, userId))
-    await OutboxEntry.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
+  await OutboxMessage.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
+  await OutboxMessage.blankFinishedMailsTo(deps.db, [...addresses], now)
+  for (const { id, payload } of await OutboxMessage.listWebhooksOf(deps.db, userId))
+    await OutboxMessage.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
 }
 
 /** The registration as received is all about the user, whatever fields it has. */

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { Invitation } from '../../models/invitation.ts'
-import { OutboxEntry } from '../../models/outbox-entry.ts'
+import { OutboxMessage } from '../../models/outbox-message.ts'
 import { getUser } from '../users/get-user.ts'
 import { closeUnlessDeleted } from './delete-user.ts'
 import { listAddresses, withoutHolder } from './erase-user.ts'
@@ -24,7 +24,7 @@ export async function planErasure(deps: Deps<Pool>, userId: string, actor: Actor
     addresses: addresses.size,
     audit_events: await AuditEvent.countErasable(deps.db, userId, [...addresses]),
     invitations: await Invitation.countErasable(deps.db, userId, unheld),
-    mails: await OutboxEntry.countErasableMails(deps.db, userId, { unheld, addresses: [...addresses] }),
-    webhook_deliveries: (await OutboxEntry.listWebhooksOf(deps.db, userId)).length,
+    mails: await OutboxMessage.countErasableMails(deps.db, userId, { unheld, addresses: [...addresses] }),
+    webhook_deliveries: (await OutboxMessage.listWebhooksOf(deps.db, userId)).length,
   }
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
-import type { OutboxRow } from '../../models/outbox-entry.ts'
+import type { OutboxRow } from '../../models/outbox-message.ts'
 import { webhookSecretContext } from '../apps/resolve-app-changes.ts'
 
 export interface Webhook {
@@ -11,7 +11,7 @@ export interface Webhook {
 }
 
 /**
- * The webhook that an entry goes to, as its app has it now: it may have been changed, disabled or removed since the entry was written.
+ * The webhook that a message goes to, as its app has it now: it may have been changed, disabled or removed since the message was written.
  * Throws when its secret was sealed under a key that is no longer configured.
  */
 export async function findWebhook(

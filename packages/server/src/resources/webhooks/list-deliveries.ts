@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
-import { type DeliveryRow, OutboxEntry, type OutboxRow } from '../../models/outbox-entry.ts'
+import { type DeliveryRow, OutboxMessage, type OutboxRow } from '../../models/outbox-message.ts'
 import { getApp } from '../apps/get-app.ts'
 
 /** The deliveries of an app's webhooks, newest first. Throws `not_found`. */
@@ -11,6 +11,6 @@ export async function listDeliveries(
 ): Promise<Page<DeliveryRow>> {
   const app = await getApp(deps, appRef)
   const { status, cursor: before } = request
-  const rows = await OutboxEntry.listDeliveries(deps.db, app.id, { status, before, limit: rowsToRead(request) })
+  const rows = await OutboxMessage.listDeliveries(deps.db, app.id, { status, before, limit: rowsToRead(request) })
   return pageOf(rows, request, ({ id }) => id)
 }

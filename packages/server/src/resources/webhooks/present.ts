@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
-import type { DeliveryRow } from '../../models/outbox-entry.ts'
+import type { DeliveryRow } from '../../models/outbox-message.ts'
 import type { deliveryRecord } from './schema.ts'
 
 /** A delivery as admins see one: its result, without its payload. */

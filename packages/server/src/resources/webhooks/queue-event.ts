@@ -24,7 +24,7 @@ export async function queueEvent(
   { origin }: Actor,
 ): Promise<void> {
   const now = deps.clock()
-  const entries = webhooks.map(({ name, url }) => {
+  const messages = webhooks.map(({ name, url }) => {
     const id = newId(now)
     const payload = {
       id,
@@ -47,5 +47,5 @@ export async function queueEvent(
       payload: JSON.stringify(payload),
     }
   })
-  await addToOutbox(deps, entries)
+  await addToOutbox(deps, messages)
 }

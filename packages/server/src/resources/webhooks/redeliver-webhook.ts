@@ -3,11 +3,11 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { OutboxEntry } from '../../models/outbox-entry.ts'
+import { OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { requeueEntry } from '../outbox/requeue-entry.ts'
+import { requeueMessage } from '../outbox/requeue-message.ts'
 import type { Receiver } from './schema.ts'
 
 /**
@@ -16,15 +16,16 @@ import type { Receiver } from './schema.ts'
  */
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<Receiver> {
   return transaction(deps, async (deps) => {
-    const entry = await OutboxEntry.findWebhook(deps.db, id)
-    if (!entry?.app_id) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
-    const app = await getApp(deps, entry.app_id)
-    const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === entry.name)
-    if (!webhook) throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${entry.name}` })
-    if (entry.user_id !== null && (await User.isErased(deps.db, entry.user_id))) throw new ApiError('delivery_erased')
-    if (!(await requeueEntry(deps, id, webhook.url))) throw new ApiError('delivery_pending')
-    const details = { delivery: id, webhook: entry.name }
-    await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, userId: entry.user_id, details })
+    const message = await OutboxMessage.findWebhook(deps.db, id)
+    if (!message?.app_id) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
+    const app = await getApp(deps, message.app_id)
+    const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === message.name)
+    if (!webhook)
+      throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${message.name}` })
+    if (message.user_id !== null && (await User.isErased(deps.db, message.user_id))) throw new ApiError('delivery_erased')
+    if (!(await requeueMessage(deps, id, webhook.url))) throw new ApiError('delivery_pending')
+    const details = { delivery: id, webhook: message.name }
+    await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, userId: message.user_id, details })
     return { webhook: webhook.name, url: webhook.url }
   })
 }

@@ -1,7 +1,7 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
-/** A lease looks at this many of the longest waiting entries. */
+/** A lease looks at this many of the longest waiting messages. */
 const lookAhead = 200
 
 export const outboxKinds = ['webhook', 'mail'] as const
@@ -9,7 +9,7 @@ export type OutboxKind = (typeof outboxKinds)[number]
 
 /** A row as it is read. */
 export type OutboxRow = Pick<
-  OutboxEntry,
+  OutboxMessage,
   | 'id'
   | 'kind'
   | 'app_id'
@@ -39,16 +39,16 @@ const deliveryColumns = [
   'created_at',
   'finished_at',
 ] as const
-export type DeliveryRow = Pick<OutboxEntry, (typeof deliveryColumns)[number]>
+export type DeliveryRow = Pick<OutboxMessage, (typeof deliveryColumns)[number]>
 
-/** An entry that is due, with its turn among those of its destination. */
-type Ranked = Pick<OutboxEntry, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
+/** A message that is due, with its turn among those of its destination. */
+type Ranked = Pick<OutboxMessage, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
 
 /** In the order in which they are sent. */
 const priorities = [0, 1] as const
 
 /** A webhook or mail that is to be sent, or was. */
-export class OutboxEntry extends BaseModel {
+export class OutboxMessage extends BaseModel {
   static override tableName = 'outbox'
 
   /** Stays the same over all attempts, so that a receiver can tell repeats. */
@@ -72,8 +72,8 @@ export class OutboxEntry extends BaseModel {
   declare created_at: number
   declare finished_at: number | null
 
-  static async insert(db: Tx, rows: readonly Partial<OutboxRow & Pick<OutboxEntry, 'priority'>>[]): Promise<void> {
-    await rowsOf(OutboxEntry, db).insert(rows)
+  static async insert(db: Tx, rows: readonly Partial<OutboxRow & Pick<OutboxMessage, 'priority'>>[]): Promise<void> {
+    await rowsOf(OutboxMessage, db).insert(rows)
   }
 
   /**
@@ -100,7 +100,7 @@ export class OutboxEntry extends BaseModel {
   ): Promise<OutboxRow[]> {
     // Each priority by a range of the index of its own: retries that are not due yet are passed over.
     const dueOf = (priority: (typeof priorities)[number]) => {
-      const due = rowsOf(OutboxEntry, db)
+      const due = rowsOf(OutboxMessage, db)
         .select('id', 'destination', 'priority', 'next_attempt_at')
         .where({ kind, priority })
         // As a literal: SQLite finds no partial index by a bound value.
@@ -134,31 +134,35 @@ export class OutboxEntry extends BaseModel {
       .returning('*')
   }
 
-  /** Writes how an attempt ended; false when the entry is no longer the caller's. */
-  static async complete(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, outcome: Partial<OutboxRow>): Promise<boolean> {
-    const leased = { id: entry.id, status: 'pending', next_attempt_at: entry.next_attempt_at } as const
-    return (await rowsOf(OutboxEntry, db).where(leased).update(outcome)) > 0
+  /** Writes how an attempt ended; false when the message is no longer the caller's. */
+  static async complete(
+    db: Db,
+    message: Pick<OutboxRow, 'id' | 'next_attempt_at'>,
+    outcome: Partial<OutboxRow>,
+  ): Promise<boolean> {
+    const leased = { id: message.id, status: 'pending', next_attempt_at: message.next_attempt_at } as const
+    return (await rowsOf(OutboxMessage, db).where(leased).update(outcome)) > 0
   }
 
-  /** Notes where a leased entry goes now. */
-  static async setDestination(db: Db, entry: Pick<OutboxRow, 'id' | 'next_attempt_at'>, destination: string): Promise<void> {
-    await rowsOf(OutboxEntry, db).where({ id: entry.id, next_attempt_at: entry.next_attempt_at }).update({ destination })
+  /** Notes where a leased message goes now. */
+  static async setDestination(db: Db, message: Pick<OutboxRow, 'id' | 'next_attempt_at'>, destination: string): Promise<void> {
+    await rowsOf(OutboxMessage, db).where({ id: message.id, next_attempt_at: message.next_attempt_at }).update({ destination })
   }
 
-  /** Makes a finished entry pending again; false when it is not finished. */
+  /** Makes a finished message pending again; false when it is not finished. */
   static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
     const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
-    return (await rowsOf(OutboxEntry, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
+    return (await rowsOf(OutboxMessage, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
   }
 
   static async findWebhook(db: Db, id: string): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name'> | undefined> {
-    return rowsOf(OutboxEntry, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+    return rowsOf(OutboxMessage, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
   }
 
   /** How many are pending, counted to `most`, and when the first of them is due. */
   static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
     // As a literal: SQLite finds no partial index by a bound value.
-    const waiting = () => rowsOf(OutboxEntry, db).where({ kind }).whereRaw("status = 'pending'")
+    const waiting = () => rowsOf(OutboxMessage, db).where({ kind }).whereRaw("status = 'pending'")
     const [counted] = await db.from(waiting().select('next_attempt_at').limit(most).as('some')).count({ pending: '*' })
     const dueAt: number[] = []
     for (const priority of priorities) {
@@ -174,7 +178,7 @@ export class OutboxEntry extends BaseModel {
     appId: string,
     { status, before, limit }: { status: OutboxRow['status'] | undefined; before: string | undefined; limit: number },
   ): Promise<DeliveryRow[]> {
-    const query = rowsOf(OutboxEntry, db).where({ app_id: appId, kind: 'webhook' })
+    const query = rowsOf(OutboxMessage, db).where({ app_id: appId, kind: 'webhook' })
     if (status !== undefined) query.where({ status })
     if (before !== undefined) query.where('id', '<', before)
     return query
@@ -185,17 +189,17 @@ export class OutboxEntry extends BaseModel {
 
   /** Blanks the mails of a user, and ends what of them is not sent yet. */
   static async blankMailsOf(db: Pool, userId: string, now: number): Promise<void> {
-    await rowsOf(OutboxEntry, db).where({ kind: 'mail', user_id: userId }).update(OutboxEntry.#blankMail(db, now))
+    await rowsOf(OutboxMessage, db).where({ kind: 'mail', user_id: userId }).update(OutboxMessage.#blankMail(db, now))
   }
 
   /** The same for the mails to some addresses that were asked for by the address alone. */
   static async blankMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
-    await OutboxEntry.#mailsTo(db, destinations).update(OutboxEntry.#blankMail(db, now))
+    await OutboxMessage.#mailsTo(db, destinations).update(OutboxMessage.#blankMail(db, now))
   }
 
   /** The same for those of them that were sent or given up by a server of before, which kept the address. */
   static async blankFinishedMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
-    await OutboxEntry.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxEntry.#blankMail(db, now))
+    await OutboxMessage.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxMessage.#blankMail(db, now))
   }
 
   /** How many mails the three would blank. `unheld` are those of the addresses that nobody has now. */
@@ -204,7 +208,7 @@ export class OutboxEntry extends BaseModel {
     userId: string,
     { unheld, addresses }: Record<'unheld' | 'addresses', readonly string[]>,
   ): Promise<number> {
-    const [counted] = await rowsOf(OutboxEntry, db)
+    const [counted] = await rowsOf(OutboxMessage, db)
       .where({ kind: 'mail' })
       .whereNot({ destination: '' })
       .where((any) => {
@@ -221,29 +225,29 @@ export class OutboxEntry extends BaseModel {
   }
 
   static async listWebhooksOf(db: Db, userId: string): Promise<Pick<OutboxRow, 'id' | 'payload'>[]> {
-    return rowsOf(OutboxEntry, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
+    return rowsOf(OutboxMessage, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
   }
 
   /** Leaves this payload of a webhook, and ends it if it is not sent yet. */
   static async blankWebhook(db: Pool, { id, payload }: Pick<OutboxRow, 'id' | 'payload'>, now: number): Promise<void> {
-    await rowsOf(OutboxEntry, db)
+    await rowsOf(OutboxMessage, db)
       .where({ id })
-      .update({ payload, ...OutboxEntry.#ended(db, now) })
+      .update({ payload, ...OutboxMessage.#ended(db, now) })
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(OutboxEntry, db, db(OutboxEntry.tableName).where('finished_at', '<=', until).limit(limit))
+    return deleteByKey(OutboxMessage, db, db(OutboxMessage.tableName).where('finished_at', '<=', until).limit(limit))
   }
 
   static #mailsTo(db: Pool, destinations: readonly string[]) {
-    return rowsOf(OutboxEntry, db).where({ kind: 'mail', user_id: null }).whereIn('destination', destinations)
+    return rowsOf(OutboxMessage, db).where({ kind: 'mail', user_id: null }).whereIn('destination', destinations)
   }
 
   static #blankMail(db: Pool, now: number) {
-    return { destination: '', payload: '{}', ...OutboxEntry.#ended(db, now) }
+    return { destination: '', payload: '{}', ...OutboxMessage.#ended(db, now) }
   }
 
-  /** The columns of an entry that is finished, as failed if it was not before. */
+  /** The columns of a message that is finished, as failed if it was not before. */
   static #ended(db: Pool, now: number) {
     return {
       status: db.raw("case when status = 'pending' then 'failed' else status end"),
