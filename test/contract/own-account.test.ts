@@ -53,7 +53,8 @@ async function buildChanging(): Promise<Changing> {
 async function buildChanged(): Promise<Changing & { undoLink: Mail }> {
   const changing = await buildChanging()
   expect((await confirm(changing.link.token)).status).toBe(200)
-  return { ...changing, undoLink: await mailbox.take(changing.user.email, /was changed/) }
+  const tokens = (await refresh(changing.tokens.refresh_token)).body
+  return { ...changing, tokens, undoLink: await mailbox.take(changing.user.email, /was changed/) }
 }
 
 describe('another e-mail address', () => {
@@ -233,7 +234,7 @@ describe('the link to the old address', () => {
     await confirm((await mailbox.take(third)).token)
     const later = await mailbox.take(second, /was changed/)
     const fourth = someEmail()
-    await change(tokens.access_token, { email: fourth })
+    await change((await refresh(tokens.refresh_token)).body.access_token, { email: fourth })
     const pending = await mailbox.take(fourth)
     // Also after the second holder took theirs back.
     expect((await undo(later.token)).body.user.email).toBe(second)

@@ -1,11 +1,12 @@
 import { BrowserAuthError } from './errors.ts'
+import { LaterSso } from './later-sso.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
 import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
 import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
 import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
-import { type BrowserSso, Sso } from './sso.ts'
+import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
 
 /** All but `sso` may be called without their object: `subscribe` and `state` fit `useSyncExternalStore`, `fetch` any API client. */
@@ -81,7 +82,7 @@ export class TabAuth implements BrowserAuth {
     this.#platform = platform
     this.#service = new ServiceClient(platform.fetch, config.baseUrl)
     const asUser = new ServiceClient(this.fetch, config.baseUrl)
-    this.sso = new Sso(platform, config, {
+    this.sso = new LaterSso(platform, config, {
       openSession: (path, body) => this.#open(path, body),
       callAsUser: (path, body) => asUser.post(path, body),
     })

@@ -3,6 +3,7 @@ import { challengeOf, randomWord } from './pkce.ts'
 import type { Platform, TokenStorage } from './platform.ts'
 import type { LoginResult } from './results.ts'
 import { unreachable } from './service-client.ts'
+import { readSsoAnswer, type SsoAnswer } from './sso-answer.ts'
 
 export interface SsoStartOptions {
   /**
@@ -43,7 +44,7 @@ export interface BrowserSso {
   link(provider: string, options?: SsoLinkOptions): Promise<void>
   /**
    * Ends what `start` or `link` began in this tab; `url` is the page's address unless told. Undefined when that is no answer of a
-   * provider, so it may be called on every load. Called again for the same answer, it gives the same promise. The answer is
+   * provider, so it may be called on every load. Called again for the same answer, it gives the same result. The answer is
    * taken out of the address bar. Throws `sso_state_mismatch`, `sso_denied`, `sso_failed`, and what the service refuses with.
    */
   finish(url?: string): Promise<SsoResult | undefined>
@@ -117,14 +118,14 @@ export class Sso implements BrowserSso {
   }
 
   async finish(url = this.#platform.location?.href ?? ''): Promise<SsoResult | undefined> {
-    const answer = readAnswer(url)
+    const answer = readSsoAnswer(url)
     if (!answer) return undefined
     // Pages call this twice, from effects that run twice; the code is good for one exchange.
     if (this.#finishing?.state !== answer.state) this.#finishing = { state: answer.state, result: this.#exchange(answer, url) }
     return this.#finishing.result
   }
 
-  async #exchange({ state, code, error }: Answer, url: string): Promise<SsoResult> {
+  async #exchange({ state, code, error }: SsoAnswer, url: string): Promise<SsoResult> {
     let isOver = true
     try {
       const begun = this.#takeBegun(state)
@@ -193,17 +194,4 @@ export class Sso implements BrowserSso {
 function endedBy(error: string | undefined): BrowserAuthError {
   if (error === 'access_denied') return new BrowserAuthError('sso_denied', 'The provider did not log the user in')
   return new BrowserAuthError('sso_failed', 'The login at the provider failed')
-}
-
-/** What a provider, by way of the service, adds to the address that the user comes back to: `code` or `error`. */
-interface Answer {
-  readonly state: string
-  readonly code: string | undefined
-  readonly error: string | undefined
-}
-
-function readAnswer(url: string): Answer | undefined {
-  if (!URL.canParse(url)) return undefined
-  const { state, code, error } = Object.fromEntries(new URL(url).searchParams)
-  return state && (code || error) ? { state, code: error ? undefined : code, error } : undefined
 }

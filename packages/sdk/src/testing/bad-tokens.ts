@@ -13,7 +13,10 @@ export interface BadToken {
 
 const YEAR_SEC = 365 * 86_400
 
-/** Every way of being wrong, each for years: a test that moves its clock finds them wrong in the same way. */
+/**
+ * Every way of being wrong, each for years: a test that moves its clock finds them wrong in the same way. None is too long: Node answers
+ * such a header itself.
+ */
 export function createBadTokens(claims: Claims, secret: string): BadToken[] {
   const good = { ...claims, exp: claims.iat + 10 * YEAR_SEC }
   const payload = encode(good)
@@ -29,7 +32,6 @@ export function createBadTokens(claims: Claims, secret: string): BadToken[] {
     ['TOKEN_MALFORMED', 'a token without its signature part', genuine.split('.').slice(0, 2).join('.')],
     ['TOKEN_MALFORMED', 'a token with padding', `${genuine}=`],
     ['TOKEN_MALFORMED', 'a payload that is no object', signParts(encode(header), encode([good]), secret)],
-    ['TOKEN_TOO_LARGE', 'a token of over 16,384 characters', withClaims({ padding: 'x'.repeat(13_000) })],
     ['TOKEN_ALG', 'a token that says it needs no signature', `${encode({ ...header, alg: 'none' })}.${payload}.`],
     ['TOKEN_ALG', 'a token signed with HMAC-SHA-512', withHeader({ alg: 'HS512' }, 'sha512')],
     ['TOKEN_ALG', 'a token that claims an RSA signature', withHeader({ alg: 'RS256' })],

@@ -1,0 +1,13 @@
+/** What a provider, by way of the service, adds to the address that the user comes back to: `code` or `error`. */
+export interface SsoAnswer {
+  readonly state: string
+  readonly code: string | undefined
+  readonly error: string | undefined
+}
+
+/** Undefined for an address without one. */
+export function readSsoAnswer(url: string): SsoAnswer | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { state, code, error } = Object.fromEntries(new URL(url).searchParams)
+  return state && (code || error) ? { state, code: error ? undefined : code, error } : undefined
+}
