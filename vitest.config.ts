@@ -47,6 +47,7 @@ const neutral = isFastLane
       'authorization-matrix',
       'cors',
       'explain',
+      'identity-link',
       'magic-link',
       'mail-delivery',
       'mail-verification',
@@ -58,6 +59,7 @@ const neutral = isFastLane
       'sso-login',
       'sso-private-hosts',
       'sso-trust',
+      'token-doors',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
