@@ -212,6 +212,8 @@ test('two tabs that began at once each end their own login, and one logout signs
   await isSignedIn(second, account)
   await logInThere(first, account)
   await isSignedIn(first, account)
+  // The other tab had signed this one in already: its own login may still be on the way.
+  await expect.poll(() => trace.exchanges.length, { interval: 10, timeout: patienceMs }).toBe(2)
   expectOwnVerifiers(trace, 2)
 
   const { accessToken } = await storedSession(first)
