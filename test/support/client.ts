@@ -65,8 +65,9 @@ export function testDatabase(): DatabaseKind {
   return process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite'
 }
 
-// Half of what a request costs with fetch, client and server together.
-const agent = new Agent({ keepAlive: true })
+// Half of what a request costs with fetch, client and server together. Only an agent with a time-out heeds how long the server keeps a
+// connection that is idle; another one may send a request over it at the moment when the server closes it.
+const agent = new Agent({ keepAlive: true, timeout: 60_000 })
 
 /** One HTTP request to any server. */
 export async function callHttp(url: string, method: string, { body, token, headers = {} }: CallOptions = {}): Promise<Reply> {
