@@ -73,7 +73,6 @@ export const ssoRoutes: Route[] = [
     errors: [
       ...proofErrors,
       'app_code_required',
-      'app_inactive',
       'auth_method_not_allowed',
       'invalid_two_factor_code',
       'not_found',
