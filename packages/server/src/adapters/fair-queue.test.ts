@@ -8,8 +8,10 @@ function fill(queue: FairQueue<string>, key: string, count: number, turns = 1): 
 }
 
 function drain(queue: FairQueue<string>): string[] {
-  return Array.from({ length: queue.size }, () => queue.next()!)
+  return Array.from({ length: queue.size }, () => next(queue)!)
 }
+
+const next = (queue: FairQueue<string>) => queue.next()?.item
 
 test('lines are served in turn, each in its order', () => {
   const queue = new FairQueue<string>()
@@ -20,12 +22,27 @@ test('lines are served in turn, each in its order', () => {
   expect(queue.next()).toBeUndefined()
 })
 
+test('a source that has as much under way as it may is passed over, until some of it is released', () => {
+  const queue = new FairQueue<string>()
+  fill(queue, 'flood', 4)
+  fill(queue, 'backend', 3, 8)
+  const first = queue.next(1)!
+  expect([queue.next(1)?.item, queue.next(1)?.item, queue.next(1)?.item]).toEqual(['backend1', 'backend2', 'backend3'])
+  expect(queue.next(1)).toBeUndefined()
+  fill(queue, 'late', 1)
+  expect(queue.next(1)?.item).toBe('late1')
+  first.release()
+  expect(queue.next(1)?.item).toBe('flood2')
+  expect(queue.next(1)).toBeUndefined()
+  expect(next(queue)).toBe('flood3')
+})
+
 test('who comes to a long line of others is next but one, however long it is', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'flood', 1_000)
-  expect(queue.next()).toBe('flood1')
+  expect(next(queue)).toBe('flood1')
   fill(queue, 'late', 1)
-  expect([queue.next(), queue.next()]).toEqual(['flood2', 'late1'])
+  expect([next(queue), next(queue)]).toEqual(['flood2', 'late1'])
 })
 
 test('a line is served as often in a row as it has turns', () => {

@@ -6,6 +6,13 @@ export interface Line {
   source?: string
 }
 
+/** A piece of work that was taken. */
+export interface Taken<T> {
+  item: T
+  /** To be called once, when the work is done. */
+  release(): void
+}
+
 interface Waiting<T> {
   item: T
   arrival: number
@@ -25,6 +32,8 @@ interface Source<T> {
  */
 export class FairQueue<T> {
   readonly #sources = new Map<string, Source<T>>()
+  /** How much work of a source was taken and is not released. */
+  readonly #underWay = new Map<string, number>()
   #arrivals = 0
   #size = 0
 
@@ -42,13 +51,15 @@ export class FairQueue<T> {
     this.#size += 1
   }
 
-  /** Takes the next piece of work. */
-  next(): T | undefined {
-    const [first] = this.#sources
-    if (!first) return undefined
-    const [sourceKey, source] = first
+  /** Takes the next piece of work. A source that has `most` under way for each of its turns is passed over. */
+  next(most = Number.POSITIVE_INFINITY): Taken<T> | undefined {
+    for (const [key, source] of this.#sources) if (this.#countOf(key) < most * source.turns) return this.#take(key, source)
+    return undefined
+  }
+
+  #take(sourceKey: string, source: Source<T>): Taken<T> {
     const [key, line] = source.lines.entries().next().value!
-    const taken = line.shift()
+    const { item } = line.shift()!
     source.lines.delete(key)
     if (line.length > 0) source.lines.set(key, line)
     source.left -= 1
@@ -58,7 +69,18 @@ export class FairQueue<T> {
       this.#sources.delete(sourceKey)
       if (source.size > 0) this.#sources.set(sourceKey, { ...source, left: source.turns })
     }
-    return taken?.item
+    this.#count(sourceKey, 1)
+    return { item, release: () => this.#count(sourceKey, -1) }
+  }
+
+  #countOf(sourceKey: string): number {
+    return this.#underWay.get(sourceKey) ?? 0
+  }
+
+  #count(sourceKey: string, change: number): void {
+    const count = this.#countOf(sourceKey) + change
+    if (count > 0) this.#underWay.set(sourceKey, count)
+    else this.#underWay.delete(sourceKey)
   }
 
   /**

@@ -2,7 +2,7 @@ import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashQueueFullError } from '../lib/unavailable.ts'
 import { laneCount } from './bcrypt/lane-program.ts'
-import { FairQueue, type Line } from './fair-queue.ts'
+import { FairQueue, type Line, type Taken } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { FallbackNotice, HashAnswer, HashJob } from './hash-worker.ts'
 
@@ -16,6 +16,9 @@ export interface HashObserver {
 
 const nobody: HashObserver = { worked() {}, refused() {}, fellBack() {} }
 
+/** So long after two sources came one after the other, there is room for a third. */
+const keepsRoomForMs = 5_000
+
 interface WaitingJob {
   job: HashJob
   cost: number
@@ -27,7 +30,8 @@ interface WaitingJob {
 /**
  * bcrypt in worker threads, so that no number of logins stops the event loop. Each thread has lanes, and works on as many passwords at
  * once. Jobs wait in lines that are served in turn, as many as can be done within a bounded wait; past that the newest of the longest
- * line is refused.
+ * line is refused. A source that is alone has all lanes. Where several come, each has at most half of them: whoever comes next finds a
+ * free one, in a thread that has less to do beside.
  * Every verification costs what one bcrypt at the configured cost does, also for users that do not exist and for hashes of a lower cost.
  */
 export class PasswordHasher {
@@ -39,6 +43,8 @@ export class PasswordHasher {
   readonly #waiting = new FairQueue<WaitingJob>()
   #jobsPerThread = laneCount
   #running = 0
+  #lastSource: string | undefined
+  #keepsRoomUntil = 0
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
@@ -99,12 +105,14 @@ export class PasswordHasher {
   }
 
   async close(): Promise<void> {
-    for (let item = this.#waiting.next(); item; item = this.#waiting.next()) item.reject(new Error('the hasher was closed'))
+    for (let taken = this.#waiting.next(); taken; taken = this.#waiting.next())
+      taken.item.reject(new Error('the hasher was closed'))
     await this.#pool?.destroy()
   }
 
   #run(job: HashJob, cost: number, line: Line): Promise<string | boolean> {
     const isFull = this.#backlog.isFull(this.#atOnce)
+    this.#see(line.source ?? line.key)
     return new Promise((resolve, reject) => {
       this.#backlog.add(cost)
       this.#waiting.add(line, { job, cost, asked: performance.now(), resolve, reject })
@@ -125,16 +133,25 @@ export class PasswordHasher {
     return this.#threads * this.#jobsPerThread
   }
 
+  #see(source: string): void {
+    if (this.#lastSource !== undefined && source !== this.#lastSource) this.#keepsRoomUntil = performance.now() + keepsRoomForMs
+    this.#lastSource = source
+  }
+
+  get #mostOfOneSource(): number {
+    return performance.now() < this.#keepsRoomUntil ? Math.ceil(this.#atOnce / 2) : this.#atOnce
+  }
+
   #startNext(): void {
     while (this.#running < this.#atOnce) {
-      const item = this.#waiting.next()
-      if (!item) return
+      const taken = this.#waiting.next(this.#mostOfOneSource)
+      if (!taken) return
       this.#running += 1
-      this.#work(item).then(item.resolve, item.reject)
+      this.#work(taken).then(taken.item.resolve, taken.item.reject)
     }
   }
 
-  async #work({ job, cost, asked }: WaitingJob): Promise<string | boolean> {
+  async #work({ item: { job, cost, asked }, release }: Taken<WaitingJob>): Promise<string | boolean> {
     this.#pool ??= this.#open(0)
     try {
       const { result, workedMs, rounds }: HashAnswer = await this.#pool.run(job)
@@ -144,6 +161,7 @@ export class PasswordHasher {
     } finally {
       this.#backlog.remove(cost)
       this.#running -= 1
+      release()
       this.#startNext()
     }
   }

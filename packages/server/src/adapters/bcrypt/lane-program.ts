@@ -23,7 +23,7 @@ const wordBytes = 4
 const blockBytes = 8
 
 /** As many as give the most hashes for the processor time. */
-export const laneCount = 6
+export const laneCount = 4
 
 /** The words of Blowfish's state: 18 subkeys, then four S-boxes of 256. */
 const subkeys = 18
