@@ -1,6 +1,6 @@
 // `gatehouse` as operators run it: commands, exit codes, what is on which stream, the start and the end of a server.
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -66,6 +66,14 @@ const admins = (settings: { DATABASE_URL: string }): Promise<string[]> =>
       .orderBy('email')
       .pluck('email'),
   )
+
+/** Hash threads run at nice 10. */
+function niceThreadsOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`
+  // What stands behind the name, from the state on.
+  const fields = (thread: string) => readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
+  return readdirSync(tasks).filter((thread) => fields(thread)?.[16] === '10').length
+}
 
 /** Starts that are to fail: how the program ended. */
 const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve'], settings)
@@ -375,6 +383,12 @@ describe('a server', () => {
     const refreshed = await second.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
     expect(refreshed.status).toBe(200)
     await second.stop()
+  })
+
+  test.runIf(anyDatabase && process.platform === 'linux')('has all its hash threads from its first start on', async () => {
+    const { pid, stop } = await freshServer({ AUTH_HASH_THREADS: '3' })
+    await expect.poll(() => niceThreadsOf(pid)).toBe(3)
+    await stop()
   })
 
   test('that dies by SIGKILL in the middle of registrations leaves whole users or none', async () => {

@@ -34,9 +34,9 @@ export interface RunningServer {
 /** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
 export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   for (const warning of deps.config.warnings) deps.logger.warn(warning)
-  await prepareDatabase(deps)
-  // Otherwise they would start in the first storm of logins, when there is least to spare.
+  // Otherwise they would start in the first storm of logins, when there is least to spare. The first admin's password needs one already.
   deps.passwords.warmUp()
+  await prepareDatabase(deps)
   deps.metrics.watchProcess()
   const server = createServer(serverOptions, createHttpApp(deps).callback())
   answerClientErrors(server)
