@@ -158,7 +158,7 @@ test('service accounts that end soon and those whose apps are all deleted are to
       message: expect.stringContaining('"lost" holds limits:exempt for no app'),
       fix: expect.stringContaining('delete'),
     },
-    { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon" --service crm') },
+    { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon 2" --service crm') },
   ])
   for (const name of ['fresh', 'soon', 'lost', 'plain'])
     expect((await authctl(`service-account delete ${name} --confirm ${name}`)).exit).toBe(0)

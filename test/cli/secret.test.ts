@@ -150,13 +150,13 @@ describe('service-account', () => {
     expect((await authctl('service-account rotate nobody --yes')).exit).toBe(3)
   })
 
-  test('delete needs the name; a name that two have is exit 6 with their ids', async () => {
+  test('a name that another one has is exit 5, and delete needs the name', async () => {
     const { authctl } = await signedIn()
-    const create = async () => parsed(await authctl('service-account create double --service double --json'))
-    const [first, second] = [await create(), await create()]
-    const ambiguous = await authctl('service-account delete double --confirm double')
-    expect(ambiguous.exit).toBe(6)
-    for (const { id } of [first, second]) expect(ambiguous.stderr).toContain(id)
+    const create = 'service-account create double --service double --json'
+    const first = parsed(await authctl(create))
+    const second = await authctl(create)
+    expect(second).toMatchObject({ stdout: '', exit: 5 })
+    expect(JSON.parse(second.stderr).error).toMatchObject({ code: 'service_account_name_taken', exit: 5 })
     for (const flags of ['', '--yes', `--confirm ${first.id}`]) {
       expect((await authctl(`service-account delete ${first.id} ${flags}`)).exit).toBe(2)
     }
@@ -167,8 +167,9 @@ describe('service-account', () => {
       outcome: 'deleted',
     })
     expect(await works(first.token)).toBe(false)
+    expect((await authctl('service-account delete double --confirm double')).exit).toBe(3)
+    expect((await authctl(create)).exit).toBe(0)
     expect((await authctl('service-account delete double --dry-run')).exit).toBe(0)
     expect((await authctl('service-account delete double --confirm double')).exit).toBe(0)
-    expect((await authctl('service-account delete double --confirm double')).exit).toBe(3)
   })
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { addMember, assignRole, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
@@ -40,7 +41,7 @@ async function tokenPermissions(user: Json, app: Json, extra: Json = {}): Promis
 }
 
 async function buildServiceAccount(settings: Json): Promise<Json> {
-  return (await service.admin('POST', '/admin/service-accounts', { body: { name: 'boot', ...settings } })).body
+  return (await service.admin('POST', '/admin/service-accounts', { body: { name: randomUUID(), ...settings } })).body
 }
 
 describe('registering', () => {

@@ -35,7 +35,7 @@ async function someTokens(of: Json = app): Promise<Json> {
   return buildUser(service, of)
 }
 async function serviceAccount(settings: Record<string, unknown> = {}): Promise<string> {
-  const body = { name: 'backend', service: `backend-${randomUUID().slice(0, 8)}`, ...settings }
+  const body = { name: randomUUID(), service: `backend-${randomUUID().slice(0, 8)}`, ...settings }
   return (await service.admin('POST', '/admin/service-accounts', { body })).body.token
 }
 

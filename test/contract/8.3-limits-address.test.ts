@@ -151,7 +151,7 @@ describe('what is counted', () => {
 describe('a bearer', () => {
   const allOthers = ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect']
   const serviceAccount = async ({ service, app }: World, extra: object = {}) => {
-    const body = { name: 'shop', service: 'shop', scopes: ['limits:exempt'], app_codes: [app.code], ...extra }
+    const body = { name: randomUUID(), service: 'shop', scopes: ['limits:exempt'], app_codes: [app.code], ...extra }
     const account = (await service.admin('POST', '/admin/service-accounts', { body })).body
     await service.deps.db('rate_limits').delete()
     return account

@@ -53,7 +53,7 @@ const doors: Record<string, (app: Json, overrides: Json, token: string) => Promi
 describe('a service account', () => {
   const bound = ['users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt']
   async function buildToken(scopes: string[] | undefined, apps: Json[]): Promise<string> {
-    const body = { name: 'CI', service: 'notes', scopes, app_codes: apps.map(({ code }) => code) }
+    const body = { name: randomUUID(), service: 'notes', scopes, app_codes: apps.map(({ code }) => code) }
     return (await service.admin('POST', '/admin/service-accounts', { body })).body.token
   }
   const without = (scope: string) => ['permissions:register', ...bound].filter((each) => each !== scope)

@@ -10,7 +10,7 @@ const service = serviceFixture()
 const app = appFixture(service)
 
 async function buildServiceToken(name: string, settings: Json = {}): Promise<string> {
-  const body = { name: 'boot', service: name, ...settings }
+  const body = { name: randomUUID(), service: name, ...settings }
   return (await service.admin('POST', '/admin/service-accounts', { body })).body.token
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isServiceToken } from '../../packages/server/src/lib/service-token.ts'
+import { expectError } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents } from '../support/rows.ts'
 import { buildApp, buildService, type Json, PASSWORD, someEmail } from '../support/service.ts'
@@ -13,7 +14,7 @@ const service = serviceFixture()
 
 /** A service account; its record with the token. */
 async function buildAccount(settings: Record<string, unknown> = {}): Promise<Json> {
-  const reply = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...settings } })
+  const reply = await service.admin('POST', path, { body: { name: randomUUID(), service: 'notes', ...settings } })
   if (reply.status !== 201) throw new Error(`no service account: ${JSON.stringify(reply.body)}`)
   return reply.body
 }
@@ -155,13 +156,25 @@ test('an account for some apps is held to them through the default app too', asy
   const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'default-app' })
   for (const code of ['default-app', 'notes']) await service.admin('POST', '/admin/apps', { body: { code, name: code } })
   const statusFor = async (app: string) => {
-    const settings = { name: 'CI', service: 'notes', ...returning({ code: app }) }
+    const settings = { name: randomUUID(), service: 'notes', ...returning({ code: app }) }
     const account = await service.admin('POST', path, { body: settings })
     const body = { email: 'user@example.com', password: PASSWORD, mode: 'register_or_return' }
     return (await service.call('POST', '/auth/register', { token: account.body.token, body })).body.code
   }
   expect(await statusFor('notes')).toBe('scope_required')
   expect(await statusFor('default-app')).toBeUndefined()
+})
+
+test('a name is that of one account, also when two are created at once, until it is deleted', async () => {
+  const name = `Deploys ${randomUUID()}`
+  const create = () => service.admin('POST', path, { body: { name, service: 'notes' } })
+  const replies = await Promise.all([create(), create(), create()])
+  const [made, ...others] = replies.filter(({ status }) => status === 201)
+  expect(others).toEqual([])
+  for (const reply of replies) if (reply !== made) expectError(reply, 'service_account_name_taken')
+  expect(await service.deps.db('service_accounts').where({ name })).toHaveLength(1)
+  expect((await service.admin('DELETE', `${path}/${made!.body.id}`)).status).toBe(204)
+  expect((await create()).status).toBe(201)
 })
 
 test('the old token is dead as soon as the account is rotated, the new one lives', async () => {
@@ -209,7 +222,9 @@ test('an account ends at its expires_at, and a rotation does not prolong it', as
   const service = await buildService()
   const app = await buildApp(service)
   const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
-  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning(app), expires_at } })
+  const { body } = await service.admin('POST', path, {
+    body: { name: randomUUID(), service: 'notes', ...returning(app), expires_at },
+  })
   const use = (token: string) =>
     service.call('POST', '/auth/register', {
       token,
@@ -225,7 +240,7 @@ test('an account ends at its expires_at, and a rotation does not prolong it', as
 test('last_used_at follows the use to a minute, without a write at every call', async () => {
   const service = await buildService()
   const app = await buildApp(service)
-  const { body } = await service.admin('POST', path, { body: { name: 'CI', service: 'notes', ...returning(app) } })
+  const { body } = await service.admin('POST', path, { body: { name: randomUUID(), service: 'notes', ...returning(app) } })
   const use = async (): Promise<number> => {
     await service.call('POST', '/auth/register', {
       token: body.token,

@@ -67,6 +67,7 @@ export const errorCodes = {
   app_code_taken: { status: 409, title: 'Another app has this code' },
   app_in_use: { status: 409, title: 'Users still have access to this app' },
   role_code_taken: { status: 409, title: 'Another role has this code' },
+  service_account_name_taken: { status: 409, title: 'Another service account has this name' },
   role_in_use: { status: 409, title: 'The role is still in use' },
   organization_slug_taken: { status: 409, title: 'Another organization has this slug' },
   organization_in_use: { status: 409, title: 'The organization is still in use' },

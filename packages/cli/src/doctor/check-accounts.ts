@@ -40,7 +40,8 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
       const leftMs = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
       const typed = JSON.stringify(name)
       const end = `authctl service-account delete ${id} --confirm ${typed}`
-      const renew = `authctl service-account create ${typed} --service ${service}, then ${end}`
+      // Names are unique, and the old account works until its successor is in use.
+      const renew = `authctl service-account create ${JSON.stringify(`${name} 2`)} --service ${service}, then ${end}`
       if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" has ended ${expires_at}`, renew))
       else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" ends ${expires_at}`, renew))
       // Its apps were deleted: it was made with one.

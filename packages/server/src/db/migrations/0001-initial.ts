@@ -429,7 +429,7 @@ async function createInvitationsAndMailTokens(db: SchemaDb): Promise<void> {
 async function createServiceAccounts(db: SchemaDb): Promise<void> {
   await db.schema.createTable('service_accounts', (t) => {
     t.uuid('id').primary()
-    t.text('name').notNullable()
+    t.text('name').notNullable().unique()
     t.text('service').notNullable()
     t.text('scopes').notNullable()
     t.text('token_hash').notNullable().unique()

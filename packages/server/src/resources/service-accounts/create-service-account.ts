@@ -1,11 +1,12 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { type FieldError, fieldError, validationFailed } from '../../errors.ts'
+import { ApiError, type FieldError, fieldError, validationFailed } from '../../errors.ts'
 import { appScopes } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
+import { isUniqueViolation } from '../../lib/unique-violation.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
@@ -21,8 +22,8 @@ export interface IssuedAccount {
 }
 
 /**
- * Creates a service account. Throws `validation_failed` when it would be expired from the start, when it names no app for a scope that
- * is bound to apps, and when it names an app that does not exist.
+ * Creates a service account. Throws `service_account_name_taken`, and `validation_failed` when it would be expired from the start, when
+ * it names no app for a scope that is bound to apps, and when it names an app that does not exist.
  */
 export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()
@@ -33,28 +34,33 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
   const bound = appScopes.find((scope) => scopes.includes(scope))
   if (bound && appCodes.length === 0) throw fieldError('app_codes', 'required', `is required with the scope ${bound}`)
   const token = newServiceToken()
-  return transaction(deps, async (deps) => {
-    const appIds = await idsOfApps(deps, appCodes)
-    const id = newId(now)
-    const row = {
-      id,
-      name: input.name,
-      service: input.service,
-      scopes,
-      token_hash: hashOpaqueToken(token),
-      expires_at: input.expires_at ?? null,
-      created_at: now,
-      updated_at: now,
-    }
-    await ServiceAccount.insert(deps.db, row, appIds)
-    const account = await getServiceAccount(deps, id)
-    await recordEvent(deps, {
-      event: 'service_account.created',
-      actor,
-      details: { after: presentServiceAccount(account) },
+  try {
+    return await transaction(deps, async (deps) => {
+      const appIds = await idsOfApps(deps, appCodes)
+      const id = newId(now)
+      const row = {
+        id,
+        name: input.name,
+        service: input.service,
+        scopes,
+        token_hash: hashOpaqueToken(token),
+        expires_at: input.expires_at ?? null,
+        created_at: now,
+        updated_at: now,
+      }
+      await ServiceAccount.insert(deps.db, row, appIds)
+      const account = await getServiceAccount(deps, id)
+      await recordEvent(deps, {
+        event: 'service_account.created',
+        actor,
+        details: { after: presentServiceAccount(account) },
+      })
+      return { account, token }
     })
-    return { account, token }
-  })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new ApiError('service_account_name_taken', { detail: `Another service account is named ${input.name}`, cause: error })
+  }
 }
 
 /** Throws `validation_failed` and names each code that no app has. */

@@ -33,7 +33,7 @@ export const serviceAccountRoutes: Route[] = [
     noStore: true,
     body: createServiceAccountBody,
     responses: { 201: serviceAccountWithToken },
-    errors: [],
+    errors: ['service_account_name_taken'],
     handle: async (deps, { body, ...actor }) => created(withToken(await createServiceAccount(deps, body, actor))),
   }),
   route({
