@@ -35,7 +35,7 @@ test('/ready is 503 and names migrations that have not run', async () => {
 
 test('/ready says so, and goes on, once a newer server has migrated the database', async () => {
   const { deps, call } = await buildService()
-  await deps.db('schema_migrations').insert({ name: '9999-from-the-future', applied_at: 0 })
+  await deps.db('schema_migrations').insert({ name: '9999-from-the-future', checksum: '', applied_at: 0 })
   const reply = await call('GET', '/ready')
   expect(reply.status).toBe(200)
   const migrations = { ok: true, detail: 'migrated by a newer server' }

@@ -284,7 +284,7 @@ describe('migrate and check', () => {
 
   test.runIf(eachDatabase)('a schema that a newer server made is refused by every command, and left alone', async () => {
     const settings = await someDatabase()
-    await withDatabase(settings, (db) => db('schema_migrations').insert({ name: '9999-tomorrow', applied_at: 1 }))
+    await withDatabase(settings, (db) => db('schema_migrations').insert({ name: '9999-tomorrow', checksum: '', applied_at: 1 }))
     await Promise.all(
       [['serve'], ['migrate'], ['check'], ['create-admin', '--email', email, '--password-stdin']].map(async (words) => {
         const { code, stderr } = await runGatehouse(words, settings, PASSWORD)
@@ -294,6 +294,24 @@ describe('migrate and check', () => {
     )
     expect(await admins(settings)).toEqual([])
   })
+
+  test.runIf(eachDatabase)(
+    'a schema that another text of a migration made is refused by every command, and left alone',
+    async () => {
+      const [edited, older] = await Promise.all([someDatabase(), someDatabase()])
+      await withDatabase(edited, (db) => db('schema_migrations').update({ checksum: 'another' }))
+      await withDatabase(older, (db) => db.schema.alterTable('schema_migrations', (t) => t.dropColumn('checksum')))
+      const commands = [['serve'], ['migrate'], ['check'], ['create-admin', '--email', email, '--password-stdin']]
+      for (const settings of [edited, older]) {
+        for (const words of commands) {
+          const { code, stderr } = await runGatehouse(words, settings, PASSWORD)
+          expect(code, words[0]).toBe(1)
+          expect(stderr).toMatch(/^gatehouse: [^\n]*another 0001-initial [^\n]*make a new database[^\n]*\n$/)
+        }
+        expect(await admins(settings)).toEqual([])
+      }
+    },
+  )
 
   test.runIf(onPostgres)(
     'AUTH_AUTO_MIGRATE=false refuses the start while migrations are pending and names the command',

@@ -15,7 +15,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await server.call('GET', '/ready')).status).toBe(200)
     const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
     onTestFinished(() => db.destroy())
-    await db('schema_migrations').insert({ name: '9999-tomorrow', applied_at: 1 })
+    await db('schema_migrations').insert({ name: '9999-tomorrow', checksum: '', applied_at: 1 })
 
     const { code, stdout, stderr } = await runGatehouse(['serve'], settings)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

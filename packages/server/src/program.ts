@@ -6,6 +6,7 @@ import { readSecretFile } from './adapters/read-secret-file.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
+import { SchemaDiffersError } from './db/schema-differs.ts'
 import { SchemaTooNewError } from './db/schema-too-new.ts'
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { ApiError } from './errors.ts'
@@ -160,7 +161,10 @@ function fail(thrown: unknown): never {
   const error = isDatabaseAway ? thrown.cause : thrown
   if (error instanceof ConfigError) process.stderr.write(linesOf(error))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
-  else if (error instanceof StartError || error instanceof SchemaTooNewError || error instanceof ApiError)
+  else if (
+    error instanceof Error &&
+    [StartError, SchemaDiffersError, SchemaTooNewError, ApiError].some((known) => error instanceof known)
+  )
     process.stderr.write(`gatehouse: ${error.message}\n`)
   else if (error instanceof Error && (isDatabaseAway || 'code' in error))
     process.stderr.write(`gatehouse: ${error.message || codeOf(error)}\n`)

@@ -2,7 +2,9 @@ import type { Knex } from 'knex'
 import { asTx, isPostgres, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import * as initial from './migrations/0001-initial.ts'
+import { checksums } from './migrations/checksums.ts'
 import type { SchemaDb } from './migrations/schema-db.ts'
+import { SchemaDiffersError } from './schema-differs.ts'
 import { SchemaTooNewError } from './schema-too-new.ts'
 import { seed } from './seed.ts'
 
@@ -17,6 +19,8 @@ const migrations: Record<string, Migration> = {
 
 interface Applied {
   name: string
+  /** Databases from before the first release have no such column. */
+  checksum?: string
   applied_at: number
 }
 
@@ -24,11 +28,14 @@ const table = 'schema_migrations'
 /** Any constant will do, as long as every server takes the same. */
 const advisoryLock = 7_231_004
 
-/** The names of the migrations that the database lacks, oldest first. Throws SchemaTooNewError. */
+/** The names of the migrations that the database lacks, oldest first. Throws SchemaTooNewError, or SchemaDiffersError. */
 export async function pendingMigrations(db: Knex): Promise<string[]> {
-  const applied: string[] = (await db.schema.hasTable(table)) ? await db<Applied>(table).pluck('name') : []
+  const rows: Applied[] = (await db.schema.hasTable(table)) ? await db<Applied>(table).select() : []
+  const applied = rows.map(({ name }) => name)
   const unknown = applied.filter((name) => !(name in migrations))
   if (unknown.length > 0) throw new SchemaTooNewError(unknown)
+  const differing = rows.filter(({ name, checksum }) => checksum !== checksums[name])
+  if (differing.length > 0) throw new SchemaDiffersError(differing.map(({ name }) => name))
   return Object.keys(migrations).filter((name) => !applied.includes(name))
 }
 
@@ -46,13 +53,14 @@ async function applyPending(db: Tx, now: number): Promise<string[]> {
   if (pending.length > 0 && !(await db.schema.hasTable(table))) {
     await db.schema.createTable(table, (t) => {
       t.text('name').primary()
+      t.text('checksum').notNullable()
       t.bigInteger('applied_at').notNullable()
     })
   }
   for (const [name, migration] of Object.entries(migrations)) {
     if (!pending.includes(name)) continue
     await migration.up(db)
-    await db<Applied>(table).insert({ name, applied_at: now })
+    await db<Applied>(table).insert({ name, checksum: checksums[name]!, applied_at: now })
   }
   if (pending.length > 0) await seed(db, now)
   return pending

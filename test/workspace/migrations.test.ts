@@ -1,0 +1,30 @@
+// A released migration never changes: databases that it made would differ from new ones.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { checksums } from '../../packages/server/src/db/migrations/checksums.ts'
+
+const folder = new URL('../../packages/server/src/db/migrations/', import.meta.url)
+const names = readdirSync(folder)
+  .filter((file) => /^\d{4}-.*\.ts$/.test(file))
+  .map((file) => file.replace(/\.ts$/, ''))
+
+/** Of the code alone: lines that hold only a comment, and the white space between words, may change. */
+function checksumOf(name: string): string {
+  const code = readFileSync(new URL(`${name}.ts`, folder), 'utf8')
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => !/^(\/\/|\/\*\*|\*)/.test(line))
+    .join(' ')
+    .replace(/\s+/g, ' ')
+  return createHash('sha256').update(code.trim()).digest('hex')
+}
+
+test('each migration has a checksum', () => {
+  expect(Object.keys(checksums)).toEqual(names)
+})
+
+test.each(names)('%s is what was released', (name) => {
+  const advice = `${name} is released: write the next migration instead. Only a new one gets the checksum of its text`
+  expect(checksums[name], advice).toBe(checksumOf(name))
+})
