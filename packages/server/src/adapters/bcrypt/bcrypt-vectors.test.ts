@@ -7,14 +7,28 @@ import { Lanes } from './lanes.ts'
 
 const lanes = new Lanes(laneCount)
 
+interface Known {
+  hash: string
+  password: Uint8Array
+}
+
 /** The hash of these bytes with the salt, cost and version of a hash that there is. */
-async function hashLike(hash: string, password: Uint8Array): Promise<string> {
-  const { salt, cost } = parseBcrypt(hash)
-  const digest = await new Promise<Uint8Array>((done) => {
+function hashLike(hash: string, password: Uint8Array): string | undefined {
+  return hashAlike([{ hash, password }])[0]
+}
+
+/** The same for several at once, each in a lane of its own. */
+function hashAlike(known: readonly Known[]): (string | undefined)[] {
+  const made: string[] = []
+  for (const [index, { hash, password }] of known.entries()) {
+    const { salt, cost } = parseBcrypt(hash)
+    const done = (digest: Uint8Array) => {
+      made[index] = hash.slice(0, 4) + formatBcrypt({ salt, cost, digest }).slice(4)
+    }
     lanes.start({ password, salt, cost, costAtLeast: cost, done })
-    while (lanes.taken > 0) lanes.step()
-  })
-  return hash.slice(0, 4) + formatBcrypt({ salt, cost, digest }).slice(4)
+  }
+  while (lanes.taken > 0) lanes.step()
+  return made
 }
 
 const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
@@ -50,8 +64,8 @@ test.each([
   ['$2a$06$.rCVZVOThsIa97pEDOxvGuRRgzG64bvtJ0938xuqzv18d3ZpQhstC', letters],
   ['$2a$08$aTsUwsyowQuzRrDqFflhgekJ8d9/7Z3GV3UcgvzQW3J5zMyrTvlz.', letters],
   ['$2a$06$fPIsBO8qRqkjj273rfaOI.HtSV9jLDpTbZn782DC6/t7qT67P6FfO', '~!@#$%^&*()      ~!@#$%^&*()PNBFRD'],
-])('the published vector %s', async (hash, password) => {
-  expect(await hashLike(hash, latin1(password))).toBe(hash)
+])('the published vector %s', (hash, password) => {
+  expect(hashLike(hash, latin1(password))).toBe(hash)
 })
 
 // Made by libxcrypt; Python's bcrypt made the same. From this byte on, 72 of them or as many as there are.
@@ -60,9 +74,9 @@ test.each([
   [73, '$2b$04$7.ErNxnb9yKxWwDA0wJBMOKUzbOiYnhPIcJZWpzSAVuNExz1VUAsy'],
   [145, '$2b$04$n9AJZzoGDNkO/WhNzaTb6.kKVWPirnDRpIaYjfXhwr856MYNE6lDi'],
   [217, '$2b$04$GOclRMX290mmr4Omsuo8hO.kyCfs1vAt2QK1qEwAcwWpP6f6mN.EO'],
-] as const)('the byte values from %i on', async (first, hash) => {
+] as const)('the byte values from %i on', (first, hash) => {
   const values = Uint8Array.from({ length: Math.min(72, 256 - first) }, (_, index) => first + index)
-  expect(await hashLike(hash, values)).toBe(hash)
+  expect(hashLike(hash, values)).toBe(hash)
 })
 
 describe('hashes of these passwords, made by', () => {
@@ -70,7 +84,7 @@ describe('hashes of these passwords, made by', () => {
   const scheme = new BcryptScheme(new LaneEngine(lanes))
 
   // By `hashSync(password, cost)` of the packages, `password_hash($password, PASSWORD_BCRYPT)`, `bcrypt.hashpw` and Perl's `crypt`.
-  test.each([
+  const makers = [
     [
       'bcryptjs 3.0.3',
       [
@@ -125,11 +139,24 @@ describe('hashes of these passwords, made by', () => {
         '$2a$07$PZcKixnTFV4GmunqlSLw/epgeHzT.huDi73VpudKS/VP4x0uCU8P2',
       ],
     ],
-  ])('%s, open to their passwords and to no other', async (_, hashes) => {
+  ] as const
+
+  test.each(makers)('%s, open to their passwords and to no other', async (_, hashes) => {
     for (const [index, hash] of hashes.entries()) {
       for (const [other, password] of passwords.entries()) {
         const { matches } = await scheme.verify(hash, password, 4)
         expect([hash, password, matches]).toEqual([hash, password, other === index])
+      }
+    }
+  })
+
+  // So each of them verifies ours.
+  test.each(makers)('%s, are what we make of them with their salts, with any number of lanes at work', (_, hashes) => {
+    const known = hashes.map((hash, index) => ({ hash, password: new TextEncoder().encode(passwords[index]) }))
+    for (let count = 1; count <= laneCount; count += 1) {
+      for (let first = 0; first < known.length; first += count) {
+        const jobs = Array.from({ length: count }, (_, index) => known[(first + index) % known.length]!)
+        expect(hashAlike(jobs)).toEqual(jobs.map(({ hash }) => hash))
       }
     }
   })
