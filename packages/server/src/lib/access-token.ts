@@ -57,7 +57,10 @@ export class AccessTokens {
   }
 
   sign(claims: AccessTokenClaims): string {
-    const [{ id, key }] = this.#keysFor(undefined, () => claims.app_id)
+    const [{ id, key }] = this.#keysFor(
+      () => undefined,
+      () => claims.app_id,
+    )
     return signJwt(claims, key, id)
   }
 
@@ -79,8 +82,9 @@ export class AccessTokens {
    * The keys that may have signed a token of this app: the one that its `kid` names, or else the one that signs now. All apps share
    * the secrets of this deployment.
    */
-  #keysFor(keyId: string | undefined, _appId: () => string | undefined): readonly [SigningKey] {
-    return [this.#keys.find(({ id }) => id === keyId) ?? this.#keys[0]]
+  #keysFor(keyId: () => string | undefined, _appId: () => string | undefined): readonly [SigningKey] {
+    const [current, previous] = this.#keys
+    return [previous !== undefined && previous.id === keyId() ? previous : current]
   }
 }
 

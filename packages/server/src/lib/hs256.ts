@@ -13,7 +13,8 @@ export interface OpenedJwt {
 
 /** What a JWT claims to be before its signature is verified. Use it only to choose the keys to verify it with. */
 export interface ClaimedJwt {
-  keyId: string | undefined
+  /** Parses the header, which verifying does too. */
+  keyId(): string | undefined
   /** Parses the payload, which verifying does too. */
   payload(): JwtPayload
 }
@@ -30,7 +31,7 @@ export function signJwt(claims: object & { iat: number }, key: KeyObject, keyId:
 
 /** Verifies a JWT with the keys that `keysFor` chooses. Undefined if none of them signed it. Does not check times. */
 export function openJwt(text: string, keysFor: (claimed: ClaimedJwt) => readonly KeyObject[]): OpenedJwt | undefined {
-  for (const key of keysFor({ keyId: claimedKeyId(text), payload: () => payloadOf(text) })) {
+  for (const key of keysFor({ keyId: () => claimedKeyId(text), payload: () => payloadOf(text) })) {
     const opened = verified(text, key)
     if (opened) return 'crit' in opened.header || 'b64' in opened.header ? undefined : opened
   }
