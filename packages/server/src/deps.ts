@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { Bell } from './adapters/bell.ts'
 import { GenerationCache } from './adapters/generation-cache.ts'
 import { createLogger } from './adapters/logger.ts'
@@ -15,6 +14,7 @@ import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
 import { inFlight } from './lib/in-flight.ts'
+import type { Logger } from './lib/lazy-logger.ts'
 import { SecretBox } from './lib/secret-box.ts'
 
 /**

@@ -1,4 +1,5 @@
-import pino, { type Logger } from 'pino'
+import pino from 'pino'
+import type { Logger } from '../lib/lazy-logger.ts'
 
 /** The headers and body members whose values never go into a log, at any level. */
 const redactedPaths = [

@@ -4,6 +4,7 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
+import { LazyLogger } from '../lib/lazy-logger.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -14,17 +15,9 @@ declare module 'koa' {
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 
-/** For what is done for one request: every line that it logs names it. Most log none, so the logger is made when it is asked for. */
+/** For what is done for one request: every line that it logs names it. */
 export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
-  const { requestId } = ctx.state.origin
-  let logger: Deps['logger'] | undefined
-  return {
-    ...deps,
-    get logger() {
-      logger ??= deps.logger.child({ request_id: requestId })
-      return logger
-    },
-  }
+  return { ...deps, logger: new LazyLogger(deps.logger, { request_id: ctx.state.origin.requestId }) }
 }
 
 /** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */
