@@ -23,7 +23,7 @@ describe('the backlog of hashes', () => {
 
   test('begins with an estimate, and follows a machine that is slower or faster', () => {
     const backlog = new HashBacklog()
-    expect(fill(backlog, 12)).toBe(8)
+    expect(fill(backlog, 12)).toBe(10)
     while (backlog.isFull(1)) backlog.remove(12)
     learn(backlog, 12, 3_000)
     expect(backlog.isFull(1)).toBe(true)

@@ -12,9 +12,9 @@ interface Load {
   ms: number
 }
 
-/** How long a hash takes on a common server while all lanes are taken: 100 ms at cost 10, and twice as long at each further cost. */
+/** How long a hash takes on a common server while all lanes are taken: 80 ms at cost 10, and twice as long at each further cost. */
 function estimatedMs(cost: number): number {
-  return 100 * 2 ** (cost - 10)
+  return 80 * 2 ** (cost - 10)
 }
 
 /** The hashes that wait or run, and how long a further one would wait at the rate that has been measured. */
