@@ -19,16 +19,17 @@ const more = 1_000
 /** Of a flood that stands in one line; a thread works on four of them at once, which end in any order. */
 const [standing, atOnce] = [60, 4]
 
-/** One thread, and hashes so dear that some 300 fill the time that one may wait: how dear is asked of this machine as it is now. */
-async function buildNarrowService(others: Record<string, string> = {}): Promise<TestService> {
-  const { deps } = await buildService({ ...oneThread, AUTH_BCRYPT_COST: '4' })
-  // The thread starts with the first.
-  await deps.passwords.hash(PASSWORD, anyLine)
-  const started = performance.now()
-  await Promise.all(Array.from({ length: 60 }, () => deps.passwords.hash(PASSWORD, anyLine)))
-  const each = (performance.now() - started) / 60
-  const cost = Math.min(Math.max(4 + Math.round(Math.log2(10 / each)), 4), 12)
-  return buildService({ ...oneThread, AUTH_BCRYPT_COST: String(cost), ...others })
+/** One thread, and hashes so dear that some 300 fill the time that one may wait: how dear is asked of this machine, at its best of five tries. */
+async function buildNarrowService(): Promise<TestService> {
+  const { deps } = await buildService({ ...oneThread, AUTH_BCRYPT_COST: '6' })
+  let each = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 5; tries++) {
+    const started = performance.now()
+    await Promise.all(Array.from({ length: 20 }, () => deps.passwords.hash(PASSWORD, anyLine)))
+    each = Math.min(each, (performance.now() - started) / 20)
+  }
+  const cost = Math.min(Math.max(6 + Math.round(Math.log2(10 / each)), 6), 12)
+  return buildService({ ...oneThread, AUTH_BCRYPT_COST: String(cost) })
 }
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -86,7 +87,9 @@ test('an address that brings 1,000 known devices costs 20 others no 503', async 
 })
 
 test('what is refused for want of room is counted by no limit and no lockout', async () => {
-  const service = await buildNarrowService({ AUTH_RATE_LIMIT_ACCOUNT: '1000/300', AUTH_LOCKOUT_THRESHOLD: '1000' })
+  // Hashes so dear that 1,000 of them fill the time on any machine: all of these are of one user, whose row they write in turn.
+  const unlimited = { AUTH_RATE_LIMIT_ACCOUNT: '1000/300', AUTH_LOCKOUT_THRESHOLD: '1000' }
+  const service = await buildService({ ...oneThread, AUTH_BCRYPT_COST: '12', ...unlimited })
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const wrong = { email: user.email, password: 'a wrong password', app_code: app.code }

@@ -67,12 +67,12 @@ const admins = (settings: { DATABASE_URL: string }): Promise<string[]> =>
       .pluck('email'),
   )
 
-/** Hash threads run at nice 10. */
+/** Hash threads run at a nice of 10 more than the thread that serves requests. */
 function niceThreadsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`
   // What stands behind the name, from the state on.
-  const fields = (thread: string) => readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
-  return readdirSync(tasks).filter((thread) => fields(thread)?.[16] === '10').length
+  const nice = (thread: string) => Number(readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[16])
+  return readdirSync(tasks).filter((thread) => nice(thread) > nice(String(pid))).length
 }
 
 /** Starts that are to fail: how the program ended. */

@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { openEngine } from './bcrypt/open-engine.ts'
 import { BcryptScheme } from './bcrypt-scheme.ts'
@@ -6,7 +6,7 @@ import { schemeOf } from './password-scheme.ts'
 
 // On Linux this lowers this thread alone: the event loop that answers everybody else goes first on a busy machine.
 try {
-  setPriority(0, 10)
+  setPriority(0, Math.min(getPriority(0) + 10, 19))
 } catch {}
 
 export type HashJob =
