@@ -156,7 +156,14 @@ describe('service-account', () => {
     const first = parsed(await authctl(create))
     const second = await authctl(create)
     expect(second).toMatchObject({ stdout: '', exit: 5 })
-    expect(JSON.parse(second.stderr).error).toMatchObject({ code: 'service_account_name_taken', exit: 5 })
+    expect(JSON.parse(second.stderr).error).toMatchObject({
+      code: 'service_account_name_taken',
+      message: expect.stringContaining('double'),
+      hint: expect.stringContaining('service-account rotate'),
+      exit: 5,
+    })
+    expect((await authctl(`${create} --dry-run`)).exit).toBe(5)
+    expect(await works(first.token)).toBe(true)
     for (const flags of ['', '--yes', `--confirm ${first.id}`]) {
       expect((await authctl(`service-account delete ${first.id} ${flags}`)).exit).toBe(2)
     }

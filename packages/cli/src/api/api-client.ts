@@ -227,6 +227,7 @@ const hints: Record<string, string> = {
   permission_owned_by_other_service: 'authctl permission list shows whose it is',
   account_unverified: 'the user verifies the address first; or claim the account: authctl user import --claim-unverified',
   app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
+  service_account_name_taken: 'take another name; authctl service-account rotate gives the account that is there another token',
 }
 
 /** What the status means for the user of authctl. */
