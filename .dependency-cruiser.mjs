@@ -247,7 +247,7 @@ export default {
     only(
       'examples-use-the-published-sdk',
       '^examples/([^/]+)/',
-      ['^examples/$1/', '^packages/sdk/(src|dist)/'],
+      ['^examples/$1/', '^packages/sdk/src/'],
       'An example imports what a team outside could: the entry points of @gatehouse/sdk.',
     ),
     {
@@ -274,7 +274,7 @@ export default {
     detectProcessBuiltinModuleCalls: false,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
-      conditionNames: ['source', 'import', 'require', 'node', 'default', 'types'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
       extensions: ['.ts', '.mjs', '.js', '.cjs', '.d.ts'],
     },
   },

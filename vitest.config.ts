@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import { defaultServerConditions } from 'vite'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { isFastLane } from './test/support/lane.ts'
 import LongestFirst from './test/support/longest-first.ts'
@@ -28,7 +27,7 @@ const fullLaneOnly = isFastLane
       'test/e2e/{api-reference,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
-      'test/packaging/sdk',
+      'test/packaging/{packages,sdk}',
       'test/workspace/check',
     ].map((name) => `${name}.test.ts`)
   : []
@@ -81,13 +80,7 @@ const onDatabase = (
   },
 })
 
-const conditions = ['source', ...defaultServerConditions]
-
 export default defineConfig({
-  // Packages of the workspace are tested from their sources: what is edited is what runs, without a build between.
-  ssr: { resolve: { conditions } },
-  // Where it runs what comes once before all tests.
-  environments: { __vitest__: { resolve: { conditions } } },
   test: {
     testTimeout: 300_000,
     hookTimeout: 300_000,

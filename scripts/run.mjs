@@ -43,15 +43,17 @@ const tasks = {
   start: { run: ['node', 'scripts/start.ts'], build: ['sdk', 'server', 'cli'] },
   test: { run: ['node', 'scripts/test.ts'], build: ['sdk', 'server', 'cli'] },
   build: { run: [], build: ['sdk', 'server', 'cli'], always: true },
+  // For `npm pack` and `npm publish` in a package: the same, as far as it is stale.
+  pack: { run: [], build: ['sdk', 'server', 'cli'] },
   'test:nodes': { run: ['node', 'scripts/test-nodes.ts'], build: ['sdk'], manyNodes: true },
   check: { run: ['node', 'scripts/check.ts'] },
-  dev: { run: ['node', '--conditions=source', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
+  dev: { run: ['node', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
   gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
-  generate: { run: ['node', '--conditions=source', 'scripts/generate.ts'] },
+  generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
 }
 

@@ -7,8 +7,8 @@ import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@m
 import ts from 'typescript'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const { exports: entries }: { exports: Record<string, { source: string }> } = JSON.parse(
-  readFileSync(join(folder, 'package.json'), 'utf8'),
+const { exports: entries }: { exports: Record<string, string> } = JSON.parse(
+  readFileSync(join(folder, 'src', 'package.json'), 'utf8'),
 )
 const silent = { logLevel: ExtractorLogLevel.None }
 
@@ -17,7 +17,7 @@ export function renderApiReports(): Map<string, string> {
   const work = mkdtempSync(join(tmpdir(), 'gatehouse-api-'))
   try {
     emitDeclarations(work)
-    const configs = Object.entries(entries).map(([entry, { source }]) => configOf(work, nameOf(entry), source))
+    const configs = Object.entries(entries).map(([entry, source]) => configOf(work, nameOf(entry), source))
     const [first, ...others] = configs
     const compilerState = CompilerState.create(first!, {
       additionalEntryPoints: others.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
@@ -45,7 +45,7 @@ function nameOf(entry: string): string {
 
 function emitDeclarations(outDir: string): void {
   const { config } = ts.readConfigFile(join(folder, '../../tsconfig.json'), ts.sys.readFile)
-  const rootNames = Object.values(entries).map(({ source }) => join(folder, source))
+  const rootNames = Object.values(entries).map((source) => join(folder, 'src', source))
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, folder)
   const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir, rootDir: join(folder, 'src') }
   const program = ts.createProgram(rootNames, { ...options, ...emitting })
@@ -54,7 +54,7 @@ function emitDeclarations(outDir: string): void {
 }
 
 function configOf(work: string, name: string, source: string): ExtractorConfig {
-  const declarations = source.replace('./src/', '').replace(/ts$/, 'd.ts')
+  const declarations = source.replace(/ts$/, 'd.ts')
   writeFileSync(join(work, 'package.json'), JSON.stringify({ name: '@gatehouse/sdk' }))
   return ExtractorConfig.prepare({
     configObject: {

@@ -1,17 +1,13 @@
 import { defineConfig } from 'tsup'
+import sources from './src/package.json' with { type: 'json' }
+
+/** `./koa` is built from `./koa.ts`, `.` is the index. */
+const entry = Object.fromEntries(
+  Object.entries(sources.exports).map(([name, file]) => [name.slice('./'.length) || 'index', `src/${file.slice('./'.length)}`]),
+)
 
 export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    koa: 'src/koa.ts',
-    express: 'src/express.ts',
-    fastify: 'src/fastify.ts',
-    hono: 'src/hono.ts',
-    browser: 'src/browser/index.ts',
-    inspect: 'src/inspect.ts',
-    protocol: 'src/protocol.ts',
-    testing: 'src/testing/index.ts',
-  },
+  entry,
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },

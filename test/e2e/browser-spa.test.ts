@@ -65,8 +65,7 @@ const serve = (authUrl: string) => serveSpa({ authUrl, appCode, apiUrl }, (stop)
 /** The backend that the page asks. */
 async function startApi(): Promise<string> {
   const environment = { SERVICE_AUTH_URL: server.url, SERVICE_APP_CODE: appCode, JWT_ACCESS_SECRET: ACCESS_SECRET, PORT: '0' }
-  const words = ['--conditions=source', join(examples, 'koa-api', 'server.ts')]
-  const { output, shows } = startProgram(process.execPath, words, environment)
+  const { output, shows } = startProgram(process.execPath, [join(examples, 'koa-api', 'server.ts')], environment)
   await shows('listening on ')
   return /listening on (\S+)/.exec(output())![1]!
 }
@@ -167,7 +166,7 @@ const countRefreshes = (context: BrowserContext) => {
 const storedSession = (page: Page): Promise<Json> =>
   page.evaluate('JSON.parse(Object.entries(localStorage).find(([key]) => !key.endsWith(":device"))?.[1] ?? "null")')
 
-test('npm start in the folder of the example serves the page, from the SDK as it is published', async () => {
+test('npm start in the folder of the example serves the page and the SDK that it imports', async () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const [program, ...words] = scripts.start.split(' ')
   const { output, shows } = startProgram(join(root, 'node_modules', '.bin', program), [...words, '--port', '0'])

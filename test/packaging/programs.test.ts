@@ -1,19 +1,28 @@
 // The server and authctl as they are deployed: packed, with the npm packages that they name and nothing of the workspace.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { npmPack, type PackageName, packageFolder, unpack } from '../support/npm-pack.ts'
 
-const packages = fileURLToPath(new URL('../../packages/', import.meta.url))
 const { env, token, close } = createTestAuth({ appCode: 'notes' })
 let folder: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-programs-'))
-  for (const name of ['server', 'cli']) install(name)
+  for (const name of ['server', 'cli'] as const) install(name)
 })
 
 afterAll(() => {
@@ -21,17 +30,14 @@ afterAll(() => {
   return close()
 })
 
-function install(name: string): void {
+function install(name: PackageName): void {
   const target = join(folder, name)
-  mkdirSync(target)
-  execFileSync('pnpm', ['pack', '--pack-destination', target], { cwd: join(packages, name), stdio: 'pipe' })
-  const tarball = readdirSync(target).find((file) => file.endsWith('.tgz'))!
-  execFileSync('tar', ['-xzf', join(target, tarball), '-C', target, '--strip-components=1'])
+  unpack(npmPack(name, folder), target)
   const { dependencies } = JSON.parse(readFileSync(join(target, 'package.json'), 'utf8'))
   for (const dependency of Object.keys(dependencies)) {
     const link = join(target, 'node_modules', dependency)
     mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(realpathSync(join(packages, name, 'node_modules', dependency)), link)
+    symlinkSync(realpathSync(join(packageFolder(name), 'node_modules', dependency)), link)
   }
 }
 
@@ -60,4 +66,26 @@ test('authctl verifies a token by the rules of the SDK', () => {
   const printed = run(['cli/dist/authctl.js', 'token', 'inspect', '-', '--secret-file', secret, '--json'], token())
   expect(JSON.parse(printed)).toMatchObject({ valid: true, claims: { app_code: 'notes' } })
   expect(run(['cli/dist/authctl.js', 'secret', 'new', '--json'])).toMatch(/"kid": ?"[0-9a-f]{8}"/)
+})
+
+test('npx runs authctl by the name of its package', () => {
+  const project = join(folder, 'project')
+  const bin = join(project, 'node_modules', '.bin', 'authctl')
+  // As npm installs it.
+  mkdirSync(join(project, 'node_modules', '@gatehouse'), { recursive: true })
+  mkdirSync(dirname(bin))
+  symlinkSync(join(folder, 'cli'), join(project, 'node_modules', '@gatehouse', 'cli'))
+  const { bin: programs } = JSON.parse(readFileSync(join(folder, 'cli', 'package.json'), 'utf8'))
+  expect(programs).toEqual({ authctl: './dist/authctl.js' })
+  symlinkSync(join(folder, 'cli', 'dist', 'authctl.js'), bin)
+  chmodSync(bin, 0o755)
+  writeFileSync(join(project, 'package.json'), '{"private":true}')
+  const settings = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: folder }
+  const printed = execFileSync('npx', ['--no', '@gatehouse/cli', 'secret', 'new', '--json'], {
+    cwd: project,
+    env: settings,
+    encoding: 'utf8',
+    timeout: 120_000,
+  })
+  expect(printed).toMatch(/"kid": ?"[0-9a-f]{8}"/)
 })

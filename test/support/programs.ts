@@ -77,10 +77,6 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
       platform: 'node',
       splitting: true,
       outDir: staging,
-      // What they use of the SDK comes from its sources, as in their own builds.
-      esbuildOptions(bundler) {
-        bundler.conditions = ['source']
-      },
       banner: { js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);" },
       ...options,
       entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, resolve(folder, path)])),

@@ -47,7 +47,7 @@ function start(words: readonly string[], settings: Record<string, string>, withi
   // What is kept beside the database (`.gatehouse/`) goes with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
   // Benchmarks run without vitest.
-  const program = process.env.VITEST ? [inject('programs').gatehouse] : ['--conditions=source', source]
+  const program = process.env.VITEST ? [inject('programs').gatehouse] : [source]
   const line = [...within, process.execPath, '--import', endWithParent, ...program, ...words]
   const child = spawn(line[0]!, line.slice(1), {
     cwd: folder,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, defaultClientConditions, preview } from 'vite'
+import { build, preview } from 'vite'
 
 const root = fileURLToPath(new URL('../../examples/browser-spa/', import.meta.url))
 
@@ -30,8 +30,7 @@ export async function serveSpa(
   const define = Object.fromEntries(
     Object.entries(env).map(([name, value]) => [`import.meta.env.${name}`, JSON.stringify(value)]),
   )
-  // The SDK from its sources, as in all tests.
-  await build({ ...common, define, resolve: { conditions: ['source', ...defaultClientConditions] } })
+  await build({ ...common, define })
   const proxy = apiUrl === undefined ? undefined : { '/api': { target: apiUrl } }
   const served = await preview({ ...common, preview: { port: 0, proxy } })
   onEnd(() => served.close())
