@@ -5,7 +5,7 @@ const anyPresent = `${feature}present[.]ts$`
 /** Files of a feature other than its routes, schema and presentation. */
 const useCase = '(?!(?:routes|schema|present)[.]ts$|.*[.]test[.]ts$)'
 const tests = '[.]test[.]ts$'
-const sdk = (entries) => `^packages/sdk/src/(${entries})[.]ts$`
+const sdk = (entries) => `^packages/sdk/src/(${entries})(/index)?[.]ts$`
 
 const npm = (names) => `(^|/)node_modules/(${names})/`
 const koa = npm('koa|koa-[^/]+|@koa/[^/]+')
@@ -54,7 +54,7 @@ const cliRooms = [
   'declarations',
   'completion',
 ]
-const cliFoundations = [`${cli}api-types[.]ts$`, '^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
+const cliFoundations = ['^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
 const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)
 
 export default {
@@ -267,7 +267,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['(^|/)node_modules/', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/'] },
+    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/', '^test/platforms/[.]work'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     combinedDependencies: true,

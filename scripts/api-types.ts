@@ -1,17 +1,17 @@
-// Writes packages/cli/src/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file: `run.mjs`
+// Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file: `run.mjs`
 // has it written before any task when it was made of another document; `generate.ts` and `check.ts` have it written too.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 
 const document = readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8')
-const target = new URL('../packages/cli/src/api-types.ts', import.meta.url)
+const target = new URL('../packages/sdk/src/admin/api-types.ts', import.meta.url)
 
 const types = astToString(await openapiTypes(JSON.parse(document) as OpenAPI3))
 // `run.mjs` looks for this digest.
 const digest = createHash('sha256').update(document).digest('hex')
 const text = `// Generated from docs/openapi.json (${digest}). Do not edit.\n\n${types}`
-// Left alone when nothing changed: a newer file would have the cli built again.
+// Left alone when nothing changed: a newer file would have everything built again.
 if (read(target) !== text) writeFileSync(target, text)
 
 function read(file: URL): string | undefined {

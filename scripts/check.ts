@@ -87,7 +87,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-// Git ignores what the types of the cli are made into, so a clone that `run.mjs` has not seen lacks them.
+// Git ignores what the types of the HTTP API are made into, so a clone that `run.mjs` has not seen lacks them.
 const derived = await run(['node', 'scripts/api-types.ts'])
 if (!derived.passed) console.error(derived.output)
 

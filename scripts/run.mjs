@@ -46,6 +46,7 @@ const tasks = {
   // For `npm pack` and `npm publish` in a package: the same, as far as it is stale.
   pack: { run: [], build: ['sdk', 'server', 'cli'] },
   'test:nodes': { run: ['node', 'scripts/test-nodes.ts'], build: ['sdk'], manyNodes: true },
+  'test:platforms': { run: ['node', 'scripts/test-platforms.ts'], build: ['sdk'], manyNodes: true },
   check: { run: ['node', 'scripts/check.ts'] },
   dev: { run: ['node', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
@@ -268,11 +269,11 @@ function install(env) {
   })
 }
 
-/** What the cli is type-checked and edited against. Not committed, but there in any clone that a task was run in. */
+/** What the SDK's client of the admin API is made of, and with it the cli. Not committed, but there in any clone that a task was run in. */
 function deriveApiTypes(env, nodeDir) {
   const document = read(join(root, 'docs', 'openapi.json')) ?? ''
   const digest = createHash('sha256').update(document).digest('hex')
-  const isDone = () => read(join(root, 'packages', 'cli', 'src', 'api-types.ts'))?.includes(digest) ?? false
+  const isDone = () => read(join(root, 'packages', 'sdk', 'src', 'admin', 'api-types.ts'))?.includes(digest) ?? false
   exclusively('deriving the types of the HTTP API', isDone, () => {
     const result = spawnSync(nodeProgram(nodeDir), [join(root, 'scripts', 'api-types.ts')], {
       cwd: root,
@@ -280,7 +281,8 @@ function deriveApiTypes(env, nodeDir) {
       stdio: ['ignore', 2, 'inherit'],
     })
     // No reason to stop: what runs does not need them, and a task of these may mend the document.
-    if (result.status !== 0) say('docs/openapi.json is no sound document, so the cli has no types of it: npm run generate')
+    if (result.status !== 0)
+      say('docs/openapi.json is no sound document, so neither the SDK nor the cli has types of it: npm run generate')
   })
 }
 

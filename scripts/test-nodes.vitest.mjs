@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sdk = join(root, 'packages', 'sdk')
 const entries = Object.fromEntries(
-  ['index', 'koa', 'express', 'fastify', 'hono', 'testing'].map((name) => [
+  ['index', 'koa', 'express', 'fastify', 'hono', 'node', 'next', 'nest', 'webhooks', 'testing'].map((name) => [
     join(sdk, 'src', name === 'testing' ? 'testing/index.ts' : `${name}.ts`),
     join(sdk, 'dist', `${name}.js`),
   ]),

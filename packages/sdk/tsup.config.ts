@@ -10,7 +10,8 @@ export default defineConfig({
   entry,
   format: ['esm', 'cjs'],
   target: 'node20',
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  // What is bundled takes its types along.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' }, resolve: ['openapi-fetch', 'openapi-typescript-helpers'] },
   splitting: true,
   removeNodeProtocol: false,
   clean: true,

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { verifyWebhook } from '@gatehouse/sdk/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { version } from '../../packages/server/src/lib/version.ts'
@@ -245,6 +246,18 @@ describe('the request', () => {
     ] as const) {
       expect(verify(whsec, { ...headers, [name]: value }, body)).toBe(false)
     }
+  })
+
+  test('is verified by the SDK, which gives its members', async () => {
+    const { app, received } = await appWithWebhook({}, { secret: whsec })
+    await service.register('sdk@example.com', app.code, { note: 'Grüße 🦊' })
+    const [{ headers, body }] = (await received()) as [Received]
+    const event = await verifyWebhook(headers, body, whsec)
+    expect(event).toEqual(JSON.parse(body))
+    expect([event.app.code, event.user.email, event.registration.note]).toEqual([app.code, 'sdk@example.com', 'Grüße 🦊'])
+    const other = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+    await expect(verifyWebhook(headers, body, other)).rejects.toMatchObject({ code: 'WEBHOOK_SIGNATURE' })
+    await expect(verifyWebhook(headers, `${body} `, [other, whsec])).rejects.toMatchObject({ code: 'WEBHOOK_SIGNATURE' })
   })
 
   test('is signed with the secret that the webhook has when it goes out', async () => {

@@ -48,12 +48,19 @@ const groundOf = (page: Page) => page.evaluate<string>('getComputedStyle(documen
 const overflowOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 const desk = { width: 1280, height: 900 }
 
+/** What is read of an element here: the types of a browser are none of this project's. */
+interface PageElement {
+  readonly textContent: string
+  querySelector(selector: string): PageElement | null
+  getAttribute(name: string): string
+}
+
 test('on a desk it lists every route, and asks for nothing but its files and the document', async () => {
   const { page, faults, asked } = await open(desk)
   const routes = await page
     .locator('.opblock-summary')
-    .evaluateAll((summaries) =>
-      summaries.map(
+    .evaluateAll((summaries: unknown[]) =>
+      (summaries as PageElement[]).map(
         (summary) =>
           summary.querySelector('.opblock-summary-method')!.textContent +
           summary.querySelector('[data-path]')!.getAttribute('data-path'),

@@ -106,15 +106,18 @@ test('no framework is installed for those who use none, and each is named as one
     readFileSync(join(installed, 'package.json'), 'utf8'),
   )
   expect(dependencies).toBeUndefined()
-  expect(Object.keys(peerDependencies)).toEqual(['express', 'fastify', 'hono', 'koa'])
+  expect(Object.keys(peerDependencies)).toEqual(['@nestjs/common', '@nestjs/core', 'express', 'fastify', 'hono', 'koa', 'react'])
   for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]).toEqual({ optional: true })
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@gatehouse'])
 })
 
 test('nothing in it is imported from anywhere, so that bundlers for every platform can take it', () => {
-  // The types of Hono's middleware, and what serves tests on Node.
+  // The types of a framework, what a framework itself must give, and what serves tests on Node.
   const allowed: [RegExp, RegExp][] = [
     [/^hono[.]d[.]c?ts$/, /^hono$/],
+    [/^nest[.]/, /^@nestjs\/(common|core)$/],
+    [/^node[.]d[.]c?ts$/, /^node:http$/],
+    [/^react[.]/, /^react$/],
     [/^testing[.]c?js$/, /^node:(http|crypto)$/],
   ]
   for (const name of readdirSync(join(installed, 'dist'))) {
@@ -125,6 +128,10 @@ test('nothing in it is imported from anywhere, so that bundlers for every platfo
     const may = allowed.find(([file]) => file.test(name))?.[1]
     for (const specifier of imported) if (!may?.test(specifier)) expect(specifier).toMatch(/^\.\//)
   }
+})
+
+test('what is for React says that it runs in the client, where frameworks look for that', () => {
+  expect(readFileSync(join(installed, 'dist', 'react.js'), 'utf8')).toMatch(/^"use client";/)
 })
 
 test('it calls nothing of a Buffer that Node does not document, for what stands in for Node may do it otherwise', () => {
@@ -462,6 +469,11 @@ const guarded = `
   import * as forExpress from '@gatehouse/sdk/express'
   import * as forFastify from '@gatehouse/sdk/fastify'
   import * as forHono from '@gatehouse/sdk/hono'
+  import * as forNest from '@gatehouse/sdk/nest'
+  import * as forNext from '@gatehouse/sdk/next'
+  import * as forNode from '@gatehouse/sdk/node'
+  import { createServer } from 'node:http'
+  import { UseGuards } from '@nestjs/common'
   import Koa from 'koa'
   import express from 'express'
   import Fastify from 'fastify'
@@ -489,7 +501,18 @@ const guarded = `
     .use(forHono.optionalAuth(auth))
     .get('/somebody', (c) => c.json({ user: c.var.auth?.userId ?? null }))
     .get('/:id', forHono.requireAuth(auth, only), (c) => c.json({ id: c.req.param('id'), mayRead: c.var.auth.has('invoices:read') }))
-  export const all = [koa, app, fastify, hono]
+
+  const listing = forNode.requireAuth(auth)((request, response) => response.end(forNode.getAuth<Billing>(request).userId + request.url))
+  const node = createServer(forNode.requireAuth(auth, only)(listing))
+
+  export const GET = forNext.requireAuth(auth, only)((request) => Response.json(forNext.getAuth<Billing>(request).userId))
+  export const PUT = forNext.optionalAuth(auth)(async (_: Request, { params }: { params: Promise<{ id: string }> }) => {
+    return new Response((await params).id)
+  })
+  const next = (request: Request) => [GET(request, { params: Promise.resolve({}) }), PUT(request, { params: Promise.resolve({ id: '' }) })]
+
+  const nest = UseGuards(forNest.requireAuth(auth, only), forNest.optionalAuth(auth))
+  export const all = [koa, app, fastify, hono, node, next, nest]
 `
 const guardFaults: [what: string, line: string][] = [
   ['Koa: a misspelt permission', `koa.use((ctx) => void ctx.state.auth.has('invoices:raed'))`],
@@ -499,6 +522,12 @@ const guardFaults: [what: string, line: string][] = [
     `fastify.get('/x', async (request) => forFastify.getAuth<Billing>(request).has('invoices:raed'))`,
   ],
   ['Hono: a misspelt permission', `hono.get('/', forHono.requireAuth(auth), (c) => c.json(c.var.auth.has('invoices:raed')))`],
+  ['Node: a misspelt permission', `forNode.requireAuth(auth, { permissions: ['invoices:raed'] })`],
+  [
+    'Next: a misspelt permission',
+    `forNext.requireAuth(auth)((request) => forNext.getAuth<Billing>(request).has('invoices:raed'))`,
+  ],
+  ['Nest: a misspelt permission', `UseGuards(forNest.requireAuth(auth, { anyOf: ['invoices:raed'] }))`],
   ['Hono: a principal that may be nobody', `hono.get('/', (c) => c.json(c.var.auth.userId))`],
 ]
 
@@ -506,8 +535,8 @@ describe('beside the types of the frameworks', () => {
   let said: ReturnType<typeof compileWith>
   beforeAll(() => {
     const modules = join(folder, 'node_modules')
-    mkdirSync(join(modules, '@types'))
-    for (const name of ['@types/koa', '@types/express', 'koa', 'express', 'fastify', 'hono'])
+    for (const scope of ['@types', '@nestjs']) mkdirSync(join(modules, scope))
+    for (const name of ['@nestjs/common', '@nestjs/core', '@types/koa', '@types/express', 'koa', 'express', 'fastify', 'hono'])
       symlinkSync(realpathSync(join(root, 'packages', 'sdk', 'node_modules', name)), join(modules, name))
     symlinkSync(realpathSync(join(root, 'node_modules', '@types', 'node')), join(modules, '@types', 'node'))
     const options = ['--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--types', 'node', '--skipLibCheck']

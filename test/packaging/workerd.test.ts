@@ -1,31 +1,12 @@
-// The built SDK in workerd, the runtime of Cloudflare Workers, as one module: with and without what workerd has of Node.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// The SDK in workerd, the runtime of Cloudflare Workers, as one module: with and without what workerd has of Node. The packed one is
+// tried by `npm run test:platforms`.
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
-
-const require = createRequire(import.meta.url)
-
-interface Setting {
-  name: string
-  /** From 2026-08-04 on the flag is set by default. */
-  date: string
-  flags: readonly string[]
-  /** Whether Node's own calls serve; otherwise WebCrypto does. */
-  hasNode: boolean
-}
-
-const settings: Setting[] = [
-  { name: 'without nodejs_compat', date: '2025-09-01', flags: [], hasNode: false },
-  { name: 'with nodejs_compat', date: '2025-09-01', flags: ['nodejs_compat'], hasNode: true },
-  { name: 'a Worker made today', date: '2026-11-01', flags: [], hasNode: true },
-]
+import { startWorkers, type Workers, workerSettings } from '../support/workerd.ts'
 
 const source = `
   import { createAuth } from '@gatehouse/sdk'
@@ -51,66 +32,24 @@ const source = `
 `
 
 const gate = createTestAuth({ appCode: 'billing' })
-const ports = new Map<string, number>()
 let folder: string
-let child: ChildProcess
+let workers: Workers
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-workerd-'))
-  await bundle()
-  const config = join(folder, 'config.capnp')
-  writeFileSync(config, describeWorkers())
-  // It tells of each socket on the fourth stream.
-  child = spawn(require('workerd').default, ['serve', config, '--control-fd=3'], {
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-  })
-  for await (const line of createInterface(child.stdio[3] as Readable)) {
-    const { socket, port } = JSON.parse(line)
-    ports.set(socket, port)
-    if (ports.size === settings.length) break
-  }
+  const resolveDir = fileURLToPath(new URL('.', import.meta.url))
+  const variables = { secret: gate.env.JWT_ACCESS_SECRET!, appCode: 'billing' }
+  workers = await startWorkers(folder, { source, resolveDir }, variables)
   return async () => {
-    child.kill('SIGKILL')
+    workers.stop()
     await gate.close()
     rmSync(folder, { recursive: true, force: true })
   }
 })
 
-/** By the bundler that builds the package, with the conditions of tools for Workers. */
-async function bundle(): Promise<void> {
-  const { build } = createRequire(require.resolve('tsup'))('esbuild')
-  await build({
-    stdin: { contents: source, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
-    bundle: true,
-    format: 'esm',
-    target: 'es2022',
-    conditions: ['workerd', 'worker', 'browser'],
-    external: ['node:*'],
-    outfile: join(folder, 'worker.js'),
-    logLevel: 'error',
-  })
-}
-
-function describeWorkers(): string {
-  const bindings = `[(name = "secret", text = "${gate.env.JWT_ACCESS_SECRET}"), (name = "appCode", text = "billing")]`
-  const services = settings.map(
-    ({ name, date, flags }) => `(name = "${name}", worker = (
-      modules = [(name = "worker", esModule = embed "worker.js")],
-      compatibilityDate = "${date}",
-      compatibilityFlags = ${JSON.stringify(flags)},
-      bindings = ${bindings},
-    ))`,
-  )
-  const sockets = settings.map(({ name }) => `(name = "${name}", address = "127.0.0.1:0", http = (), service = "${name}")`)
-  return `
-    using Workerd = import "/workerd/workerd.capnp";
-    const config :Workerd.Config = (services = [${services}], sockets = [${sockets}]);
-  `
-}
-
-describe.each(settings)('$name', ({ name, hasNode }) => {
+describe.each(workerSettings)('$name', ({ name, hasNode }) => {
   const ask = async (token: string): Promise<[status: number, body: unknown]> => {
-    const response = await fetch(`http://127.0.0.1:${ports.get(name)}/`, { headers: { 'x-token': token } })
+    const response = await fetch(`http://127.0.0.1:${workers.ports.get(name)}/`, { headers: { 'x-token': token } })
     const text = await response.text()
     return [response.status, text.startsWith('{') ? JSON.parse(text) : text]
   }

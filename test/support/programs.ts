@@ -46,7 +46,11 @@ const server: Recipe = {
   ],
 }
 /** The others are loaded when a command needs them, some by a name that only CommonJS gives. */
-const cli: Recipe = { entry: { authctl: 'src/authctl.ts' }, skipNodeModulesBundle: true, noExternal: [/^@gatehouse/] }
+const cli: Recipe = {
+  entry: { authctl: 'src/authctl.ts' },
+  skipNodeModulesBundle: true,
+  noExternal: [/^(@gatehouse|openapi-fetch)/],
+}
 
 /** Makes them from their sources, which takes seconds, unless nothing has changed since the last time. */
 export async function buildPrograms(): Promise<Programs> {

@@ -1,4 +1,4 @@
-// The page of examples/browser-spa, built as for production and served on a port of its own.
+// A page, that of examples/browser-spa unless another is named, built as for production and served on a port of its own.
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, preview } from 'vite'
 
-const root = fileURLToPath(new URL('../../examples/browser-spa/', import.meta.url))
+const example = fileURLToPath(new URL('../../examples/browser-spa/', import.meta.url))
 
 export interface SpaSettings {
   /** The service that users log in at. */
@@ -16,11 +16,13 @@ export interface SpaSettings {
   apiUrl?: string
   /** Shown as "Continue with …". */
   provider?: string
+  /** The folder of the page. */
+  root?: string
 }
 
 /** Builds the page for a service and serves it until the end that `onEnd` is told of; its origin. */
 export async function serveSpa(
-  { authUrl, appCode, apiUrl, provider }: SpaSettings,
+  { authUrl, appCode, apiUrl, provider, root = example }: SpaSettings,
   onEnd: (fn: () => Promise<void>) => void,
 ): Promise<string> {
   const outDir = mkdtempSync(join(tmpdir(), 'gatehouse-spa-'))

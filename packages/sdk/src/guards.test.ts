@@ -65,7 +65,7 @@ const forbidden = {
   detail: 'The user may not do this.',
 }
 
-describe.each(Object.entries(stands))('%s', (_, { serve }) => {
+describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
   let port: number
   let failures: unknown[]
   beforeAll(async () => {
@@ -223,7 +223,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve }) => {
     expect(await ask('/required', good, {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
   })
 
-  test('the request id that the app answers with wins over the one that was sent', async () => {
+  test.skipIf(knowsNoAnswer)('the request id that the app answers with wins over the one that was sent', async () => {
     const answer = await ask('/answers-with-id', undefined, { 'x-request-id': 'theirs' })
     expect(answer.body).toMatchObject({ request_id: 'ours' })
     expect(answer.headers.get('x-request-id')).toBe('ours')

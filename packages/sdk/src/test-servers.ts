@@ -1,8 +1,12 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import Router from '@koa/router'
+import { type ArgumentsHost, Controller, Get, type HttpServer, Module, UseGuards } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { FastifyAdapter } from '@nestjs/platform-fastify'
 import express from 'express'
 // @ts-expect-error its types are another package, and those of Express 5 serve
 import express4 from 'express-4'
@@ -16,6 +20,9 @@ import * as fastifyGuard from './fastify.ts'
 import * as honoGuard from './hono.ts'
 import type { Auth, Principal } from './index.ts'
 import * as koaGuard from './koa.ts'
+import * as nestGuard from './nest.ts'
+import * as nextGuard from './next.ts'
+import * as nodeGuard from './node.ts'
 
 // One set of routes, served by each framework on a socket of its own, written as that framework's users write it.
 
@@ -30,6 +37,8 @@ export interface Route {
 }
 
 export interface Stand {
+  /** A handler of Next.js makes its answer by itself, so that no header stands there before. */
+  readonly knowsNoAnswer?: true
   /** Listens on a port of its own; `failures` collects the errors that reached the framework. */
   readonly serve: (auth: Auth, routes: readonly Route[], failures: unknown[]) => Promise<{ port: number; close: () => unknown }>
 }
@@ -126,6 +135,103 @@ const hono: Stand = {
   },
 }
 
+const node: Stand = {
+  serve(auth, routes, failures) {
+    const listeners = new Map(
+      routes.map(({ path, guard, requirements, requestId, handle }) => {
+        const answer = async (request: IncomingMessage, response: ServerResponse) => {
+          response.setHeader('content-type', 'application/json')
+          response.end(JSON.stringify(await handle(nodeGuard.getAuth(request))))
+        }
+        const guarded =
+          guard === undefined
+            ? answer
+            : (guard === 'required' ? nodeGuard.requireAuth(auth, requirements) : nodeGuard.optionalAuth(auth))(answer)
+        const listener = (request: IncomingMessage, response: ServerResponse) => {
+          if (requestId !== undefined) response.setHeader('X-Request-Id', requestId)
+          return guarded(request, response)
+        }
+        return [path, listener]
+      }),
+    )
+    const server = createServer((request, response) => {
+      listeners.get(request.url!)!(request, response).catch((error) => {
+        failures.push(error)
+        response.writeHead(500).end('broken')
+      })
+    })
+    return listening(server.listen(0, '127.0.0.1'))
+  },
+}
+
+const next: Stand = {
+  knowsNoAnswer: true,
+  serve(auth, routes, failures) {
+    const context = { params: Promise.resolve({}) }
+    const handlers = new Map(
+      routes.map(({ path, guard, requirements, handle }) => {
+        const answer = async (request: Request) => Response.json(await handle(nextGuard.getAuth(request)))
+        if (guard === undefined) return [path, answer]
+        return [path, (guard === 'required' ? nextGuard.requireAuth(auth, requirements) : nextGuard.optionalAuth(auth))(answer)]
+      }),
+    )
+    const fetch = async (request: Request) => {
+      try {
+        return await handlers.get(new URL(request.url).pathname)!(request, context)
+      } catch (error) {
+        failures.push(error)
+        return new Response('broken', { status: 500 })
+      }
+    }
+    return listening(serve({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+  },
+}
+
+/** What `@Controller(path)`, `@UseGuards(…)`, `@Get()` and `@AuthPrincipal()` make of a class. */
+function controllerOf(auth: Auth, { path, guard, requirements, handle }: Route): new () => object {
+  class RouteController {
+    answer(principal: Principal): unknown {
+      return handle(principal)
+    }
+  }
+  Get()(RouteController.prototype, 'answer', Object.getOwnPropertyDescriptor(RouteController.prototype, 'answer')!)
+  nestGuard.AuthPrincipal()(RouteController.prototype, 'answer', 0)
+  if (guard === 'required') UseGuards(nestGuard.requireAuth(auth, requirements))(RouteController)
+  if (guard === 'optional') UseGuards(nestGuard.optionalAuth(auth))(RouteController)
+  Controller(path)(RouteController)
+  return RouteController
+}
+
+const nest = (adapter: () => ExpressAdapter | FastifyAdapter): Stand => ({
+  async serve(auth, routes, failures) {
+    class Root {}
+    Module({ controllers: routes.map((route) => controllerOf(auth, route)) })(Root)
+    class Collecting extends nestGuard.AuthErrorFilter {
+      override handleUnknownError(error: unknown, host: ArgumentsHost, server: HttpServer): void {
+        failures.push(error)
+        super.handleUnknownError(error, host, server)
+      }
+    }
+    const http = adapter()
+    const idOf = (path: string) => routes.find((route) => route.path === path)?.requestId
+    if (http instanceof FastifyAdapter)
+      http.getInstance().addHook('onRequest', async (request, reply) => {
+        const id = idOf(request.url)
+        if (id !== undefined) reply.header('X-Request-Id', id)
+      })
+    const app = await NestFactory.create(Root, http, { logger: false })
+    if (http instanceof ExpressAdapter)
+      app.use((request: express.Request, response: express.Response, goOn: () => void) => {
+        const id = idOf(request.path)
+        if (id !== undefined) response.set('X-Request-Id', id)
+        goOn()
+      })
+    app.useGlobalFilters(new Collecting(app.getHttpAdapter()))
+    await app.listen(0, '127.0.0.1')
+    return listening(app.getHttpServer())
+  },
+})
+
 export const stands: Record<string, Stand> = {
   'Koa 3': koa(Koa),
   'Koa 2': koa(Koa2),
@@ -134,4 +240,8 @@ export const stands: Record<string, Stand> = {
   'Fastify 5, onRequest': fastify('onRequest'),
   'Fastify 5, preHandler': fastify('preHandler'),
   'Hono 4': hono,
+  'node:http': node,
+  'Next.js': next,
+  'Nest 12 on Express': nest(() => new ExpressAdapter()),
+  'Nest 12 on Fastify': nest(() => new FastifyAdapter()),
 }

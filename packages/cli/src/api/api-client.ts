@@ -1,5 +1,4 @@
-import createClient, { type Client } from 'openapi-fetch'
-import type { paths } from '../api-types.ts'
+import { type AdminClient, createAdmin } from '@gatehouse/sdk/admin'
 import { type Ending, Failure, systemCodeOf } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
 import { version } from '../command-line/version.ts'
@@ -7,7 +6,7 @@ import type { Io, World } from '../terminal/io.ts'
 import { toJson } from '../text/escape-controls.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 
-export type Api = Client<paths>
+export type Api = AdminClient
 
 export interface Request {
   method: string
@@ -276,8 +275,8 @@ function foreign(answer: Answer, url: string): Failure {
 
 /** The typed client; every answer it gives is a success. */
 export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
-  return createClient<paths>({
-    baseUrl,
+  return createAdmin({
+    authUrl: baseUrl,
     fetch: async (request) => {
       const { method, url } = request
       const contentType = request.headers.get('content-type') ?? 'application/json'

@@ -1,4 +1,4 @@
-import type { components } from '../api-types.ts'
+import type { components } from '@gatehouse/sdk/admin'
 import { type ContextStore, findContext, type StoredTokens } from '../command-line/contexts.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { type Connection, normalizeBaseUrl } from '../command-line/settings.ts'

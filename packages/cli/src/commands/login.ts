@@ -1,6 +1,6 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, twoFactorRequired } from '../api/api-client.ts'
 import { ownAppCode, storedTokens } from '../api/session.ts'
-import type { components } from '../api-types.ts'
 import { assertContextName, findContext } from '../command-line/contexts.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, text } from '../command-line/options.ts'

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { type Failure, toFailure } from '../command-line/exit-codes.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 import { partsOf } from './fields.ts'

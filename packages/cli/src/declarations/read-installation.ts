@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages, readAll } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { getOrganization } from '../nouns/organization-ref.ts'
 import { builtInService, byName, holderOfAll } from './declaration.ts'
 import type { Declaration, DeclaredApp, DeclaredService } from './schema.ts'

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { isOpenToAnyAddress, verifiedEmailsFix } from '../nouns/app-policy.ts'
 import type { ServiceSettings } from './check-rights.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { userRefOf } from '../nouns/user-ref.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { type Finding, fault, faultOf, fine } from './finding.ts'

@@ -1,4 +1,4 @@
-import type { components } from '../api-types.ts'
+import type { components } from '@gatehouse/sdk/admin'
 
 /** What stands in for the signing secret, which no API gives away. It is too short to be taken for one. */
 const secretPlaceholder = 'replace-me'

@@ -1,4 +1,4 @@
-import type { components } from '../api-types.ts'
+import type { components } from '@gatehouse/sdk/admin'
 
 type App = components['schemas']['App']
 

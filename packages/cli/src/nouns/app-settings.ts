@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { components } from '../api-types.ts'
+import type { components } from '@gatehouse/sdk/admin'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 

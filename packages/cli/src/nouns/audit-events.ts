@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import type { Api } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { parseMoment } from '../command-line/duration.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { type Input, type Options, text } from '../command-line/options.ts'

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyAndNewness } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import type { Change } from './for-users.ts'
 
 export async function grantAccess(

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf, inTurn } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { secretHint, variablesOf } from '../nouns/app-environment.ts'
 import { appBody } from '../nouns/app-settings.ts'

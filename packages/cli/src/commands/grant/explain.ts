@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { type Input, requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../nouns/user-ref.ts'

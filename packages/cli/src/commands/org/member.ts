@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyAndNewness, bodyOf, pages } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, texts } from '../../command-line/options.ts'
 import { confirmUnproven } from '../../nouns/confirm-unproven.ts'

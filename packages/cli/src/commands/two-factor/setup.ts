@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { Failure, systemCodeOf, usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { refused } from '../../nouns/two-factor-refused.ts'

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { list, type Result } from '../../output/output.ts'

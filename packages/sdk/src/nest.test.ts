@@ -1,0 +1,55 @@
+import { type ArgumentsHost, Controller, Get, Logger, Module } from '@nestjs/common'
+import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Principal } from './index.ts'
+import { AuthErrorFilter, AuthPrincipal, requireAuth } from './nest.ts'
+import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
+
+// What is Nest's own; what all guards share is in guards.test.ts.
+
+const auth = buildAuth()
+
+class InvoicesController {
+  list(principal: Principal): unknown {
+    return { user: principal.userId }
+  }
+  drop(principal: Principal): void {
+    principal.assert('invoices:void')
+  }
+}
+for (const [name, path] of [
+  ['list', ''],
+  ['drop', 'drop'],
+] as const) {
+  Get(path)(InvoicesController.prototype, name, Object.getOwnPropertyDescriptor(InvoicesController.prototype, name)!)
+  AuthPrincipal()(InvoicesController.prototype, name, 0)
+}
+Controller('invoices')(InvoicesController)
+
+test('guard and filter serve a whole app as providers', async () => {
+  class Root {}
+  const providers = [
+    { provide: APP_GUARD, useValue: requireAuth(auth) },
+    { provide: APP_FILTER, useClass: AuthErrorFilter },
+  ]
+  Module({ controllers: [InvoicesController], providers })(Root)
+  const app = await NestFactory.create(Root, new ExpressAdapter(), { logger: false })
+  onTestFinished(() => app.close())
+  await app.listen(0, '127.0.0.1')
+  const ask = async (path: string, token?: string) => {
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${await app.getUrl()}/${path}`, { headers })
+    return [answer.status, await answer.json()]
+  }
+  expect(await ask('invoices', signToken())).toEqual([200, { user: CLAIMS.uid }])
+  expect(await ask('invoices')).toMatchObject([401, { code: 'token_missing' }])
+  expect(await ask('invoices/drop', signToken())).toMatchObject([403, { code: 'permission_denied' }])
+  expect(await ask('nowhere', signToken())).toMatchObject([404, { statusCode: 404 }])
+})
+
+test.each(['rpc', 'ws', 'graphql'])('a guard refuses what comes by %s', async (type) => {
+  Logger.overrideLogger(false)
+  const host = { getType: () => type } as unknown as ArgumentsHost
+  await expect(async () => requireAuth(auth).canActivate(host as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+})

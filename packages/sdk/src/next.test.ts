@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { getAuth, optionalAuth, requireAuth } from './next.ts'
+import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
+
+// What is Next.js's own; what all guards share is in guards.test.ts, and a Next.js in test/platforms.
+
+const auth = buildAuth()
+const context = { params: Promise.resolve({ id: '7' }) }
+const ask = (token?: string) =>
+  new Request('http://localhost/', { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
+
+test('a route handler gets the request and its parameters, and may leave either out', async () => {
+  const GET = requireAuth(auth)(async (request, { params }) =>
+    Response.json({ user: getAuth(request).userId, ...(await params) }),
+  )
+  expect(await (await GET(ask(signToken()), context)).json()).toEqual({ user: CLAIMS.uid, id: '7' })
+  const silent = requireAuth(auth)(() => new Response(null, { status: 204 }))
+  expect((await silent(ask(signToken()), context)).status).toBe(204)
+})
+
+test('a middleware that answers nothing lets Next.js go on, for those alone who may pass', async () => {
+  const middleware = requireAuth(auth)(() => undefined)
+  expect(await middleware(ask(signToken()), context)).toBeUndefined()
+  expect((await middleware(ask(), context))?.status).toBe(401)
+})
+
+test('what Next.js itself throws to redirect passes through', async () => {
+  const redirect = new Error('NEXT_REDIRECT')
+  const GET = optionalAuth(auth)(() => {
+    throw redirect
+  })
+  await expect(GET(ask(), context)).rejects.toBe(redirect)
+})
+
+test('a server component verifies the headers of its page, and knows who is there', async () => {
+  const headers: { get(name: string): string | null } = ask(signToken()).headers
+  expect((await auth.authenticate(headers)).userId).toBe(CLAIMS.uid)
+  await expect(auth.authenticate(ask().headers)).rejects.toMatchObject({ code: 'TOKEN_MISSING' })
+})

@@ -1,0 +1,190 @@
+import { type AuthError, configInvalid } from './errors.ts'
+
+/** A user has registered through the app, by whatever door (docs/webhooks.md). */
+export interface UserRegistered {
+  /** The same on every attempt and redelivery, and in the header `webhook-id`: keep those you have handled. */
+  readonly id: string
+  readonly event: 'user.registered'
+  /** Only in a sample that an admin sent. */
+  readonly test?: true
+  /** ISO 8601. */
+  readonly occurred_at: string
+  readonly app: { readonly id: string; readonly code: string; readonly name: string }
+  readonly user: {
+    readonly id: string
+    readonly email: string
+    readonly email_verified: boolean
+    readonly first_name: string | null
+    readonly last_name: string | null
+    /** The home pool. */
+    readonly namespace: string
+    /** The home pool first, then pool tags. */
+    readonly namespaces: readonly string[]
+    readonly status: 'active' | 'suspended' | 'deleted'
+    readonly created_at: string
+  }
+  readonly organization: {
+    readonly id: string
+    readonly slug: string
+    readonly name: string
+    readonly role_codes: readonly string[]
+  } | null
+  /** The body of the registration as a stranger wrote it, without its secrets: treat it as input. */
+  readonly registration: Readonly<Record<string, unknown>>
+  readonly context: { readonly ip: string | null; readonly user_agent: string | null; readonly request_id: string | null }
+}
+
+/** Told apart by `event`. A later service may send others: answer 2xx to those you don't know. */
+export type WebhookEvent = UserRegistered
+
+export type WebhookErrorCode =
+  /** A header of Standard Webhooks is missing or not one. */
+  | 'WEBHOOK_HEADERS'
+  /** It was sent too long ago, or in the future: an old message that comes again, or a clock that is off. */
+  | 'WEBHOOK_TIMESTAMP'
+  /** None of the signatures was made with one of the secrets over these bytes. */
+  | 'WEBHOOK_SIGNATURE'
+  /** The body is genuine and no event. */
+  | 'WEBHOOK_BODY'
+
+// In the registry of symbols, so that two copies of this package know each other's errors.
+const brand = Symbol.for('gatehouse.WebhookError')
+
+/** Why a webhook is not believed. It holds nothing of the message but names of headers. */
+export class WebhookError extends Error {
+  override readonly name = 'WebhookError'
+  readonly code: WebhookErrorCode
+  /** The HTTP status to answer with. */
+  readonly status: 400 | 401
+  /** For the developer who reads the log. */
+  readonly hint: string
+
+  constructor(code: WebhookErrorCode, hint: string) {
+    super(`${code.toLowerCase().replaceAll('_', ' ')}: ${hint}`)
+    this.code = code
+    this.status = code === 'WEBHOOK_HEADERS' || code === 'WEBHOOK_BODY' ? 400 : 401
+    this.hint = hint
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  /** Like `instanceof`, but it also knows the errors of another copy of this package. */
+  static is(error: unknown, code?: WebhookErrorCode): error is WebhookError {
+    return brand in Object(error) && (!code || (error as WebhookError).code === code)
+  }
+}
+
+/** Node's `req.headers`, a plain object, or a `Headers`. */
+export type WebhookHeaders =
+  | { readonly [name: string]: string | readonly string[] | undefined }
+  | { get(name: string): string | null }
+
+export interface WebhookOptions {
+  /** How old a message may be, and how far in the future, in seconds (default 300). */
+  readonly toleranceSec?: number
+  /** The clock, in milliseconds since 1970 (default `Date.now`). */
+  readonly now?: () => number
+}
+
+const DEFAULT_TOLERANCE_SECONDS = 300
+
+/**
+ * Verifies a webhook by Standard Webhooks and gives its event. `rawBody` are the bytes as they came, before any parser;
+ * `secret` is the `whsec_…` of the webhook, or several while it is being replaced. Throws `WebhookError`, or `AuthError` with
+ * `CONFIG_INVALID` for a secret or a body that is none.
+ */
+export async function verifyWebhook(
+  headers: WebhookHeaders,
+  rawBody: string | Uint8Array | ArrayBuffer,
+  secret: string | readonly string[],
+  { toleranceSec = DEFAULT_TOLERANCE_SECONDS, now = Date.now }: WebhookOptions = {},
+): Promise<WebhookEvent> {
+  const keys = readSecrets(secret)
+  const body = readBytes(rawBody)
+  const id = readHeader(headers, 'webhook-id')
+  const timestamp = readHeader(headers, 'webhook-timestamp')
+  const signatures = readHeader(headers, 'webhook-signature')
+  if (!/^\d{1,11}$/.test(timestamp)) throw new WebhookError('WEBHOOK_HEADERS', 'webhook-timestamp must be seconds since 1970')
+  const age = Math.floor(now() / 1000) - Number(timestamp)
+  // Written so that a clock that gives NaN refuses.
+  if (!(Math.abs(age) <= toleranceSec))
+    throw new WebhookError('WEBHOOK_TIMESTAMP', `sent ${age} s ago by the clock of this machine; ${toleranceSec} s are allowed`)
+
+  const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), body)
+  const expected = await Promise.all(keys.map((key) => sign(key, signed)))
+  const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [each.slice('v1,'.length)] : []))
+  // All are compared with all, so that time tells nothing about the secrets.
+  const matches = expected.flatMap((right) => given.map((each) => isEqual(each, right)))
+  if (!matches.includes(true))
+    throw new WebhookError('WEBHOOK_SIGNATURE', 'is it the secret of this webhook, and the body as it came, before any parser?')
+  return parseEvent(body, id)
+}
+
+function readSecrets(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
+  const secrets = [secret].flat()
+  if (secrets.length === 0) throw invalid('secret is missing')
+  return secrets.map((each: unknown) => {
+    const [, encoded] = (typeof each === 'string' && /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(each)) || []
+    if (encoded === undefined) throw invalid('secret must be "whsec_" and base64, as the admin of the app set it')
+    return decodeBase64(encoded)
+  })
+}
+
+function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
+  } catch {
+    throw invalid('secret must be "whsec_" and base64, as the admin of the app set it')
+  }
+}
+
+function readBytes(rawBody: unknown): Uint8Array {
+  if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
+  if (rawBody instanceof Uint8Array) return rawBody
+  if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody)
+  throw invalid('rawBody must be the bytes or the text as they came; a body that was parsed has another signature')
+}
+
+function readHeader(headers: WebhookHeaders, name: string): string {
+  const value = typeof headers.get === 'function' ? headers.get(name) : headerOf(headers, name)
+  if (typeof value !== 'string' || value === '') throw new WebhookError('WEBHOOK_HEADERS', `${name} is missing`)
+  return value
+}
+
+/** Plain objects may spell names as they like. */
+function headerOf(headers: object, wanted: string): unknown {
+  return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
+}
+
+function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length)
+  both.set(first)
+  both.set(second, first.length)
+  return both
+}
+
+async function sign(secret: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>): Promise<string> {
+  const { subtle } = crypto
+  const key = await subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return btoa(String.fromCharCode(...new Uint8Array(await subtle.sign('HMAC', key, message))))
+}
+
+/** To the end wherever they differ, so that time tells nothing. */
+function isEqual(given: string, right: string): boolean {
+  let difference = given.length ^ right.length
+  for (let i = 0; i < right.length; i += 1) difference |= given.charCodeAt(i) ^ right.charCodeAt(i)
+  return difference === 0
+}
+
+function parseEvent(body: Uint8Array, id: string): WebhookEvent {
+  try {
+    const event: Record<string, unknown> = Object(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
+    if (typeof event.event === 'string' && event.id === id) return event as unknown as WebhookEvent
+  } catch {
+    // What `JSON.parse` says would quote the message.
+  }
+  throw new WebhookError('WEBHOOK_BODY', 'it is signed, and no event of Gatehouse: another sender has this secret')
+}
+
+function invalid(message: string): AuthError {
+  return configInvalid(`verifyWebhook: ${message}`)
+}

@@ -1,0 +1,96 @@
+// A page of React 19, in its strict mode, in a real Chromium against a server.
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createBrowserAuth } from '@gatehouse/sdk/browser'
+import { AuthProvider, useAuth } from '@gatehouse/sdk/react'
+import type { BrowserContext, Page } from 'playwright-core'
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from '../support/browser.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
+import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { serveSpa } from '../support/spa.ts'
+
+const browser = openBrowser()
+const pageErrors: Error[] = []
+const appCode = 'react'
+let server: ServerInstance
+let url: string
+
+beforeAll(async () => {
+  const database = await createDatabase('sqlite')
+  onFileEnd(() => database.drop())
+  server = await startInstance({ DATABASE_URL: database.url, ...bootstrapAdmin }, onFileEnd)
+  const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
+  const app = { code: appCode, name: 'React', auto_grant_on_signup: true }
+  expect(await server.call('POST', '/admin/apps', { body: app, token })).toMatchObject({ status: 201 })
+  const root = fileURLToPath(new URL('../fixtures/react-page/', import.meta.url))
+  url = await serveSpa({ authUrl: server.url, appCode, root }, onFileEnd)
+})
+
+afterEach(() => {
+  expect(pageErrors.splice(0)).toEqual([])
+})
+
+async function openTab(context: BrowserContext): Promise<Page> {
+  const page = await context.newPage()
+  page.on('pageerror', (error) => void pageErrors.push(error))
+  await page.goto(url)
+  return page
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+
+async function buildAccount(): Promise<string> {
+  const email = `${randomUUID()}@example.com`
+  expect(await server.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: appCode } })).toMatchObject({
+    status: 201,
+  })
+  return email
+}
+
+async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+test('useAuth renders who is signed in, in every tab, and across a reload', async () => {
+  const email = await buildAccount()
+  const context = await browser.newContext()
+  const [first, second] = [await openTab(context), await openTab(context)]
+  await heading(first, 'Signed out: nobody').waitFor()
+  await signIn(first, email, 'wrong password')
+  await first.getByText('invalid_credentials').waitFor()
+  await signIn(first, email)
+  for (const tab of [first, second]) await heading(tab, `Hello, ${email}`).waitFor()
+  await first.reload()
+  await heading(first, `Hello, ${email}`).waitFor()
+  await second.getByRole('button', { name: 'Sign out' }).click()
+  for (const tab of [first, second]) await heading(tab, 'Signed out: logout').waitFor()
+})
+
+test('useFetch sends the token of who is signed in, and is one function for all renderings', async () => {
+  const email = await buildAccount()
+  const page = await openTab(await browser.newContext())
+  await signIn(page, email)
+  await page.getByRole('button', { name: 'Ask' }).click()
+  await page.getByText(`200: ${email}, 1 fetch`).waitFor()
+})
+
+test('outside of a provider both say what is missing', async () => {
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${url}/#outside`)
+  await page.getByText('useAuth and useFetch need an <AuthProvider auth={…}> above them').waitFor()
+})
+
+const Greeting = () => createElement('p', {}, useAuth().state.status)
+
+test('a server renders the page as nobody sees it', () => {
+  const auth = createBrowserAuth({ authUrl: server.url, appCode })
+  expect(renderToString(createElement(AuthProvider, { auth }, createElement(Greeting)))).toBe('<p>signed_out</p>')
+  auth.dispose()
+})
