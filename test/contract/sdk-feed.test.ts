@@ -39,7 +39,7 @@ interface Consumer {
   refusal(token: string): Promise<number>
 }
 
-/** Of the feed, between two tries to reach a service that is down. */
+/** Generous: the feed tries to reach a service that is down every 5 s. */
 const LONGEST_BACKOFF_MS = 30_000
 
 async function until(holds: () => unknown, timeoutMs = 60_000): Promise<void> {

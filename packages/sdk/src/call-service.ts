@@ -62,7 +62,7 @@ export async function callService<Answer>(
       response = await (body ? send() : sendUnheld(bearer, send))
       if (token || response.status !== 401) break
     }
-    if (!response!.ok) throw refusal(response!, await response!.text())
+    if (!response!.ok) throw errorOf(response!, Object(await response!.json().catch(() => {})))
     if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`not ${accept}`)
     onHead?.(response!)
     if (!onText) return (await response!.json()) as Answer
@@ -114,13 +114,17 @@ export function unreachable(hint: string): AuthError {
   return refused('SERVICE_UNREACHABLE', hint)
 }
 
-function refusal({ status, headers }: Response, text: string): AuthError {
-  const [, code = ''] = /"code": *"([a-z_]+)"/.exec(text) ?? []
+/**
+ * What an answer that is no success means. Only a body in the service's error shape is the service's word: a page with 404 comes from
+ * something before it, and the same call may succeed once the service is there.
+ */
+function errorOf({ status, headers }: Response, body: { readonly status?: unknown; readonly code?: unknown }): AuthError {
+  const code = body.status === status && /^[a-z0-9_]{1,60}$/.test(`${body.code}`) ? body.code : ''
   const requestId = headers.get('x-request-id')
   const retryAfter = headers.get('retry-after')
-  const isFinal = /^4(?!08|29)/.test(`${status}`)
+  const isFinal = code && /^4(?!08|29)/.test(`${status}`)
   return new AuthError(isFinal ? (code === 'prune_limit' ? 'PRUNE_LIMIT' : 'SERVICE_REJECTED') : 'SERVICE_UNREACHABLE', {
-    hint: `HTTP ${status} ${code}`.trim(),
+    hint: `HTTP ${status} ${code || '(not an answer of the service)'}`,
     ...(requestId && { requestId }),
     ...(!isFinal && retryAfter && { headers: { 'Retry-After': retryAfter } }),
   })

@@ -163,6 +163,21 @@ describe('background', () => {
     },
   )
 
+  test.each<[string, string, string]>([
+    ['a page', 'text/html', '<html><h1>404 Not Found</h1></html>'],
+    ['JSON of another shape', 'application/json', '{"message":"no Route matched with those values"}'],
+    ['JSON that tells another status', 'application/json', '{"status":403,"code":"not_found"}'],
+  ])('does not take %s with 404 for the last word: something before the service sent it', async (_, type, body) => {
+    const service = await buildService((response) => void response.writeHead(404, { 'content-type': type }).end(body))
+    const { auth, events } = buildAuth(service.url)
+    auth.registerPermissions()
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ type: 'registration.delayed', reason: 'HTTP 404 (not an answer of the service)' })
+    service.answer = taken
+    await time.advance(2_000)
+    await until(() => auth.health().registration === 'registered')
+  })
+
   test.each([408, 429, 500, 502, 503])('tries again after %i, not before Retry-After is over', async (status) => {
     const service = await buildService(answer(status, {}, { 'retry-after': '20' }))
     const { auth } = buildAuth(service.url)

@@ -63,6 +63,13 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (response) =>
     void response.writeHead(code, headers).end('{}')
+/** As the service refuses. */
+const refusing =
+  (code: number): Answer =>
+  (response) =>
+    void response
+      .writeHead(code, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ status: code, code: 'token_invalid', title: 'The token is not valid' }))
 const openStream: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(': open\n\n')
@@ -401,15 +408,16 @@ describe('while the service is away', () => {
     expect(await codeOf(auth, signToken({ uid: OTHER_APP, exp: NOW + 1000 }))).toBe('TOKEN_REVOKED')
   })
 
-  test('it comes back at once, then ever more slowly up to half a minute, each time at a random moment', async () => {
+  test('it comes back at once, then ever more slowly up to 5 s, each time at a random moment', async () => {
     // Each answer is another one, for the same reason is told once.
     let code = 500
     const service = await buildService({ poll: (...args) => status(code++)(...args) })
     const { events } = buildAuth(service.url)
-    await advance(100_000)
+    await advance(90_000)
     const delays = events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
-    expect(delays.slice(0, 10)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000])
-    expect(service.polls.length).toBeLessThan(14)
+    expect(delays.slice(0, 8)).toEqual([100, 200, 400, 800, 1600, 2500, 2500, 2500])
+    // Half of the longest wait each time.
+    expect(service.polls.length).toBeLessThan(42)
     expect(typesOf(events).filter((type) => type === 'stale')).toHaveLength(1)
   })
 
@@ -490,7 +498,7 @@ describe('where streams do not come through', () => {
     expect(auth.health().revocation).toMatchObject({ connected: true, ageSec: expect.any(Number) })
   })
 
-  test('it gives a silent stream up after 40 s, tries again, and stops polling when one comes through', async () => {
+  test('it gives a silent stream up after 20 s, tries again, and stops polling when one comes through', async () => {
     const service = await buildService({ stream: buffered })
     const { events } = buildAuth(service.url)
     await until(() => service.streams.length === 1)
@@ -499,7 +507,7 @@ describe('where streams do not come through', () => {
       isClosed = true
     })
     service.stream = openStream
-    for (let i = 0; i < 10; i += 1) {
+    for (let i = 0; i < 6; i += 1) {
       await advance(5_000)
       await settle()
     }
@@ -514,14 +522,22 @@ describe('where streams do not come through', () => {
     expect(service.polls.length).toBe(length)
   })
 
-  test('a stream that falls silent is given up as well', async () => {
-    const { service, events } = await buildConnected()
-    for (let i = 0; i < 5; i += 1) {
-      await advance(8_000)
-      await settle()
-    }
-    expect(events.at(-1)).toMatchObject({ type: 'revocation.disconnected', reason: 'timeout' })
+  test('a stream whose heartbeat is overdue is given up as well, and health says so', async () => {
+    const { service, auth, events } = await buildConnected()
+    await advance(15_000)
+    service.send(': heartbeat\n\n')
+    await settle()
+    await advance(19_000)
+    await settle()
+    expect(auth.health().revocation).toMatchObject({ connected: true, ageSec: 19 })
+    // The server is frozen: it takes the connection, and answers nothing.
+    service.poll = () => {}
     await advance(1_000)
+    await until(() => events.at(-1)!.type === 'revocation.disconnected')
+    expect(events.at(-1)).toMatchObject({ reason: 'timeout' })
+    expect(auth.health().revocation.connected).toBe(false)
+    service.poll = page()
+    await advance(15_000)
     await until(() => service.streams.length === 2)
   })
 })
@@ -592,17 +608,17 @@ describe('a service gone mad', () => {
     await until(() => service.streams.length === 2)
   })
 
-  test.for([401, 403, 404])('a refusal with %i is told once and tried again slowly', async (code) => {
-    const service = await buildService({ poll: status(code) })
+  test.for([401, 403, 404])('a refusal of the service with %i is told once and tried again slowly', async (code) => {
+    const service = await buildService({ poll: refusing(code) })
     const { auth, events } = buildAuth(service.url)
     await until(() => events.length > 0)
-    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${code}` })
+    expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${code} token_invalid` })
     expect((events[0] as { retryInMs: number }).retryInMs).toBeGreaterThanOrEqual(30_000)
     await advance(29_000)
     await settle()
     expect(service.polls).toHaveLength(1)
     // In steps: one leap would run past the time that the second poll has to be answered in.
-    for (let seconds = 0; service.polls.length < 2 && seconds < 16; seconds += 1) {
+    for (let seconds = 0; service.polls.length < 2 && seconds < 20; seconds += 1) {
       await advance(1_000)
       await settle()
     }
@@ -610,6 +626,23 @@ describe('a service gone mad', () => {
     await settle()
     expect(typesOf(events).filter((type) => type === 'disconnected')).toHaveLength(1)
     expect(await codeOf(auth)).toBe('ok')
+  })
+
+  test.for<[string, Answer]>([
+    ['a page', (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<html>default backend - 404')],
+    [
+      'JSON of another shape',
+      (response) => void response.writeHead(404, { 'content-type': 'application/json' }).end('{"status":"Failure","code":404}'),
+    ],
+  ])('404 from what stands before it, %s, is an outage: the feed is back within 5 s of its end', async ([, answer]) => {
+    const service = await buildService({ poll: answer })
+    const { auth, events } = buildAuth(service.url)
+    await until(() => events.length > 0)
+    expect(events[0]).toMatchObject({ reason: 'HTTP 404 (not an answer of the service)', retryInMs: 100 })
+    await advance(30_000)
+    service.poll = page()
+    await advance(5_000)
+    await until(() => auth.health().revocation.connected)
   })
 
   test('a connection that breaks each time does not begin the backoff anew', async () => {
@@ -621,8 +654,14 @@ describe('a service gone mad', () => {
       await until(() => service.streams.length === i && events.at(-1)!.type === 'revocation.connected')
       await until(() => (events.at(-1) as { transport?: string }).transport === 'stream')
     }
-    const delays = events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
-    expect(delays).toEqual([100, 200, 400, 800, 1600])
+    const delaysOf = () => events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
+    expect(delaysOf()).toEqual([100, 200, 400, 800, 1600])
+
+    // One that has lived for 5 s does.
+    await advance(5_000)
+    service.drop()
+    await until(() => events.at(-1)!.type === 'revocation.disconnected')
+    expect(delaysOf().at(-1)).toBe(100)
   })
 })
 

@@ -18,6 +18,13 @@ export interface RevocationFeed {
   health(): { readonly connected: boolean; readonly ageSec: number | null }
 }
 
+/** A connection that lasts this long begins the backoff anew. */
+const STEADY_MS = 5_000
+/** The longest wait between two tries. */
+const LONGEST_WAIT_MS = 5_000
+/** The service sends a heartbeat every 15 s: after this silence one is overdue. */
+const SILENCE_MS = 20_000
+
 /**
  * Follows the revocations of the service (docs/revocation.md): by server-sent events while they come through, by polling while
  * they do not. It works in the background, where it neither throws nor keeps the process alive.
@@ -36,16 +43,18 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   let told: string[] = []
   let failures = 0
   let timer: Timer | undefined
+  let steady: Timer | undefined
   signal.onabort = () => {
     connected = false
     clearTimeout(timer)
+    clearTimeout(steady)
   }
 
   const isAlive = () => stream === 'alive'
   const age = () => (now() - completeAt) / 1000
   const ageSec = () => (cursor === undefined ? null : Math.floor(age()))
-  // A heartbeat comes each 15 s: a stream is not stale before one is overdue.
-  const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, 20) : maxStaleSec))
+  // A stream is not stale before a heartbeat is overdue.
+  const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, SILENCE_MS / 1000) : maxStaleSec))
 
   const schedule = (ms: number) => {
     clearTimeout(timer)
@@ -53,7 +62,9 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const reached = (transport: 'stream' | 'poll') => {
+    if (signal.aborted) return
     completeAt = now()
+    if (!connected) steady = unref(setTimeout(() => void (failures = 0), STEADY_MS))
     connected = true
     if (told.at(-1) !== transport) tell({ type: 'revocation.connected', transport })
     told = [transport]
@@ -67,7 +78,11 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   const lost = ({ code, hint, message }: AuthError) => {
     connected = false
-    const retryInMs = Math.random() * Math.min(30_000, 200 * 2 ** failures++) + (code === 'SERVICE_REJECTED' ? 30_000 : 0)
+    clearTimeout(steady)
+    const jitter = Math.random()
+    // What the service refused, it refuses again: that is tried every 30 to 60 s.
+    const retryInMs =
+      code === 'SERVICE_REJECTED' ? 30_000 * (1 + jitter) : jitter * Math.min(LONGEST_WAIT_MS, 200 * 2 ** failures++)
     const reason = hint ?? message
     tellOnce(reason, { type: 'revocation.disconnected', reason, retryInMs })
     if (isStale()) tellOnce('stale', { type: 'revocation.stale', ageSec: ageSec() })
@@ -124,16 +139,13 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     stream = 'opening'
     const headers = { 'last-event-id': `${cursor}` }
     const request = { path: '/revocations/stream?form=2', headers, signal, onText, onHead: checkApp }
-    // Two heartbeats are missing then.
-    const error = await callService<undefined>(config, request, 40_000).catch((error: AuthError) => error)
+    const error = await callService<undefined>(config, request, SILENCE_MS).catch((error: AuthError) => error)
     const wasAlive = isAlive()
     stream = undefined
     if (wasAlive) lost(error ?? unreachable('stream ended'))
   }
 
   const step = async () => {
-    // A connection that breaks soon does not begin the backoff anew.
-    if (connected) failures = 0
     try {
       if (!isAlive()) await poll()
       if (!stream) void follow()

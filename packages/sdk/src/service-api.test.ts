@@ -85,7 +85,7 @@ test('registerOrReturn speaks for the app, as the service account, and can be no
 })
 
 test('a service account that is refused is not asked for twice', async () => {
-  const service = await buildService(answer(401, { code: 'token_invalid' }))
+  const service = await buildService(answer(401, { status: 401, code: 'token_invalid' }))
   const api = buildApi(service.url, { secret: [SECRET, PREVIOUS_SECRET] })
   await expect(api.registerOrReturn({ email: 'a', password: 'b' })).rejects.toMatchObject({ code: 'SERVICE_REJECTED' })
   expect(service.requests).toHaveLength(1)
