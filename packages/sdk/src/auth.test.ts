@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type AuthOptions, createAuth } from './index.ts'
+import { type AuthError, type AuthOptions, createAuth } from './index.ts'
 import { buildAuth, CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
 const variables = [
@@ -86,6 +86,13 @@ describe('createAuth', () => {
     ['a size limit without end', { ...good, maxTokenBytes: Number.POSITIVE_INFINITY }, /maxTokenBytes/],
     ['an unknown revocation mode', { ...good, revocation: { mode: 'none' } }, /revocation/],
     ['a revocation that is a text', { ...good, revocation: 'off' }, /revocation/],
+    ['an option that there is none of', { ...good, onstale: 'deny' }, /: onstale is no option$/],
+    ['one in revocation', { ...good, revocation: { mode: 'feed', onstale: 'deny' } }, /revocation[.]onstale is no option/],
+    ['a check that there is none of', { ...good, check: 'maybe' }, /check must be exit or warn or off/],
+    ['a check without an address', { ...good, check: 'exit' }, /SERVICE_AUTH_URL is missing/],
+    ['a logger that takes no lines', { ...good, logger: {} }, /logger must/],
+    ['an onEvent that is no function', { ...good, onEvent: 'log' }, /onEvent must/],
+    ['permissions that are a list', { ...good, permissions: ['invoices:read'] }, /permissions must be of definePermissions/],
     ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
   ])('refuses %s at once, naming the variable', (_, options, message) => {
     expect(() => createAuth(options)).toThrow(
@@ -103,12 +110,16 @@ describe('createAuth', () => {
   test('names all faults at once, and quotes no secret', () => {
     const secret = 'a short secret'
     try {
-      createAuth({ secret, authUrl: 'nowhere' })
+      createAuth({ secret, authUrl: 'nowhere', ...({ onEvents: () => {} } as object) })
       expect.unreachable()
     } catch (error) {
       const printed = inspect(error, { showHidden: true })
       const { message } = error as Error
-      expect(message).toBe('missing or invalid: SERVICE_APP_CODE, SERVICE_AUTH_URL, JWT_ACCESS_SECRET (32 characters or more)')
+      expect(message).toBe(
+        'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be an http:// or https:// URL; ' +
+          'JWT_ACCESS_SECRET must have 32 characters or more, has 14; onEvents is no option',
+      )
+      expect((error as AuthError).hint).toBe(message)
       expect(printed).not.toContain(secret)
     }
   })

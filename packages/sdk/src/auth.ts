@@ -1,7 +1,9 @@
 import { unreachable } from './call-service.ts'
+import type { ServiceCheck } from './check-service.ts'
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
+import { asksPermissions } from './permission-scope.ts'
 import type { Principal, TokenPrincipal } from './principal.ts'
 import {
   type Registration,
@@ -14,8 +16,8 @@ import type { ServiceApi } from './service-api.ts'
 import { createVerifier, type Verify } from './verify-token.ts'
 
 export type VerifyResult<Name extends string = string> =
-  | { readonly ok: true; readonly principal: Principal<Name> }
-  | { readonly ok: false; readonly error: AuthError }
+  | { readonly ok: true; readonly principal: Principal<Name>; readonly error?: undefined }
+  | { readonly ok: false; readonly error: AuthError; readonly principal?: undefined }
 
 /** Node's `req.headers`, a plain object, or a `Headers`. */
 export type RequestHeaders =
@@ -50,6 +52,13 @@ export interface Auth<Name extends string = string> {
    * Never throws; needs `permissions` and a `serviceToken`.
    */
   registerPermissions(options?: RegistrationOptions): Registration
+  /**
+   * Resolves when the first revocations are in, at once where no feed is followed: wait for it before you listen, and no token that was
+   * revoked before the start passes. While the service is away it waits; it keeps the process alive, and rejects on `close`.
+   */
+  readonly ready: Promise<void>
+  /** Asks the service once what it takes this backend for, and tells what does not fit. Does not throw. */
+  check(): Promise<ServiceCheck>
   /** Calls of a backend to the service. */
   readonly api: ServiceApi
   health(): Health
@@ -59,26 +68,52 @@ export interface Auth<Name extends string = string> {
 
 /**
  * Makes the verifier of one app. What the options leave out is read from the environment.
- * Throws `CONFIG_INVALID` at once, naming every variable that is wrong.
+ * Throws `CONFIG_INVALID` at once, naming every variable that is wrong; with `lazy`, at the first use.
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
+  const make = () => assembleAuth(readConfig(options))
   // The permission names exist in types only.
-  return assembleAuth(readConfig(options)) as unknown as Auth<Name>
+  return (options.lazy ? assembleLater(make) : make()) as unknown as Auth<Name>
 }
 
 /** An object of functions. Each works on its own, and printing the object shows no secrets. */
 export function assembleAuth(config: Config): LocalAuth {
-  const { revocation, closing, keyring } = config
+  const { revocation, closing, keyring, warn } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
   const verifyLocally = createVerifier(config, feed)
-  const check: Verify =
+  const judge: Verify =
     revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
+  const refuse = (error: unknown): never => {
+    // A request without a token is no sign of a fault.
+    if (AuthError.is(error) && error.code !== 'TOKEN_MISSING')
+      warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
+    throw error
+  }
+  let check: Verify = (token) => {
+    try {
+      const principal = judge(token)
+      return principal instanceof Promise ? principal.catch(refuse) : principal
+    } catch (error) {
+      return refuse(error)
+    }
+  }
   // Awaits only promises: an await costs a tenth of the verification.
   const verify = async (token: unknown) => check(token)
   let registration: RunningRegistration | undefined
 
-  // Most apps never call it.
+  // OpenTelemetry announces itself so, to all copies of its API: without it, nothing of this is loaded.
+  const { trace, metrics } = Object((globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')])
+  if (trace || metrics)
+    import('./telemetry.ts').then(({ createTelemetry }) => {
+      const telemetry = createTelemetry({ trace, metrics }, config)
+      config.telemetry = telemetry
+      check = telemetry.verify(check)
+    }, ignore)
+  // Most apps never call these two.
   const serviceApi = () => import('./service-api.ts')
+  const serviceCheck = () => import('./check-service.ts')
+  const started = feed || config.check !== 'off' ? serviceCheck().then((module) => module.checkAtStart(config)) : undefined
+  started?.catch(ignore)
   return {
     verify,
     verifySync(token) {
@@ -101,6 +136,18 @@ export function assembleAuth(config: Config): LocalAuth {
       registration = startRegistration(config, options)
       return registration
     },
+    get ready() {
+      if (!feed) return Promise.resolve()
+      // The feed itself keeps no process alive.
+      const held = setInterval(ignore, 60_000)
+      const ready = feed.ready.finally(() => clearInterval(held))
+      ready.catch(ignore)
+      return ready
+    },
+    check: async () => (await serviceCheck()).checkService(config),
+    [asksPermissions]() {
+      started?.then((warnOfScope) => warnOfScope(), ignore)
+    },
     api: {
       introspect: async (token) => (await serviceApi()).introspect(config, token),
       registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
@@ -116,8 +163,37 @@ export function assembleAuth(config: Config): LocalAuth {
   }
 }
 
+const ignore = () => {}
+
+/** Reads no option before the first use. */
+function assembleLater(make: () => LocalAuth): LocalAuth {
+  let made: LocalAuth | undefined
+  let isAsking = false
+  const use = () => {
+    if (made) return made
+    made = make()
+    if (isAsking) made[asksPermissions]()
+    return made
+  }
+  const ask = () => {
+    isAsking = true
+    made?.[asksPermissions]()
+  }
+  return new Proxy({} as LocalAuth, {
+    get(_, name: keyof LocalAuth | 'then') {
+      // It is no promise, though it is returned from async functions.
+      if (name === 'then') return undefined
+      if (name === asksPermissions) return ask
+      if (name === 'api' || name === 'ready') return use()[name]
+      if (name === 'close' && !made) return async () => {}
+      return (...given: unknown[]) => (use()[name] as (...given: unknown[]) => unknown)(...given)
+    },
+  })
+}
+
 /** Tokens come from outside, so they may be of any type. */
 export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVerify'> {
+  [asksPermissions](): void
   verify(token: unknown): Promise<Principal>
   verifySync(token: unknown): Principal
   safeVerify(token: unknown): Promise<VerifyResult>
@@ -130,7 +206,7 @@ function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipa
     throw refused('REVOCATION_UNAVAILABLE', 'revocation.isCurrent threw')
   }
   const judge = (answer: unknown) => {
-    if (answer !== true) throw refused('TOKEN_REVOKED')
+    if (answer !== true) throw refused('TOKEN_REVOKED', 'revocation.isCurrent did not answer true')
     return principal
   }
   let answer: unknown

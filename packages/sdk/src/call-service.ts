@@ -1,5 +1,5 @@
 import type { Config } from './config.ts'
-import { AuthError, configInvalid, refused } from './errors.ts'
+import { AuthError, invalidSettings, refused } from './errors.ts'
 import { builtin } from './node-platform.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 
@@ -7,8 +7,10 @@ import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 export interface ServiceRequest {
   /** Below `/api/v1`. */
   readonly path: string
-  /** Posted as JSON. Without it the request is a GET, which does not keep the process alive: the feed alone asks so. */
+  /** Posted as JSON; without it the request is a GET. */
   readonly body?: object
+  /** Nobody waits for this GET: it does not keep the process alive. */
+  readonly inBackground?: boolean
   /** Of a service account; without it the app shows an assertion of its own. */
   readonly token?: string | undefined
   readonly headers?: Record<string, string>
@@ -20,9 +22,14 @@ export interface ServiceRequest {
 }
 
 /** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
-export async function callService<Answer>(
+export function callService<Answer>(config: Config, request: ServiceRequest, timeoutMs: number): Promise<Answer> {
+  const call = () => exchange<Answer>(config, request, timeoutMs)
+  return config.telemetry ? config.telemetry.call(request, call) : call()
+}
+
+async function exchange<Answer>(
   config: Config,
-  { path, body, token, headers, signal, onText, onHead }: ServiceRequest,
+  { path, body, inBackground, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
 ): Promise<Answer> {
   // Called without an object: the fetch of Workers refuses to be a method of another.
@@ -34,14 +41,14 @@ export async function callService<Answer>(
   const wait = () => {
     clearTimeout(timer)
     timer = setTimeout(end, timeoutMs)
-    // A posted call keeps the process alive by this: over HTTP/2 its socket is the feed's, which does not.
-    if (!body) unref(timer)
+    // A call keeps the process alive by this: over HTTP/2 its socket is the feed's, which does not.
+    if (inBackground) unref(timer)
   }
   // Listens no longer than the call lasts.
   signal.addEventListener('abort', end, { signal: ended.signal })
   wait()
   try {
-    if (!authUrl) throw configInvalid('missing or invalid: SERVICE_AUTH_URL')
+    if (!authUrl) throw invalidSettings('SERVICE_AUTH_URL is missing')
     let response: Response
     const { keys } = await keyring.open()
     // The current secret may have reached this app before the service.
@@ -59,7 +66,7 @@ export async function callService<Answer>(
           redirect: 'manual',
           signal: ended.signal,
         })
-      response = await (body ? send() : sendUnheld(bearer, send))
+      response = await (inBackground ? sendUnheld(bearer, send) : send())
       if (token || response.status !== 401) break
     }
     if (!response!.ok) throw errorOf(response!, Object(await response!.json().catch(() => {})))
@@ -81,6 +88,12 @@ export async function callService<Answer>(
     clearTimeout(timer)
     ended.abort()
   }
+}
+
+/** The address of the service for a log, without what may stand before or behind it. */
+export function addressOf({ authUrl }: Config): string {
+  const { origin, pathname } = new URL(authUrl!)
+  return origin + pathname.replace(/\/api\/v1$/, '')
 }
 
 /** What `fetch` throws. */

@@ -1,5 +1,6 @@
 import { checkAppBinding } from './app-binding.ts'
-import { type AuthError, refused } from './errors.ts'
+import { type AuthError, type AuthErrorCode, refused } from './errors.ts'
+import { kindOf, show } from './show.ts'
 
 /** What an access token says. Times are seconds since 1970. */
 export interface Claims {
@@ -107,26 +108,26 @@ export function checkTimes({ claims }: Payload, expected: ClaimExpectations): vo
   const tolerance = expected.clockToleranceSec
 
   // Each comparison is written so that a clock that gives NaN refuses the token.
-  if (!isInteger(exp)) throw wrongClaim('exp')
-  if (!(now < exp + tolerance)) throw refused('TOKEN_EXPIRED')
-  if (nbf !== undefined) checkBegun('nbf', nbf, now + tolerance)
-  checkBegun('iat', iat, now + tolerance)
+  if (!isInteger(exp)) throw wrongClaim('exp', exp, 'an integer')
+  if (!(now < exp + tolerance)) throw wrongTime('TOKEN_EXPIRED', `exp was ${now - exp} s ago`, tolerance)
+  if (nbf !== undefined) checkBegun('nbf', nbf, now, tolerance)
+  checkBegun('iat', iat, now, tolerance)
 }
 
 function checkIssuer({ claims: { iss } }: Payload, expected: ClaimExpectations): void {
-  if (iss !== expected.issuer) throw refused('TOKEN_ISSUER', 'JWT_ISSUER')
+  if (iss !== expected.issuer) throw unlike('TOKEN_ISSUER', 'iss', 'JWT_ISSUER', expected.issuer, iss)
 }
 
 function checkAudience({ claims: { aud } }: Payload, expected: ClaimExpectations): void {
   // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
-  if (aud !== expected.appCode) throw refused('TOKEN_AUDIENCE', 'SERVICE_APP_CODE')
+  if (aud !== expected.appCode) throw unlike('TOKEN_AUDIENCE', 'aud', 'SERVICE_APP_CODE', expected.appCode, aud)
 }
 
 function checkTypes({ claims, lists }: Payload): void {
   const { uid, tv } = claims
-  if (!uid || typeof uid !== 'string') throw wrongClaim('uid')
-  if (!isInteger(tv) || tv < 0) throw wrongClaim('tv')
-  if (!lists) throw wrongClaim('permissions')
+  if (!uid || typeof uid !== 'string') throw wrongClaim('uid', uid)
+  if (!isInteger(tv) || tv < 0) throw wrongClaim('tv', tv, 'an integer from 0 on')
+  if (!lists) throw wrongList(claims)
   checkOptionalTexts(claims)
 }
 
@@ -149,9 +150,10 @@ export function checkClaims(payload: Payload, expected: ClaimExpectations): asse
   for (const [, check] of claimRules) check(payload, expected)
 }
 
-function checkBegun(name: 'nbf' | 'iat', value: unknown, latest: number): void {
-  if (!isInteger(value)) throw wrongClaim(name)
-  if (!(value <= latest)) throw refused('TOKEN_NOT_YET_VALID', name)
+function checkBegun(name: 'nbf' | 'iat', value: unknown, now: number, tolerance: number): void {
+  if (!isInteger(value)) throw wrongClaim(name, value, 'an integer')
+  if (!(value <= now + tolerance))
+    throw wrongTime('TOKEN_NOT_YET_VALID', `a clock is off: ${name} is ${value - now} s ahead`, tolerance)
 }
 
 /** One by one: a loop over their names costs a twentieth of a verification. */
@@ -166,16 +168,30 @@ function checkOptionalTexts(claims: Record<string, unknown>): void {
   checkText('org_id', org_id)
   checkText('org_slug', org_slug)
   // An empty pool or half an organization would be taken for another tenant, or for none.
-  if (namespace === '') throw wrongClaim('namespace')
-  if (org_id === '' || (org_id === undefined) !== (org_slug === undefined)) throw wrongClaim('org_id')
+  if (namespace === '') throw wrongClaim('namespace', namespace)
+  if (org_id === '' || (org_id === undefined) !== (org_slug === undefined))
+    throw wrongClaim('org_id', org_id, 'there with org_slug, or neither')
 }
 
 function checkText(name: string, value: unknown): void {
-  if (typeof value !== 'string' && value !== undefined) throw wrongClaim(name)
+  if (typeof value !== 'string' && value !== undefined) throw wrongClaim(name, value)
 }
 
-function wrongClaim(name: string): AuthError {
-  return refused('TOKEN_CLAIMS', name)
+function unlike(code: AuthErrorCode, claim: string, variable: string, wanted: string, value: unknown): AuthError {
+  return refused(code, `expected ${claim} ${show(wanted)} (${variable}), got ${show(value)}`)
+}
+
+function wrongTime(code: AuthErrorCode, what: string, tolerance: number): AuthError {
+  return refused(code, `${what} by this machine's clock, clockToleranceSec is ${tolerance}`)
+}
+
+function wrongList({ roles, permissions }: Record<string, unknown>): AuthError {
+  const [name, value] = isListOfStrings(roles ?? []) ? ['permissions', permissions] : ['roles', roles]
+  return wrongClaim(`${name}`, value, 'a list of strings')
+}
+
+function wrongClaim(name: string, value: unknown, wanted = 'a string'): AuthError {
+  return refused('TOKEN_CLAIMS', `expected ${name} to be ${wanted}, got ${kindOf(value)}`)
 }
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)

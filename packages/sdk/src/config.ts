@@ -1,9 +1,10 @@
 import type { ClaimExpectations, Claims } from './claims.ts'
 import type { PermissionManifest } from './define-permissions.ts'
-import { type AuthError, configInvalid } from './errors.ts'
+import { type AuthError, invalidSettings } from './errors.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 import { openNodeKeys } from './node-platform.ts'
 import { CLOCK_TOLERANCE_SECONDS, DEFAULT_ISSUER, MAX_TOKEN_BYTES, MIN_SECRET_CHARACTERS } from './protocol.ts'
+import { createWarn, type Logger, type Warn } from './write-warnings.ts'
 
 /** Following the revocations of the service; what is left out has the value in brackets. */
 export interface FeedOptions {
@@ -92,10 +93,39 @@ export interface AuthOptions<Name extends string = string> {
   readonly serviceToken?: string
   /** How the service is called (default the global `fetch`). */
   readonly fetch?: Fetch
+  /**
+   * Whether `auth.check()` runs once at the start: `warn` writes what it finds, `exit` also ends the process with 1 [`warn` on Node where
+   * a service is named, `off` elsewhere and in tests].
+   */
+  readonly check?: 'exit' | 'warn' | 'off'
+  /**
+   * With `true` nothing is read, checked or begun before the first use, for programs that are loaded where they do not run, such as
+   * `next build`. A fault in the configuration then is thrown by that use (default false).
+   */
+  readonly lazy?: boolean
+  /**
+   * Takes the lines that say what is wrong: one for each cause, then a count each minute; never a token or a secret. `false` silences
+   * them (default `console`).
+   */
+  readonly logger?: Logger | false
   /** Is told what happens in the background; what it throws is ignored. */
   readonly onEvent?: (event: AuthEvent) => void
   /** The clock, in milliseconds since 1970 (default `Date.now`); tests move time with it. */
   readonly now?: () => number
+}
+
+/** What OpenTelemetry is told of calls and events (`telemetry.ts`). */
+export interface Telemetry {
+  call<Answer>(request: TracedCall, run: () => Promise<Answer>): Promise<Answer>
+  count(event: AuthEvent): void
+}
+
+export interface TracedCall {
+  readonly path: string
+  readonly body?: object
+  readonly inBackground?: boolean
+  /** Takes the pieces of a stream. */
+  readonly onText?: (text: string) => void
 }
 
 export interface Config extends ClaimExpectations {
@@ -114,56 +144,95 @@ export interface Config extends ClaimExpectations {
   readonly fetch: Fetch
   /** Tells the app, until it closes. What it throws then, now or later, is not for us. */
   readonly tell: (event: AuthEvent) => void
+  /** Writes what is wrong to the log of the app. */
+  readonly warn: Warn
+  readonly check: 'exit' | 'warn' | 'off'
+  /** Once OpenTelemetry was found. */
+  telemetry?: Telemetry
   /** Ends what runs in the background. */
   readonly closing: AbortController
 }
 
-type Rule = (value: unknown) => boolean
+/** What is wrong with a value, to stand behind its name; undefined when nothing is. It quotes no value, for some are secrets. */
+type Rule = (value: unknown) => string | undefined
 
-const text =
-  (pattern: RegExp): Rule =>
+const must =
+  (holds: (value: unknown) => boolean, wanted: string): Rule =>
   (value) =>
-    typeof value === 'string' && pattern.test(value)
-const number =
-  (least: number, most: number): Rule =>
-  (value) =>
-    typeof value === 'number' && value >= least && value <= most
-const isFunction: Rule = (value) => typeof value === 'function'
+    holds(value) ? undefined : ` must be ${wanted}`
+const number = (least: number, most: number) =>
+  must((value) => typeof value === 'number' && value >= least && value <= most, `a number from ${least} to ${most}`)
+const oneOf = (...words: unknown[]) => must((value) => words.includes(value), words.join(' or '))
+const isFunction = (value: unknown) => typeof value === 'function'
+const isObject = (value: unknown): value is object => typeof value === 'object'
+const callable = must(isFunction, 'a function')
 // A blank at either end is the usual slip of an env file, and would refuse every token.
-const word = text(/^\S+$/)
-const isHttpUrl: Rule = (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
-const isSecret: Rule = (value) => typeof value === 'string' && value.length >= MIN_SECRET_CHARACTERS
-const isRevocation: Rule = (value) => {
-  const { mode, isCurrent, onStale = 'allow', maxStaleSec = 60 }: Record<string, unknown> = Object(value)
-  if (mode === 'custom') return isFunction(isCurrent)
-  return mode === 'off' || (mode === 'feed' && /^(allow|deny)$/.test(String(onStale)) && number(1, 3600)(maxStaleSec))
+const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
+const httpUrl = must(
+  (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value),
+  'an http:// or https:// URL',
+)
+const secret: Rule = (value) => {
+  if (typeof value !== 'string') return ' must be text'
+  if (value.length < MIN_SECRET_CHARACTERS) return ` must have ${MIN_SECRET_CHARACTERS} characters or more, has ${value.length}`
+  return undefined
 }
 
-/** Reads options and environment; all faults go into one `CONFIG_INVALID`, which names the variables and quotes no value. */
+/**
+ * Reads options and environment. All faults go into one `CONFIG_INVALID`, which names each variable, says what is wrong with it, and
+ * quotes no value.
+ */
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
+  const known: string[] = ['secret']
   // A variable that is set to nothing counts as not set, as env files have it.
   const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
-  const read = <Name extends keyof AuthOptions>(name: Name, holds: Rule, variable = '', fallback?: AuthOptions[Name]) => {
+  const judge = (name: string, rule: Rule, value: unknown) => {
+    const fault = value !== undefined && rule(value)
+    if (fault) faults.push(name + fault)
+  }
+  const need = (name: string, value: unknown) => {
+    if (value === undefined) faults.push(`${name} is missing`)
+  }
+  const read = <Name extends keyof AuthOptions>(name: Name, rule: Rule, variable = '', fallback?: AuthOptions[Name]) => {
+    known.push(name)
     const value = options[name] ?? env(variable) ?? fallback
-    if (value !== undefined && !holds(value)) faults.push(variable || name)
+    judge(variable || name, rule, value)
     return value as NonNullable<AuthOptions[Name]>
   }
+  const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
+    faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is no option`)))
 
   const appCode = read('appCode', word, 'SERVICE_APP_CODE')
-  if (appCode === undefined) faults.push('SERVICE_APP_CODE')
-  // Tokens can be checked without any service. The feed needs one, and whoever asks for it in words must name it.
-  const authUrl = read('authUrl', isHttpUrl, 'SERVICE_AUTH_URL')
-  const revocation = read('revocation', isRevocation, '', { mode: authUrl && runsOnNode() ? 'feed' : 'off' })
-  if (revocation.mode === 'feed' && authUrl === undefined) faults.push('SERVICE_AUTH_URL')
+  need('SERVICE_APP_CODE', appCode)
+  const authUrl = read('authUrl', httpUrl, 'SERVICE_AUTH_URL')
+  const onNode = authUrl && runsOnNode()
+  const revocation = read('revocation', must(isObject, 'an object'), '', { mode: onNode ? 'feed' : 'off' })
+  const { mode, isCurrent, onStale, maxStaleSec }: Record<string, unknown> = { ...revocation }
+  judge('revocation.mode', oneOf('feed', 'custom', 'off'), mode ?? '')
+  judge('revocation.onStale', oneOf('allow', 'deny'), onStale)
+  judge('revocation.maxStaleSec', number(1, 3600), maxStaleSec)
+  if (mode === 'custom') judge('revocation.isCurrent', callable, isCurrent ?? '')
+  if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
+  const isTest = env('NODE_ENV') === 'test' || env('NODE_TEST_CONTEXT')
+  const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
+  // Tokens can be checked without any service. What asks one needs its address.
+  if (mode === 'feed' || check !== 'off') need('SERVICE_AUTH_URL', authUrl)
   // A secret from code is never paired with a previous one that happens to be in the environment.
   const given = options.secret ?? [env('JWT_ACCESS_SECRET'), env('JWT_ACCESS_SECRET_PREVIOUS')]
   const [current, previous, ...more] = [given].flat()
-  if (!isSecret(current) || more.length > 0) faults.push(`JWT_ACCESS_SECRET (${MIN_SECRET_CHARACTERS} characters or more)`)
-  if (previous !== undefined && !isSecret(previous)) faults.push('JWT_ACCESS_SECRET_PREVIOUS')
+  need('JWT_ACCESS_SECRET', current)
+  judge('JWT_ACCESS_SECRET', more.length > 0 ? () => ' must be one secret or two' : secret, current)
+  judge('JWT_ACCESS_SECRET_PREVIOUS', secret, previous)
 
   const closing = new AbortController()
-  const config = {
+  const now = read('now', callable, '', Date.now)
+  const logger = read(
+    'logger',
+    must((value) => value === false || isFunction(Object(value).warn), 'false, or have warn(line)'),
+  )
+  const onEvent = read('onEvent', callable)
+  const config: Omit<Config, 'keyring'> = {
     appCode,
     appId: read('appId', word, 'SERVICE_APP_ID'),
     issuer: read('issuer', word, 'JWT_ISSUER', DEFAULT_ISSUER),
@@ -174,14 +243,25 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     maxTokenBytes: read('maxTokenBytes', number(256, 65_536), '', MAX_TOKEN_BYTES),
     cacheTokens: read('cacheTokens', number(0, 1_000_000), '', 0),
     revocation,
-    permissions: options.permissions,
-    fetch: read('fetch', isFunction, '', globalThis.fetch),
-    now: read('now', isFunction, '', Date.now),
-    tell: (event: AuthEvent) => void (async () => closing.signal.aborted || options.onEvent?.(event))().catch(() => {}),
+    check,
+    permissions: read(
+      'permissions',
+      must((value) => isObject(value) && 'permissions' in value, 'of definePermissions'),
+    ),
+    fetch: read('fetch', callable, '', globalThis.fetch),
+    now,
+    tell(event: AuthEvent) {
+      if (closing.signal.aborted) return
+      config.telemetry?.count(event)
+      void (async () => onEvent?.(event))().catch(() => {})
+    },
+    warn: createWarn(logger ?? console, now),
     closing,
   }
-  if (faults.length > 0) throw configInvalid(`missing or invalid: ${faults.join(', ')}`)
-  return { ...config, keyring: createKeyring(config, openNow(config)) }
+  read('lazy', oneOf(true, false))
+  refuseOthers(options, known)
+  if (faults.length > 0) throw invalidSettings(...faults)
+  return Object.assign(config, { keyring: createKeyring(config, openNow(config)) })
 }
 
 /** Not where Node is imitated: Bun, Deno, Workers and jsdom say what they are. */

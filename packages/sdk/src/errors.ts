@@ -36,7 +36,7 @@ export class AuthError extends Error {
   declare readonly code: AuthErrorCode
   /** The HTTP status to answer with. */
   declare readonly status: number
-  /** For the developer who reads the log; not for clients. */
+  /** What was expected and what came, for the developer who reads the log; not for clients. */
   declare readonly hint?: string
   /** Response headers that belong to `status`: `WWW-Authenticate` by RFC 6750, or `Retry-After`. */
   declare readonly headers: Readonly<Record<string, string>>
@@ -85,5 +85,10 @@ export function refused(code: AuthErrorCode, hint?: string): AuthError {
 
 /** What is wrong with how the app was put together; it stops the program where it stands. */
 export function configInvalid(message: string): AuthError {
-  return new AuthError('CONFIG_INVALID', { message })
+  return new AuthError('CONFIG_INVALID', { message, hint: message })
+}
+
+/** All that is wrong with options and variables, at once; each fault names one and says what is wrong. */
+export function invalidSettings(...faults: readonly string[]): AuthError {
+  return configInvalid(`invalid settings: ${faults.join('; ')}`)
 }

@@ -1,9 +1,17 @@
 import type { Auth, RequestHeaders } from './auth.ts'
-import { AuthError } from './errors.ts'
+import { AuthError, configInvalid, refused } from './errors.ts'
+import { asksPermissions } from './permission-scope.ts'
 import type { Principal } from './principal.ts'
+import { type Refusal, refusal } from './refusal.ts'
+
+/** What every guard takes. `Request` is the framework's own. */
+export interface GuardOptions<Request = unknown> {
+  /** Is told of every request that the guard refuses, and why; what it throws is ignored. */
+  onRefused?(error: AuthError, request: Request): void
+}
 
 /** What a guard requires besides a valid token. Every member must hold. */
-export interface Requirements<Name extends string = string> {
+export interface Requirements<Name extends string = string, Request = unknown> extends GuardOptions<Request> {
   /** Every one of these permissions. */
   readonly permissions?: readonly Name[]
   /** At least one of these permissions. */
@@ -21,6 +29,7 @@ const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => b
   anyOf: isList,
   role: (value) => typeof value === 'string',
   org: (value) => value === 'required',
+  onRefused: (value) => typeof value === 'function',
 }
 
 /** What a guard reads of a request. */
@@ -30,30 +39,48 @@ export interface IncomingRequest {
   readonly rawHeaders?: readonly string[]
 }
 
-/** For `requireAuth`: gives the principal of a request that may pass, and throws what is wrong with any other. */
+/** Gives what a handler gets, and throws what is wrong with a request that may not pass. `origin` is what `onRefused` is handed. */
+export type Admit<Found> = (request: IncomingRequest, origin?: unknown) => Promise<Found>
+
+/** For `requireAuth`: gives the principal of a request that may pass. */
 export function admitAuthorized<Name extends string>(
-  auth: Auth<Name>,
+  auth: Auth<Name> & { [asksPermissions]?(): void },
   requirements: Requirements<Name>,
-): (request: IncomingRequest) => Promise<Principal<Name>> {
+): Admit<Principal<Name>> {
   checkAuth(auth)
   checkRequirements(requirements)
-  return async (request) => {
+  if (requirements.permissions || requirements.anyOf) auth[asksPermissions]?.()
+  return tellRefusals(requirements, async (request) => {
     const principal = await auth.authenticate(distinctHeaders(request))
     assertAccess(principal, requirements)
     return principal
-  }
+  })
 }
 
 /** For `optionalAuth`: a request without a bearer token passes without a principal. */
 export function admitAnyone<Name extends string>(
   auth: Auth<Name>,
-): (request: IncomingRequest) => Promise<Principal<Name> | undefined> {
+  options: GuardOptions = {},
+): Admit<Principal<Name> | undefined> {
   checkAuth(auth)
-  return async (request) => {
+  return tellRefusals(options, async (request) => {
     try {
       return await auth.authenticate(distinctHeaders(request))
     } catch (error) {
       if (AuthError.is(error, 'TOKEN_MISSING')) return undefined
+      throw error
+    }
+  })
+}
+
+function tellRefusals<Found>({ onRefused }: GuardOptions, admit: Admit<Found>): Admit<Found> {
+  if (!onRefused) return admit
+  return async (request, origin = request) => {
+    try {
+      return await admit(request)
+    } catch (error) {
+      // What the app's function does, now or later, changes nothing about the answer.
+      if (AuthError.is(error) && refusal(error)) (async () => onRefused(error, origin))().catch(() => {})
       throw error
     }
   }
@@ -66,41 +93,29 @@ function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): Request
 }
 
 function checkAuth(auth: { authenticate?: unknown } | undefined): void {
-  if (typeof auth?.authenticate !== 'function')
-    throw new AuthError('CONFIG_INVALID', { message: 'a guard needs what createAuth returned' })
+  if (typeof auth?.authenticate !== 'function') throw configInvalid('a guard needs what createAuth returned')
 }
 
 /** A requirement that is misspelt or undefined would leave a route open: it stops the program where the guard is made. */
 function checkRequirements(requirements: Requirements): void {
   for (const [name, value] of Object.entries(requirements)) {
     const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
-    if (!holds)
-      throw new AuthError('CONFIG_INVALID', { message: `requireAuth: "${name}" is no requirement, or not one of this kind` })
+    if (!holds) throw configInvalid(`requireAuth: "${name}" is no requirement, or not one of this kind`)
   }
 }
 
 function assertAccess(principal: Principal, { permissions, anyOf, role, org }: Requirements): void {
   if (permissions) principal.assert(...permissions)
-  if (anyOf && !principal.hasAny(...anyOf)) throw denied(`missing any of: ${anyOf.join(', ')}`)
-  if (role !== undefined && !principal.hasRole(role)) throw denied(`missing the role ${role}`)
-  if (org === 'required' && principal.org === null) throw denied('the token speaks for no organization')
+  if (anyOf && !principal.hasAny(...anyOf)) throw denied(`any of: ${anyOf.join(', ')}`, principal)
+  if (role !== undefined && !principal.hasRole(role)) throw denied(`the role ${role}`, principal)
+  if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token speaks for no organization')
 }
 
-function denied(hint: string): AuthError {
-  return new AuthError('PERMISSION_DENIED', { hint })
-}
-
-/** The service's error shape, with the service's words: a client sees no difference between the two. */
-export interface Refusal {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: {
-    readonly status: number
-    readonly code: string
-    readonly title: string
-    readonly detail: string
-    readonly request_id?: string
-  }
+function denied(missing: string, { claims: { roles, permissions } }: Principal): AuthError {
+  return refused(
+    'PERMISSION_DENIED',
+    `missing ${missing}; the token has ${roles.length} roles, ${permissions.length} permissions`,
+  )
 }
 
 /**
@@ -108,22 +123,5 @@ export interface Refusal {
  * the app answers with, or else the one that the caller sent.
  */
 export function refusalFor(error: unknown, answeredId: unknown, sentId: unknown): Refusal | undefined {
-  if (!AuthError.is(error)) return undefined
-  const words = wireWords(error)
-  if (words === undefined) return undefined
-  const [code, title, detail = title] = words
-  const { status, headers } = error
-  const requestId = answeredId || sentId
-  const shownId = typeof requestId === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
-  return { status, headers, body: { status, code, title, detail: `${detail}.`, ...shownId } }
-}
-
-function wireWords({ code, status }: AuthError): [code: string, title: string, detail?: string] | undefined {
-  if (code === 'TOKEN_MISSING') return ['token_missing', 'Access token is missing', 'No access token was sent']
-  if (code === 'TOKEN_EXPIRED') return ['token_expired', 'Access token has expired']
-  if (code === 'TOKEN_REVOKED') return ['token_revoked', 'Access token was revoked']
-  if (status === 401) return ['token_invalid', 'Access token is not valid']
-  if (status === 403) return ['permission_denied', 'Permission denied', 'The user may not do this']
-  if (status === 503) return ['unavailable', 'Service is unavailable']
-  return undefined
+  return refusal(error, answeredId || sentId)
 }

@@ -57,7 +57,12 @@ export async function inspectToken(token: string, options: InspectOptions = {}):
     if (verifies) {
       await record(checks, 'header', () => checkHeader(members))
       const answers = Promise.all(trySignature(token, keysNamed(members, keys)))
-      await record(checks, 'signature', async () => checkSignature(token, await answers), describeKeys(members, keys))
+      await record(
+        checks,
+        'signature',
+        async () => checkSignature(token, await answers, keys, readText, material.secrets),
+        describeKeys(members, keys),
+      )
     }
     const payload = await record(checks, 'payload', read)
     if (verifies) await checkClaims(checks, payload, options)
@@ -68,7 +73,7 @@ export async function inspectToken(token: string, options: InspectOptions = {}):
   return { valid, header, claims: header && claimsOf(read), checks }
 }
 
-/** Runs a check and adds its result to the list. A failed check adds the words of its error and ends the inspection. */
+/** Runs a check and adds its result to the list. A failed check adds the hint of its error and ends the inspection. */
 async function record<Value>(
   checks: TokenCheck[],
   name: TokenCheck['name'],
@@ -81,9 +86,8 @@ async function record<Value>(
     return value
   } catch (error) {
     if (AuthError.is(error)) {
-      const { code, message, hint } = error
-      const words = hint ? `${message} (${hint})` : message
-      checks.push({ name, ok: false, code, detail: detail ? `${words}: ${detail}` : words })
+      const { code, message, hint = message } = error
+      checks.push({ name, ok: false, code, detail: hint })
     }
     throw error
   }

@@ -46,7 +46,7 @@ describe('permissions', () => {
       expect.objectContaining({
         code: 'PERMISSION_DENIED',
         status: 403,
-        hint: 'missing: invoices:write',
+        hint: 'missing: invoices:write; the token has 2 permissions',
         message: expect.not.stringContaining('invoices'),
         headers: { 'WWW-Authenticate': 'Bearer realm="gatehouse", error="insufficient_scope"' },
       }),

@@ -56,7 +56,11 @@ export class TokenPrincipal implements Principal {
 
   assert(...all: string[]): void {
     const missing = all.filter((permission) => !this.#payload.lists.permissions.includes(permission))
-    if (missing.length > 0) throw refused('PERMISSION_DENIED', `missing: ${missing.join(', ')}`)
+    if (missing.length > 0)
+      throw refused(
+        'PERMISSION_DENIED',
+        `missing: ${missing.join(', ')}; the token has ${this.#payload.lists.permissions.length} permissions`,
+      )
   }
 
   hasRole(code: string): boolean {

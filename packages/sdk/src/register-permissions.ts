@@ -1,6 +1,6 @@
 import { callPatiently, type Timer, unref } from './call-service.ts'
 import type { Config, RegistrationCounts } from './config.ts'
-import { type AuthError, configInvalid } from './errors.ts'
+import { type AuthError, invalidSettings } from './errors.ts'
 
 /** The platform's own `AbortSignal`, in whatever types the app has of it. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } } ? Known : { readonly aborted: boolean }
@@ -40,7 +40,7 @@ export function startRegistration(
   config: Config,
   { mode, maxPrune, revision, signal }: RegistrationOptions = {},
 ): RunningRegistration {
-  const { tell, closing, permissions: manifest, serviceToken: token } = config
+  const { tell, warn, closing, permissions: manifest, serviceToken: token } = config
   const ended = AbortSignal.any([closing.signal, signal ?? closing.signal])
   let state: RunningRegistration['state'] = 'pending'
   let isAwaited = false
@@ -50,12 +50,13 @@ export function startRegistration(
   const onWait = (error: AuthError, retryInMs: number, timer: Timer) => {
     wait = isAwaited ? timer : unref(timer)
     const reason = error.hint!
+    warn(`registration: ${reason}`, `the permissions are not registered yet: ${reason}`)
     if (reason !== toldReason) tell({ type: 'registration.delayed', reason, retryInMs })
     toldReason = reason
   }
   const register = async () => {
     try {
-      if (!manifest || !token) throw configInvalid('missing or invalid: permissions, SERVICE_ACCOUNT_TOKEN')
+      if (!manifest || !token) throw invalidSettings(`${manifest ? 'SERVICE_ACCOUNT_TOKEN' : 'permissions'} is missing`)
       const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
         const colon = code.indexOf(':')
         return { code, name, resource: code.slice(0, colon), action: code.slice(colon + 1) }
@@ -74,7 +75,11 @@ export function startRegistration(
       return counts
     } catch (error) {
       state = ended.aborted ? 'off' : 'rejected'
-      if (!ended.aborted) tell({ type: 'registration.rejected', error: error as AuthError })
+      if (!ended.aborted) {
+        const { hint, requestId } = error as AuthError
+        warn('registration', `the permissions are not registered: ${hint}${requestId ? ` (request ${requestId})` : ''}`)
+        tell({ type: 'registration.rejected', error: error as AuthError })
+      }
       throw error
     }
   }

@@ -1,4 +1,4 @@
-import { AuthError } from './errors.ts'
+import { configInvalid } from './errors.ts'
 import type { Principal } from './principal.ts'
 
 /** In the registry of symbols, so that a guard of one copy of this package serves `getAuth` of another. */
@@ -16,6 +16,6 @@ export function setAuth(request: object, principal: Principal | undefined): void
 export function getAuth<Name extends string = string, Nobody extends undefined = never>(
   request: object,
 ): Principal<Name> | NoInfer<Nobody> {
-  if (!(key in request)) throw new AuthError('CONFIG_INVALID', { message: 'getAuth: no guard ran for this request' })
+  if (!(key in request)) throw configInvalid('getAuth: no guard ran for this request')
   return request[key] as Principal<Name> | NoInfer<Nobody>
 }

@@ -115,6 +115,7 @@ function buildAuth(url: string, options: AuthOptions = {}): { auth: Auth; events
     issuer: 'gatehouse',
     now: () => nowMs,
     onEvent: (event) => events.push(event),
+    logger: false,
     ...options,
   })
   onTestFinished(() => auth.close())
@@ -332,9 +333,9 @@ describe('the app of the feed', () => {
   })
 
   test('is required for the life of the process: the feed of another one is refused, and said so', async () => {
-    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    const lines: string[] = []
     const service = await buildService({ poll: ofApp(CLAIMS.app_id, page()), stream: ofApp(CLAIMS.app_id, openStream) })
-    const { auth, events } = buildAuth(service.url)
+    const { auth, events } = buildAuth(service.url, { logger: { warn: (line) => void lines.push(line) } })
     await until(() => events.length === 2)
     service.poll = ofApp(OTHER_APP, page([event()]))
     service.stream = ofApp(OTHER_APP, openStream)
@@ -345,18 +346,18 @@ describe('the app of the feed', () => {
     await until(
       () => events.at(-1)!.type === 'revocation.disconnected' && (events.at(-1) as { reason: string }).reason === reason,
     )
-    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(reason))
+    expect(lines.filter((line) => line.includes(reason))).toHaveLength(1)
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['ok', 'APP_MISMATCH'])
   })
 
   test('gives way to SERVICE_APP_ID', async () => {
-    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    const lines: string[] = []
     const service = await buildService({ poll: ofApp(OTHER_APP, page()), stream: ofApp(OTHER_APP, openStream) })
-    const { auth, events } = buildAuth(service.url, { appId: CLAIMS.app_id })
+    const { auth, events } = buildAuth(service.url, { appId: CLAIMS.app_id, logger: { warn: (line) => void lines.push(line) } })
     await until(() => events.length > 0)
     const reason = `X-App-Id ${OTHER_APP}, not ${CLAIMS.app_id}`
     expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason })
-    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(reason))
+    expect(lines).toEqual([`gatehouse: revocations cannot be read from ${service.url}: ${reason}`])
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['ok', 'APP_MISMATCH'])
   })
 
@@ -419,6 +420,29 @@ describe('while the service is away', () => {
     // Half of the longest wait each time.
     expect(service.polls.length).toBeLessThan(42)
     expect(typesOf(events).filter((type) => type === 'stale')).toHaveLength(1)
+  })
+
+  test('the log says so once it does not come back at once, and when no stream comes through', async () => {
+    const lines: string[] = []
+    const { service, auth } = await buildConnected({ logger: { warn: (line) => void lines.push(line) } })
+    await advance(5_000)
+    service.drop()
+    await until(() => !auth.health().revocation.connected)
+    await advance(1_000)
+    await until(() => auth.health().revocation.connected)
+    await advance(5_000)
+    expect(lines).toEqual([])
+    service.poll = service.stream = status(503)
+    service.drop()
+    await until(() => !auth.health().revocation.connected)
+    await advance(20_000)
+    const unavailable = `revocations cannot be read from ${service.url}: HTTP 503 (not an answer of the service)`
+    expect(lines).toEqual([`gatehouse: ${unavailable}`])
+    service.poll = page()
+    await advance(10_000)
+    await until(() => lines.length > 1)
+    const noStream = `no stream comes through from ${service.url}: HTTP 503 (not an answer of the service)`
+    expect(lines.slice(1)).toEqual([`gatehouse: ${noStream}`])
   })
 
   test('it was never there: verification goes on, age is null', async () => {

@@ -1,7 +1,7 @@
-import { callService, type Timer, unreachable, unref } from './call-service.ts'
+import { addressOf, callService, type Timer, unreachable, unref } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import type { AuthEvent, Config, FeedOptions } from './config.ts'
-import { AuthError, refused } from './errors.ts'
+import { type AuthError, refused } from './errors.ts'
 import { KnownRevocations, type Revocation } from './known-revocations.ts'
 
 interface FeedPage {
@@ -16,6 +16,8 @@ export interface RevocationFeed {
   /** Throws when the token was revoked, or when nobody can tell and the app wants it refused then. */
   check(claims: Claims): void
   health(): { readonly connected: boolean; readonly ageSec: number | null }
+  /** Resolves when all that was revoked so far is known. */
+  readonly ready: Promise<void>
 }
 
 /** A connection that lasts this long begins the backoff anew. */
@@ -30,7 +32,7 @@ const SILENCE_MS = 20_000
  * they do not. It works in the background, where it neither throws nor keeps the process alive.
  */
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
-  const { now, tell, closing } = config
+  const { now, tell, warn, closing } = config
   const { signal } = closing
   let known = new KnownRevocations()
   let cursor: number | undefined
@@ -44,7 +46,16 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   let failures = 0
   let timer: Timer | undefined
   let steady: Timer | undefined
+  let isReady = () => {}
+  let isEnded = (_reason: unknown) => {}
+  const ready = new Promise<void>((resolve, reject) => {
+    isReady = resolve
+    isEnded = reject
+  })
+  // Nobody need wait for it.
+  ready.catch(() => {})
   signal.onabort = () => {
+    isEnded(signal.reason)
     connected = false
     clearTimeout(timer)
     clearTimeout(steady)
@@ -56,16 +67,23 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   // A stream is not stale before a heartbeat is overdue.
   const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, SILENCE_MS / 1000) : maxStaleSec))
 
+  const stale = () =>
+    refused('REVOCATION_UNAVAILABLE', `the feed is ${ageSec()} s old (null: never read), maxStaleSec is ${maxStaleSec}`)
+
   const schedule = (ms: number) => {
     clearTimeout(timer)
     if (!signal.aborted) timer = unref(setTimeout(step, ms))
   }
 
+  const beginAnew = () => {
+    failures = 0
+  }
   const reached = (transport: 'stream' | 'poll') => {
     if (signal.aborted) return
     completeAt = now()
-    if (!connected) steady = unref(setTimeout(() => void (failures = 0), STEADY_MS))
+    if (!connected) steady = unref(setTimeout(beginAnew, STEADY_MS))
     connected = true
+    isReady()
     if (told.at(-1) !== transport) tell({ type: 'revocation.connected', transport })
     told = [transport]
   }
@@ -77,6 +95,8 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const lost = ({ code, hint, message }: AuthError) => {
+    // A service that is started again breaks each stream once: that is no fault, unless nobody answers then.
+    const isFault = !signal.aborted && (!connected || failures > 0)
     connected = false
     clearTimeout(steady)
     const jitter = Math.random()
@@ -85,6 +105,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       code === 'SERVICE_REJECTED' ? 30_000 * (1 + jitter) : jitter * Math.min(LONGEST_WAIT_MS, 200 * 2 ** failures++)
     const reason = hint ?? message
     tellOnce(reason, { type: 'revocation.disconnected', reason, retryInMs })
+    if (isFault) warn(`revocations: ${reason}`, `revocations cannot be read from ${addressOf(config)}: ${reason}`)
     if (isStale()) tellOnce('stale', { type: 'revocation.stale', ageSec: ageSec() })
     schedule(retryInMs)
   }
@@ -105,16 +126,14 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     if (!appId) return
     config.appId ??= appId
     if (appId === config.appId) return
-    const hint = `X-App-Id ${appId.slice(0, 36)}, not ${config.appId}`
-    if (!told.includes(hint)) console.warn(`gatehouse: the revocations are those of another app (${hint}): check SERVICE_APP_ID`)
-    throw new AuthError('SERVICE_REJECTED', { hint })
+    throw refused('SERVICE_REJECTED', `X-App-Id ${appId.slice(0, 36)}, not ${config.appId}`)
   }
 
   const poll = async () => {
     let page: FeedPage
     do {
       const path = `/revocations?form=2${cursor === undefined ? '' : `&since=${cursor}`}`
-      page = await callService(config, { path, signal, onHead: checkApp }, 10_000)
+      page = await callService(config, { path, inBackground: true, signal, onHead: checkApp }, 10_000)
       if (page.reset) known = new KnownRevocations()
       page.items.forEach(take)
       advance(page.cursor)
@@ -138,11 +157,13 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     }
     stream = 'opening'
     const headers = { 'last-event-id': `${cursor}` }
-    const request = { path: '/revocations/stream?form=2', headers, signal, onText, onHead: checkApp }
+    const request = { path: '/revocations/stream?form=2', inBackground: true, headers, signal, onText, onHead: checkApp }
     const error = await callService<undefined>(config, request, SILENCE_MS).catch((error: AuthError) => error)
     const wasAlive = isAlive()
     stream = undefined
-    if (wasAlive) lost(error ?? unreachable('stream ended'))
+    const reason = error ?? unreachable('stream ended')
+    if (wasAlive) lost(reason)
+    else if (connected) warn('stream', `no stream comes through from ${addressOf(config)}: ${reason.hint}`)
   }
 
   const step = async () => {
@@ -159,9 +180,10 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   return {
     check(claims) {
-      if (known.include(claims)) throw refused('TOKEN_REVOKED')
-      if (onStale === 'deny' && (cursor === undefined || isStale())) throw refused('REVOCATION_UNAVAILABLE')
+      if (known.include(claims)) throw refused('TOKEN_REVOKED', 'the service revoked it')
+      if (onStale === 'deny' && (cursor === undefined || isStale())) throw stale()
     },
     health: () => ({ connected, ageSec: ageSec() }),
+    ready,
   }
 }

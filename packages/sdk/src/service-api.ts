@@ -1,7 +1,7 @@
 import { callPatiently } from './call-service.ts'
 import type { Claims } from './claims.ts'
 import type { Config } from './config.ts'
-import { configInvalid } from './errors.ts'
+import { invalidSettings } from './errors.ts'
 
 /** The service's answer about a token (RFC 7662). It has only `active: false` if the token is not valid now for this app. */
 export type Introspection =
@@ -72,7 +72,7 @@ export function introspect(config: Config, token: string): Promise<Introspection
 
 export async function registerOrReturn(config: Config, user: NewUser): Promise<KnownUser> {
   const { serviceToken, appCode: app_code } = config
-  if (!serviceToken) throw configInvalid('missing or invalid: SERVICE_ACCOUNT_TOKEN')
+  if (!serviceToken) throw invalidSettings('SERVICE_ACCOUNT_TOKEN is missing')
   const body = { app_code, ...user, mode: 'register_or_return' }
   return call(config, '/auth/register', body, serviceToken)
 }

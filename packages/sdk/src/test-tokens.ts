@@ -51,7 +51,13 @@ export function signToken(claims: object | string = {}, header: object = {}, sec
 
 /** The public verifier, without the feed, with the clock of the tests, on Node or through WebCrypto. */
 export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
-  const usual: AuthOptions = { secret: SECRET, appCode: 'billing', issuer: 'gatehouse', revocation: { mode: 'off' } }
+  const usual: AuthOptions = {
+    secret: SECRET,
+    appCode: 'billing',
+    issuer: 'gatehouse',
+    revocation: { mode: 'off' },
+    logger: false,
+  }
   const openNow = platform === 'node' ? openNodeKeys : () => undefined
   return assembleAuth(readConfig({ ...usual, now: () => NOW * 1000, ...options }, openNow))
 }

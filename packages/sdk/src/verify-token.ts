@@ -6,6 +6,7 @@ import type { OpenKeys, SecretKey, TextReader } from './platform.ts'
 import { TokenPrincipal } from './principal.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import { SeenTokens } from './seen-tokens.ts'
+import { kindOf, show } from './show.ts'
 
 /** Verifies access tokens, all but what the app itself is asked: at once on Node, or else through WebCrypto. */
 export type Verify = (token: unknown) => TokenPrincipal | Promise<TokenPrincipal>
@@ -17,7 +18,7 @@ const wellFormed = /^[\w-]+\.[\w-]+\.[\w-]*$/
  * its signature has been checked. `feed` refuses what was revoked.
  */
 export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'check'>): Verify {
-  const { maxTokenBytes, cacheTokens, keyring } = config
+  const { maxTokenBytes, cacheTokens, keyring, secrets } = config
   const parse = createPayloadParser()
   const seen = cacheTokens ? new SeenTokens(cacheTokens) : undefined
 
@@ -36,7 +37,7 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
     }
 
     const finish = (answers: readonly unknown[]) => {
-      checkSignature(token, answers)
+      checkSignature(token, answers, keys, readText, secrets)
       const payload = readPayload(token, readText, parse)
       checkClaims(payload, config)
       const principal = admit(payload)
@@ -51,10 +52,10 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
 }
 
 export function checkSize(token: unknown, maxTokenBytes: number): asserts token is string {
-  if ((token ?? '') === '') throw refused('TOKEN_MISSING')
-  if (typeof token !== 'string') throw malformed('token')
+  if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected the header Authorization: Bearer <token>, got none')
+  if (typeof token !== 'string') throw malformed(kindOf(token))
   // Characters are bytes here: a token that holds anything but ASCII is refused further on.
-  if (token.length > maxTokenBytes) throw refused('TOKEN_TOO_LARGE', 'maxTokenBytes')
+  if (token.length > maxTokenBytes) throw tooLarge(token, maxTokenBytes)
 }
 
 /** The keys that may have signed a token, by its header. */
@@ -69,12 +70,13 @@ function keysFor(token: string, keys: readonly SecretKey[], readText: TextReader
 }
 
 export function readHeader(token: string, readText: TextReader): Record<string, unknown> {
-  if (!wellFormed.test(token)) throw malformed('token')
+  if (!wellFormed.test(token)) throw malformed(`${token.split('.').length} in ${token.length} characters`)
   return readPart(token.slice(0, token.indexOf('.')), 'header', readText, parseObject)
 }
 
 export function checkHeader({ alg, typ = 'JWT', crit, b64 }: Record<string, unknown>): void {
-  if (alg !== 'HS256' || typ !== 'JWT' || crit !== undefined || b64 !== undefined) throw refused('TOKEN_ALG')
+  if (alg !== 'HS256' || typ !== 'JWT' || crit !== undefined || b64 !== undefined)
+    throw refused('TOKEN_ALG', `expected alg "HS256", typ "JWT", no crit, no b64, got alg ${show(alg)}, typ ${show(typ)}`)
 }
 
 /** A kid is a hint, not a claim: without a known one, any accepted secret may have signed. */
@@ -89,9 +91,33 @@ export function trySignature(token: string, keys: readonly SecretKey[]): (boolea
   return keys.map((key) => key.signs(token, end))
 }
 
-export function checkSignature(token: string, answers: readonly unknown[]): void {
-  // A token that is no token at all is told from a forged one, for whoever reads the log.
-  if (!answers.includes(true)) throw wellFormed.test(token) ? refused('TOKEN_SIGNATURE', 'JWT_ACCESS_SECRET') : malformed('token')
+export function checkSignature(
+  token: string,
+  answers: readonly unknown[],
+  keys: readonly SecretKey[],
+  readText: TextReader,
+  secrets: readonly string[],
+): void {
+  if (!answers.includes(true)) throw wrongSignature(token, keys, readText, secrets)
+}
+
+/** A token that is no token at all is told from a forged one: reading its header throws. */
+function wrongSignature(token: string, keys: readonly SecretKey[], readText: TextReader, secrets: readonly string[]): AuthError {
+  const { kid } = readHeader(token, readText)
+  // Only in the form that the service gives it: another one may hold anything.
+  const named = /^[0-9a-f]{8}$/.test(`${kid}`) ? `key ${kid}` : 'no key id'
+  const known = keys.map((key) => key.kid)
+  const hint = known.includes(`${kid}`)
+    ? `${named} did not sign this: it was forged or changed`
+    : `expected key ${known.join(' or ')} (JWT_ACCESS_SECRET), got ${named}`
+  return refused('TOKEN_SIGNATURE', hint + oddityOf(secrets))
+}
+
+/** The two usual slips of env files, which both give another secret. */
+export function oddityOf(secrets: readonly string[]): string {
+  const has = (pattern: RegExp) => secrets.some((secret) => pattern.test(secret))
+  const isQuoted = has(/^\s*(["']).*\1\s*$/s)
+  return `${isQuoted ? '; the secret stands in quotes' : ''}${has(/^\s|\s$/) ? '; the secret begins or ends with a blank' : ''}`
 }
 
 export function readPayload(token: string, readText: TextReader, parse: (text: string) => Payload): Payload {
@@ -103,10 +129,14 @@ function readPart<Part>(encoded: string, part: string, readText: TextReader, par
     return parse(readText(encoded))
   } catch {
     // What `JSON.parse` says would quote the token.
-    throw malformed(part)
+    throw refused('TOKEN_MALFORMED', `expected the ${part} to be a JSON object in canonical base64url`)
   }
 }
 
-function malformed(part: string): AuthError {
-  return refused('TOKEN_MALFORMED', part)
+function malformed(found: string): AuthError {
+  return refused('TOKEN_MALFORMED', `expected three base64url parts, got ${found}`)
+}
+
+function tooLarge({ length }: string, most: number): AuthError {
+  return refused('TOKEN_TOO_LARGE', `expected at most ${most} characters (maxTokenBytes), got ${length}`)
 }

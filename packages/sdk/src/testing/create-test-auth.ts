@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type Auth, createAuth } from '../auth.ts'
 import type { Claims } from '../claims.ts'
 import type { PermissionManifest } from '../define-permissions.ts'
-import { AuthError } from '../errors.ts'
+import { configInvalid } from '../errors.ts'
 import { type BadToken, createBadTokens } from './bad-tokens.ts'
 import { startFakeService } from './fake-service.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
@@ -73,7 +73,7 @@ const { setTimeout } = globalThis
  */
 export function createTestAuth<Name extends string = string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
   if (process.env.NODE_ENV === 'production')
-    throw new AuthError('CONFIG_INVALID', { message: 'createTestAuth signs tokens for tests, and refuses NODE_ENV=production' })
+    throw configInvalid('createTestAuth signs tokens for tests, and refuses NODE_ENV=production')
   const { appCode = 'test-app', permissions } = options
   const appId = randomUUID()
   const userId = randomUUID()
@@ -107,7 +107,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     return result.ok ? { active: true, ...result.principal.claims } : { active: false }
   }
   let isStreaming = false
-  const service = startFakeService({ secret, serviceToken, introspect })
+  const service = startFakeService({ secret, serviceToken, app: { id: appId, code: appCode }, now, introspect })
   const auth = createAuth<Name>({
     authUrl: service.url,
     appCode,
@@ -117,6 +117,9 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     serviceToken,
     ...(permissions && { permissions }),
     revocation: { mode: 'feed' },
+    // Tests refuse tokens on purpose.
+    logger: false,
+    check: 'off',
     now,
     onEvent(event) {
       if (event.type === 'revocation.connected') isStreaming = event.transport === 'stream'

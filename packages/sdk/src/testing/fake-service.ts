@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Revocation } from '../known-revocations.ts'
-import { isAssertion } from './sign-token.ts'
+import { headerFor, isAssertion } from './sign-token.ts'
 
 /** Shorter than the silence after which a stream counts as dead. */
 const HEARTBEAT_MS = 15_000
@@ -20,6 +21,9 @@ export interface FakeService {
 export interface FakeServiceOptions {
   readonly secret: string
   readonly serviceToken: string
+  /** The app of the consumers. */
+  readonly app: { readonly id: string; readonly code: string }
+  readonly now: () => number
   /** What `POST /auth/introspect` tells of a token. */
   readonly introspect: (token: string) => Promise<object>
 }
@@ -34,8 +38,9 @@ interface DeclaredPermission {
   readonly name: string
 }
 
-/** The part of the service that a backend speaks to, on loopback: revocations, permission registration, introspection, health. */
-export function startFakeService({ secret, serviceToken, introspect }: FakeServiceOptions): FakeService {
+/** The part of the service that a backend speaks to, on loopback: its settings, revocations, permission registration, introspection, health. */
+export function startFakeService({ secret, serviceToken, app, now, introspect }: FakeServiceOptions): FakeService {
+  const serviceId = randomUUID()
   const events: (Revocation & { readonly cursor: number })[] = []
   const streams = new Set<ServerResponse>()
   const declared = new Map<string, Map<string, string>>()
@@ -47,6 +52,12 @@ export function startFakeService({ secret, serviceToken, introspect }: FakeServi
 
   const answer: Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => unknown> = {
     'GET /health': (_, response) => send(response, 200, { status: 'ok', version: 'test' }),
+
+    'GET /consumer'(_, response) {
+      const kids = [headerFor(secret).kid]
+      const known = { ...app, status: 'active', permission_scope: 'roles', signing: 'shared' }
+      send(response, 200, { service_id: serviceId, app: known, kids, time: new Date(now()).toISOString() })
+    },
 
     'GET /revocations'(_, response, { searchParams }) {
       const page = { items: since(searchParams.get('since')), cursor: events.length, has_more: false, reset: false }

@@ -1,0 +1,192 @@
+import { addressOf, callService } from './call-service.ts'
+import type { Config } from './config.ts'
+import { AuthError } from './errors.ts'
+import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
+import { show } from './show.ts'
+import { oddityOf } from './verify-token.ts'
+
+/** The app of this backend, as the service has it. */
+export interface CheckedApp {
+  readonly id: string
+  readonly code: string
+  readonly status: string
+  readonly permission_scope: string
+  readonly signing: string
+}
+
+export interface CheckFault {
+  /**
+   * - `secret`: the service signs with another secret, or has no such secret
+   * - `app_code`: no app has this code there
+   * - `app_id`: the app of this code has another id than `SERVICE_APP_ID`
+   * - `app_inactive`: its tokens are dead
+   * - `clock`: the clocks of the two machines differ by more than `clockToleranceSec`
+   * - `unreachable`: nothing answers at the address, or not as the service does
+   */
+  readonly code: 'secret' | 'app_code' | 'app_id' | 'app_inactive' | 'clock' | 'unreachable'
+  /** What was expected and what came. */
+  readonly hint: string
+}
+
+/** What the service takes this backend for. */
+export interface ServiceCheck {
+  /** Whether nothing is wrong. */
+  readonly ok: boolean
+  readonly faults: readonly CheckFault[]
+  /** The id of the service, one per database; null when it did not tell. */
+  readonly serviceId: string | null
+  /** Null when the service did not tell. */
+  readonly app: CheckedApp | null
+  /** How far the clock of the service is ahead of this one, in seconds; null when it did not tell. */
+  readonly clockSkewSec: number | null
+}
+
+interface Answer {
+  readonly service_id: string
+  readonly app: CheckedApp
+  /** Those of the secrets that the service accepts; it signs with the first. */
+  readonly kids: readonly string[]
+  readonly time: string
+}
+
+/** Asks `GET /consumer` once. `isAwaited` keeps the process alive until the answer is there. */
+export async function checkService(config: Config, isAwaited = true): Promise<ServiceCheck> {
+  const { now, closing, keyring } = config
+  let date: string | null = null
+  const ask = config.fetch as (...given: unknown[]) => Promise<Response>
+  const fetch = async (...given: unknown[]) => {
+    const response = await ask(...given)
+    date = response.headers.get('date')
+    return response
+  }
+  const asking = { ...config, fetch: fetch as typeof config.fetch }
+  const request = { path: '/consumer', inBackground: !isAwaited, signal: closing.signal }
+  const begunAt = now()
+  try {
+    const { service_id: serviceId, app, kids, time } = await callService<Answer>(asking, request, 10_000)
+    const clockSkewSec = skewOf(time, (begunAt + now()) / 2)
+    const faults = [...clockFaults(clockSkewSec, config), ...secretFaults(kids, config), ...appFaults(app, config)]
+    return { ok: faults.length === 0, faults, serviceId, app, clockSkewSec }
+  } catch (thrown) {
+    const { code, hint = '' } = AuthError.is(thrown) ? thrown : { code: '', hint: 'its answer has another shape' }
+    const clockSkewSec = date && skewOf(date, now())
+    const fault = code === 'SERVICE_REJECTED' ? explainRefusal(hint, clockSkewSec || 0, config, await keyring.open()) : undefined
+    // A service that has no such route is an older one.
+    const isOlder = hint.endsWith(' not_found')
+    const unreachable = { code: 'unreachable', hint: `${describeAddress(config)} ${hint}` } as const
+    const faults = isOlder ? [] : [fault ?? unreachable]
+    return { ok: isOlder, faults, serviceId: null, app: null, clockSkewSec: fault ? clockSkewSec : null }
+  }
+}
+
+/** How many follow the feed of one app in this process. */
+const followers = new Map<string, number>()
+
+/** A `createAuth` for each route or request opens as many streams. */
+function warnOfMany(config: Config): void {
+  const { appCode, closing, warn } = config
+  const key = `${appCode} at ${addressOf(config)}`
+  const count = (followers.get(key) ?? 0) + 1
+  followers.set(key, count)
+  closing.signal.addEventListener('abort', () => followers.set(key, followers.get(key)! - 1))
+  if (count === 2) warn('createAuth', `createAuth was called again for ${key}, which opens another stream: make one and share it`)
+}
+
+/** Checks in the background and writes what is wrong. Resolves to what warns when a guard asks for permissions that all tokens carry. */
+export async function checkAtStart(config: Config): Promise<() => void> {
+  const { appCode, warn, check, closing, revocation } = config
+  if (closing.signal.aborted) return () => {}
+  if (revocation.mode === 'feed') warnOfMany(config)
+  if (check === 'off') return () => {}
+  warnOfPlainHttp(config)
+  const { faults, app } = await checkService(config, check === 'exit')
+  if (closing.signal.aborted) return () => {}
+  for (const { code, hint } of faults) {
+    // A feed that finds nobody says so itself.
+    const isSaid = code === 'unreachable' && revocation.mode === 'feed' && check === 'warn'
+    if (!isSaid) warn(`check: ${code}`, `the check at the start fails: ${hint}`)
+  }
+  if (check === 'exit' && faults.length > 0) globalThis.process?.exit(1)
+  return () => {
+    if (app?.permission_scope !== 'services') return
+    const command = `authctl app update ${appCode} --permission-scope roles`
+    const scope = `every token of the app ${show(appCode)} carries all permissions of its services (permission_scope: services)`
+    warn('permission_scope', `a guard that asks for permissions keeps nobody out: ${scope}; to mend it: ${command}`)
+  }
+}
+
+function skewOf(time: string, localMs: number): number {
+  return Math.round((Date.parse(time) - localMs) / 1000)
+}
+
+function clockFaults(skewSec: number, { clockToleranceSec }: Config): CheckFault[] {
+  return Math.abs(skewSec) > clockToleranceSec ? [clockFault(skewSec, clockToleranceSec)] : []
+}
+
+function clockFault(skewSec: number, tolerance: number): CheckFault {
+  const side = skewSec > 0 ? 'behind' : 'ahead of'
+  const hint = `the clock of this machine is ${Math.abs(skewSec)} s ${side} that of the service, clockToleranceSec is ${tolerance}`
+  return { code: 'clock', hint }
+}
+
+function secretFaults([signing = '']: readonly string[], { keyring, secrets }: Config): CheckFault[] {
+  const own = keyring.opened?.keys.map(({ kid }) => kid) ?? []
+  if (own.includes(signing)) return []
+  const theirs = /^[0-9a-f]{8}$/.test(signing) ? signing : 'another one'
+  return [
+    {
+      code: 'secret',
+      hint: `the service signs with key ${theirs}, JWT_ACCESS_SECRET is key ${own.join(' or ')}${oddityOf(secrets)}`,
+    },
+  ]
+}
+
+function appFaults({ id, status }: CheckedApp, config: Config): CheckFault[] {
+  const { appCode, appId = id } = config
+  const app = `the app ${show(appCode)} at ${addressOf(config)}`
+  const faults: CheckFault[] = []
+  if (id !== appId)
+    faults.push({ code: 'app_id', hint: `expected ${app} to have the id ${show(appId)} (SERVICE_APP_ID), got ${showWord(id)}` })
+  if (status !== 'active')
+    faults.push({ code: 'app_inactive', hint: `expected ${app} to be active, got ${showWord(status)}: its tokens are dead` })
+  return faults
+}
+
+/** What else a service says may hold anything. */
+function showWord(value: unknown): string {
+  return /^[\w-]{1,64}$/.test(`${value}`) ? show(`${value}`) : 'something else'
+}
+
+/** Of an assertion that the service refused. Its clock tells whether the assertion was too old or too new there. */
+function explainRefusal(
+  hint: string,
+  skewSec: number,
+  config: Config,
+  { keys }: { readonly keys: readonly { readonly kid: string }[] },
+): CheckFault | undefined {
+  const { appCode, clockToleranceSec, secrets } = config
+  if (hint.endsWith(' app_not_found'))
+    return { code: 'app_code', hint: `no app at ${addressOf(config)} has the code ${show(appCode)} (SERVICE_APP_CODE)` }
+  if (!hint.startsWith('HTTP 401 ')) return undefined
+  if (Math.abs(skewSec) >= CONSUMER_TOKEN_SECONDS / 2 - 2) return clockFault(skewSec, clockToleranceSec)
+  const own = keys.map(({ kid }) => kid).join(' or ')
+  const what = `the service at ${addressOf(config)} does not have key ${own} (JWT_ACCESS_SECRET)`
+  return {
+    code: 'secret',
+    hint: `${what}: the secret is another one, or the address that of another environment${oddityOf(secrets)}`,
+  }
+}
+
+function describeAddress(config: Config): string {
+  return config.authUrl === undefined ? '' : `no service answers at ${addressOf(config)} (SERVICE_AUTH_URL):`
+}
+
+function warnOfPlainHttp({ authUrl = '', warn }: Config): void {
+  const { protocol, hostname } = new URL(authUrl)
+  const isLocal = /^(localhost|127\..*|\[::1\])$/.test(hostname)
+  if (protocol === 'http:' && !isLocal && globalThis.process?.env.NODE_ENV === 'production')
+    warn(
+      'http',
+      'SERVICE_AUTH_URL begins with http:// in production: who is on the way can change what the service says; use https://',
+    )
+}

@@ -1,0 +1,38 @@
+import { escapeControls } from './show.ts'
+
+/** Takes the lines that this package writes by itself: `console`, or the logger of the app. */
+export interface Logger {
+  warn(line: string): void
+}
+
+/** Writes `line`, unless something of the same cause was written before: that is counted, and told each minute. */
+export type Warn = (cause: string, line: string) => void
+
+const COUNT_MS = 60_000
+/** Causes come from short lists, but for what a proxy or a `fetch` of the app calls its faults. */
+const MOST_CAUSES = 100
+
+/** There is no timer: a count is told by the first one of its kind after the minute, so that nothing keeps a program alive. */
+export function createWarn(logger: Logger | false, now: () => number): Warn {
+  const causes = new Map<string, { count: number; toldAt: number }>()
+  const write = (line: string) => {
+    try {
+      if (logger) logger.warn(escapeControls(`gatehouse: ${line}`))
+    } catch {
+      // A logger that fails is no reason to refuse anything.
+    }
+  }
+  return (cause, line) => {
+    const known = causes.get(cause)
+    if (!known) {
+      if (causes.size === MOST_CAUSES) return
+      causes.set(cause, { count: 0, toldAt: now() })
+      return write(line)
+    }
+    known.count += 1
+    const passedMs = now() - known.toldAt
+    if (!(passedMs >= COUNT_MS)) return
+    write(`${cause}: ${known.count} more in ${Math.round(passedMs / 1000)} s`)
+    causes.set(cause, { count: 0, toldAt: now() })
+  }
+}
