@@ -1,10 +1,10 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
 /** The part of Express's request that a guard reads; Express itself is not needed, nor are its types. */
@@ -28,13 +28,16 @@ export type ExpressGuard = (request: GuardRequest, response: GuardResponse, next
  * Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no middleware before it,
  * and believes none. For an app (`app.use`), a router or one route; Express 4 and 5.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): ExpressGuard {
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
+): ExpressGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, for which `getAuth(req)` is undefined; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): ExpressGuard {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): ExpressGuard {
+  return guardWith(admitAnyone(auth, options))
 }
 
 /**
@@ -51,7 +54,7 @@ export function authErrorHandler(
   else next(error)
 }
 
-function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): ExpressGuard {
+function guardWith(admit: Admit<Principal | undefined>): ExpressGuard {
   return async (request, response, next) => {
     try {
       setAuth(request, await admit(request))

@@ -1,10 +1,10 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
 /** The part of Fastify's request that a guard reads; Fastify itself is not needed, nor are its types. */
@@ -29,13 +29,16 @@ export type FastifyGuard = (request: GuardRequest, reply: GuardReply) => Promise
  * user may do what is asked; `getAuth(request)` gives the principal. Answers 401 or 403 otherwise, in the service's error
  * shape. It verifies by itself, so it needs no hook before it, and believes none.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): FastifyGuard {
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
+): FastifyGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): FastifyGuard {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): FastifyGuard {
+  return guardWith(admitAnyone(auth, options))
 }
 
 /**
@@ -47,10 +50,10 @@ export function authErrorHandler(error: unknown, request: GuardRequest, reply: G
   refuse(error, request, reply)
 }
 
-function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): FastifyGuard {
+function guardWith(admit: Admit<Principal | undefined>): FastifyGuard {
   return async (request, reply) => {
     try {
-      setAuth(request, await admit({ headers: request.headers, rawHeaders: request.raw.rawHeaders }))
+      setAuth(request, await admit({ headers: request.headers, rawHeaders: request.raw.rawHeaders }, request))
       return undefined
     } catch (error) {
       return refuse(error, request, reply)

@@ -1,6 +1,6 @@
 import { request as sendRequest } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AuthErrorCode, createAuth, type Principal } from './index.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type AuthError, type AuthErrorCode, createAuth, type Principal, refusal } from './index.ts'
 import type { Requirements } from './koa.ts'
 import { type Route, stands } from './test-servers.ts'
 import { CLAIMS, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
@@ -12,6 +12,7 @@ const auth = createAuth({
   secret: SECRET,
   issuer: 'gatehouse',
   now: () => NOW * 1000,
+  logger: false,
   revocation: {
     mode: 'custom',
     isCurrent: ({ tv, uid }) => {
@@ -22,6 +23,7 @@ const auth = createAuth({
 })
 
 let reached: string[] = []
+let told: [AuthError, { headers: object }][] = []
 const show = (principal: Principal | undefined) => {
   reached.push(principal?.userId ?? 'nobody')
   return { user: principal?.userId ?? null }
@@ -53,6 +55,22 @@ const routes: Route[] = [
       throw broken
     },
   },
+  {
+    path: '/told',
+    guard: 'required',
+    requirements: { permissions: ['invoices:void'] },
+    onRefused: (...said) => void told.push(said),
+    handle: show,
+  },
+  { path: '/told-if-bad', guard: 'optional', onRefused: (...said) => void told.push(said), handle: show },
+  {
+    path: '/told-in-vain',
+    guard: 'required',
+    onRefused: async () => {
+      throw new Error('no log')
+    },
+    handle: show,
+  },
   { path: '/other-token', guard: 'required', handle: () => auth.verify(signToken({ exp: 1 })) },
   ...requirements.map(([asked], index): Route => ({ path: `/r${index}`, guard: 'required', requirements: asked, handle: show })),
 ]
@@ -77,6 +95,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
 
   async function ask(path: string, token?: string, headers: Record<string, string> = {}, method = 'GET') {
     reached = []
+    told = []
     failures.length = 0
     const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { ...authorization, ...headers } })
@@ -229,9 +248,66 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     expect(answer.headers.get('x-request-id')).toBe('ours')
   })
 
+  test('onRefused is told of every request that the guard refuses, with its reason and the request of the framework', async () => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const seen: unknown[] = []
+    const asks: [path: string, token?: string][] = [
+      ['/told', signToken({ exp: 1 })],
+      ['/told'],
+      ['/told', good],
+      ['/told-if-bad', signToken({ aud: 'shop' })],
+      ['/told-if-bad'],
+      ['/told-if-bad', good],
+      ['/told-in-vain', signToken({ exp: 1 })],
+    ]
+    const answers: number[] = []
+    for (const [path, token] of asks) {
+      answers.push((await ask(path, token, { 'x-probe': 'yes' })).status)
+      seen.push(
+        told.map(([{ code, hint }, { headers }]) => [
+          code,
+          typeof hint,
+          new Headers(headers as Record<string, string>).get('x-probe'),
+        ]),
+      )
+    }
+    expect(answers).toEqual([401, 401, 403, 401, 200, 200, 401])
+    const refused = (code: AuthErrorCode) => [[code, 'string', 'yes']]
+    expect(seen).toEqual([
+      refused('TOKEN_EXPIRED'),
+      refused('TOKEN_MISSING'),
+      refused('PERMISSION_DENIED'),
+      refused('TOKEN_AUDIENCE'),
+      [],
+      [],
+      [],
+    ])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).not.toHaveBeenCalled()
+    process.off('unhandledRejection', unhandled)
+  })
+
   test('a request id that is not one is not given back', async () => {
     expect((await ask('/required', undefined, { 'x-request-id': '<script>' })).body).not.toHaveProperty('request_id')
   })
+})
+
+test('refusal answers for those who write a guard of their own', async () => {
+  const { error } = await auth.safeVerify(signToken({ exp: 1 }))
+  expect(refusal(error, 'r-1')).toEqual({
+    status: 401,
+    headers: { 'WWW-Authenticate': 'Bearer realm="gatehouse", error="invalid_token"' },
+    body: {
+      status: 401,
+      code: 'token_expired',
+      title: 'Access token has expired',
+      detail: 'Access token has expired.',
+      request_id: 'r-1',
+    },
+  })
+  expect(refusal(error, '<script>')!.body).not.toHaveProperty('request_id')
+  expect([refusal(broken), refusal(undefined)]).toEqual([undefined, undefined])
 })
 
 afterAll(() => auth.close())

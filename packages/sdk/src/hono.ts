@@ -1,10 +1,17 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
+
+/** The part of a `Request` that every platform has: `context.req.raw`. */
+export interface GuardRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: { get(name: string): string | null }
+}
 
 /** The environment behind `requireAuth`, where Hono does not infer it: `new Hono<AuthEnv<BillingPermission>>()`. */
 export interface AuthEnv<Name extends string = string> {
@@ -23,17 +30,18 @@ export interface OptionalAuthEnv<Name extends string = string> {
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>> = {},
+  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
 ): MiddlewareHandler<AuthEnv<Name>> {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, without `c.var.auth`; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): MiddlewareHandler<OptionalAuthEnv<Name>> {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(
+  auth: Auth<Name>,
+  options: GuardOptions<GuardRequest> = {},
+): MiddlewareHandler<OptionalAuthEnv<Name>> {
+  return guardWith(admitAnyone(auth, options))
 }
-
-type Admit<Found> = (request: IncomingRequest) => Promise<Found>
 
 function guardWith<Found>(admit: Admit<Found>): MiddlewareHandler<{ Variables: { auth: Found } }> {
   return async (context, next) => {

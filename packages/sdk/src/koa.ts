@@ -1,9 +1,9 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 
 /** The part of Koa's context that a guard touches; Koa itself is not needed, nor are its types. */
 export interface GuardContext<State> {
@@ -36,20 +36,23 @@ export interface OptionalAuthState<Name extends string = string> {
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>> = {},
+  requirements: Requirements<NoInfer<Name>, GuardContext<unknown>> = {},
 ): KoaGuard<AuthState<Name>> {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, without `ctx.state.auth`; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): KoaGuard<OptionalAuthState<Name>> {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(
+  auth: Auth<Name>,
+  options: GuardOptions<GuardContext<unknown>> = {},
+): KoaGuard<OptionalAuthState<Name>> {
+  return guardWith(admitAnyone(auth, options))
 }
 
-function guardWith<Found>(admit: (request: IncomingRequest) => Promise<Found>): KoaGuard<{ auth: Found }> {
+function guardWith<Found>(admit: Admit<Found>): KoaGuard<{ auth: Found }> {
   return async (context, next) => {
     try {
-      context.state.auth = await admit({ headers: context.headers, rawHeaders: context.req?.rawHeaders })
+      context.state.auth = await admit({ headers: context.headers, rawHeaders: context.req?.rawHeaders }, context)
     } catch (error) {
       return refuse(context, error)
     }

@@ -18,7 +18,7 @@ import Koa2 from 'koa-2'
 import * as expressGuard from './express.ts'
 import * as fastifyGuard from './fastify.ts'
 import * as honoGuard from './hono.ts'
-import type { Auth, Principal } from './index.ts'
+import type { Auth, AuthError, Principal } from './index.ts'
 import * as koaGuard from './koa.ts'
 import * as nestGuard from './nest.ts'
 import * as nextGuard from './next.ts'
@@ -31,6 +31,7 @@ export interface Route {
   /** Without one, the handler asks for a principal that nobody looked for. */
   readonly guard?: 'required' | 'optional'
   readonly requirements?: koaGuard.Requirements
+  readonly onRefused?: (error: AuthError, request: { readonly headers: object }) => void
   /** The request id that the app answers with. */
   readonly requestId?: string
   readonly handle: (principal: Principal) => unknown
@@ -56,14 +57,15 @@ const koa = (Framework: typeof Koa): Stand => ({
   serve(auth, routes, failures) {
     const app = new Framework()
     const router = new Router()
-    for (const { path, guard, requirements, requestId, handle } of routes) {
+    for (const { path, guard, requirements, onRefused, requestId, handle } of routes) {
+      const asked = { ...requirements, ...(onRefused && { onRefused }) }
       if (requestId !== undefined)
         router.use(path, async (context, next) => {
           context.set('X-Request-Id', requestId)
           await next()
         })
-      if (guard === 'required') router.use(path, koaGuard.requireAuth(auth, requirements))
-      if (guard === 'optional') router.use(path, koaGuard.optionalAuth(auth))
+      if (guard === 'required') router.use(path, koaGuard.requireAuth(auth, asked))
+      if (guard === 'optional') router.use(path, koaGuard.optionalAuth(auth, asked))
       router.get(path, async (context) => {
         context.body = await handle(context.state.auth)
       })
@@ -77,11 +79,12 @@ const koa = (Framework: typeof Koa): Stand => ({
 const expressStand = (framework: typeof express): Stand => ({
   serve(auth, routes, failures) {
     const app = framework()
-    for (const { path, guard, requirements, requestId, handle } of routes) {
+    for (const { path, guard, requirements, onRefused, requestId, handle } of routes) {
+      const asked = { ...requirements, ...(onRefused && { onRefused }) }
       if (requestId !== undefined)
         app.use(path, (_, response, next) => void next(response.set('X-Request-Id', requestId) && undefined))
-      if (guard === 'required') app.use(path, expressGuard.requireAuth(auth, requirements))
-      if (guard === 'optional') app.use(path, expressGuard.optionalAuth(auth))
+      if (guard === 'required') app.use(path, expressGuard.requireAuth(auth, asked))
+      if (guard === 'optional') app.use(path, expressGuard.optionalAuth(auth, asked))
       app.get(path, (request, response, next) => {
         // Express 4 does not wait for promises.
         new Promise((resolve) => resolve(handle(expressGuard.getAuth(request)))).then((body) => response.json(body), next)
@@ -101,11 +104,12 @@ const fastify = (hook: 'onRequest' | 'preHandler'): Stand => ({
     const app = Fastify()
     app.addHook('onError', async (_request, _reply, error) => void failures.push(error))
     app.setErrorHandler(fastifyGuard.authErrorHandler)
-    for (const { path, guard, requirements, requestId, handle } of routes) {
+    for (const { path, guard, requirements, onRefused, requestId, handle } of routes) {
+      const asked = { ...requirements, ...(onRefused && { onRefused }) }
       app.register(async (scope) => {
         if (requestId !== undefined) scope.addHook('onRequest', async (_, reply) => void reply.header('X-Request-Id', requestId))
-        if (guard === 'required') scope.addHook(hook, fastifyGuard.requireAuth(auth, requirements))
-        if (guard === 'optional') scope.addHook(hook, fastifyGuard.optionalAuth(auth))
+        if (guard === 'required') scope.addHook(hook, fastifyGuard.requireAuth(auth, asked))
+        if (guard === 'optional') scope.addHook(hook, fastifyGuard.optionalAuth(auth, asked))
         scope.get(path, async (request) => handle(fastifyGuard.getAuth(request)))
       })
     }
@@ -117,14 +121,15 @@ const fastify = (hook: 'onRequest' | 'preHandler'): Stand => ({
 const hono: Stand = {
   serve(auth, routes, failures) {
     const app = new Hono<honoGuard.AuthEnv>()
-    for (const { path, guard, requirements, requestId, handle } of routes) {
+    for (const { path, guard, requirements, onRefused, requestId, handle } of routes) {
+      const asked = { ...requirements, ...(onRefused && { onRefused }) }
       if (requestId !== undefined)
         app.use(path, async (context, next) => {
           context.header('X-Request-Id', requestId)
           await next()
         })
-      if (guard === 'required') app.use(path, honoGuard.requireAuth(auth, requirements))
-      if (guard === 'optional') app.use(path, honoGuard.optionalAuth(auth))
+      if (guard === 'required') app.use(path, honoGuard.requireAuth(auth, asked))
+      if (guard === 'optional') app.use(path, honoGuard.optionalAuth(auth, asked))
       app.get(path, async (context) => context.json((await handle(context.var.auth)) as object))
     }
     app.onError((error, context) => {
