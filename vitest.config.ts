@@ -54,6 +54,7 @@ const neutral = isFastLane
       'openapi',
       'password-blocklist',
       'password-hashes',
+      'sdk-mistakes',
       'sso-hostile',
       'sso-login',
       'sso-private-hosts',

@@ -1,0 +1,140 @@
+// What the log of a backend says about the commonest mistakes: each line of the table in docs/sdk.md, provoked beside the real service.
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AuthError, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { ACCESS_SECRET, buildApp, buildUser, type Json, unique } from '../support/service.ts'
+
+const service = serviceFixture()
+const elsewhere = serviceFixture({ JWT_ACCESS_SECRET: 'the secret of another environment, 32 characters and more' })
+const app = appFixture(service)
+const user = fixture(() => buildUser(service, app))
+
+const page = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
+const [, table = ''] = /## The ten commonest mistakes\n(.*?)\n## /s.exec(page)!
+/** The lines that the log is to hold, by the mistake. */
+const documented = new Map(
+  [...table.matchAll(/^\| (?!Mistake)([^|]+) \| ([^|]+) \| [^|]+ \|$/gm)].map(([, mistake = '', lines = '']) => [
+    mistake,
+    [...lines.matchAll(/`([^`]+)`/g)].map(([, line = '']) => line),
+  ]),
+)
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+/** What a backend with these settings writes; it sees one token of a user of the app. */
+function startBackend(options: AuthOptions = {}): string[] {
+  const lines: string[] = []
+  const logger = { warn: (line: string) => void lines.push(line) }
+  const usual = { authUrl: service.url, appCode: app.code, secret: ACCESS_SECRET, check: 'warn', logger } as const
+  const auth = createAuth({ ...usual, ...options })
+  onTestFinished(() => auth.close())
+  const { serviceToken, permissions } = options
+  if (serviceToken && permissions) auth.registerPermissions()
+  // The feed or the check may have to tell first which app this is.
+  void (async () => {
+    while (!auth.health().revocation.connected && lines.length === 0) await sleep(5)
+    await auth.safeVerify(user.access_token)
+  })()
+  return lines
+}
+
+const notFound = async () => new Response('<html>not found</html>', { status: 404, headers: { 'content-type': 'text/html' } })
+const forbidden = async () => new Response('<html>forbidden</html>', { status: 403, headers: { 'content-type': 'text/html' } })
+
+/** What is written, by the mistake. */
+const provoke: Record<string, () => string[][] | Promise<string[][]>> = {
+  'a wrong secret, in quotes or with a blank': () => [
+    startBackend({ secret: 'not the secret of the service, but long enough' }),
+    startBackend({ secret: `"${ACCESS_SECRET}"` }),
+    startBackend({ secret: `${ACCESS_SECRET}\n` }),
+  ],
+  'a wrong app code': () => [startBackend({ appCode: unique('none') })],
+  'a wrong app id': async () => [startBackend({ appId: (await buildApp(service)).id })],
+  'the address of another environment': () => [startBackend({ authUrl: elsewhere.url })],
+  'a clock that is off by two minutes': () => [startBackend({ now: () => Date.now() + 120_000 }), startExpired()],
+  'the service account of another service': async () => {
+    const body = { name: 'boot', service: unique('other') }
+    const serviceToken = (await service.admin('POST', '/admin/service-accounts', { body })).body.token
+    return [startBackend({ serviceToken, permissions: definePermissions(unique('notes'), { 'notes:read': 'Read notes' }) })]
+  },
+  '`http://` in production': () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    const authUrl = 'http://auth.example.com'
+    return [startBackend({ authUrl, fetch: (url, init) => fetch(String(url).replace(authUrl, service.url), init) })]
+  },
+  'an inactive app': async () => [startBackend({ appCode: (await buildApp(service, { status: 'inactive' })).code })],
+  'a variable that is missing': () => {
+    try {
+      createAuth({ appCode: app.code, authUrl: service.url })
+    } catch (error) {
+      if (AuthError.is(error, 'CONFIG_INVALID')) return [[error.message]]
+    }
+    return []
+  },
+  'a proxy that blocks the feed': () => [
+    startBackend({ fetch: (url, init) => (String(url).includes('/stream') ? notFound() : fetch(url, init)) }),
+    startBackend({ fetch: (url, init) => (String(url).includes('/revocations') ? forbidden() : fetch(url, init)) }),
+  ],
+}
+
+/** By the clock of this backend the token of the user has ended. */
+function startExpired(): string[] {
+  return startBackend({ now: () => Date.now() + 3_600_000 })
+}
+
+/** In the words of the page, `…` stands for anything. */
+const patternOf = (words: string) =>
+  new RegExp(
+    words
+      .split('…')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*'),
+  )
+
+describe('the log of a backend', () => {
+  test('the page lists ten mistakes, and each is made here', () => {
+    expect([...documented.keys()]).toEqual(Object.keys(provoke))
+    expect(documented.size).toBe(10)
+  })
+
+  test.each([...documented])('says what is wrong: %s', async (mistake, expected) => {
+    const backends = await provoke[mistake]!()
+    for (const words of expected) {
+      const pattern = patternOf(words)
+      await expect.poll(() => backends.flat().filter((line) => pattern.test(line)), { message: words }).not.toEqual([])
+    }
+    const written = backends.flat().join('\n')
+    expect(written).not.toContain(ACCESS_SECRET)
+    expect(written).not.toMatch(/eyJ|gsa_/)
+  })
+
+  test('says of a secret that it stands in quotes or ends with a blank', async () => {
+    const [, quoted, padded] = (await provoke['a wrong secret, in quotes or with a blank']!()) as [string[], string[], string[]]
+    await expect.poll(() => quoted).toContainEqual(expect.stringMatching(/the secret stands in quotes$/))
+    await expect.poll(() => padded).toContainEqual(expect.stringMatching(/the secret begins or ends with a blank$/))
+  })
+
+  test('is empty where nothing is wrong', async () => {
+    const lines: string[] = []
+    const logger = { warn: (line: string) => void lines.push(line) }
+    const roles: Json = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles' })
+    const auth = createAuth({
+      authUrl: service.url,
+      appCode: roles.code,
+      appId: roles.id,
+      secret: ACCESS_SECRET,
+      check: 'warn',
+      logger,
+    })
+    onTestFinished(() => auth.close())
+    await auth.ready
+    const { access_token: token } = await buildUser(service, roles)
+    expect((await auth.verify(token)).claims.aud).toBe(roles.code)
+    expect(await auth.check()).toMatchObject({ ok: true, faults: [], app: { id: roles.id, permission_scope: 'roles' } })
+    expect(lines).toEqual([])
+  })
+})
