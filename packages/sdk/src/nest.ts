@@ -2,14 +2,14 @@ import { type ArgumentsHost, type CanActivate, createParamDecorator, type Execut
 import { BaseExceptionFilter } from '@nestjs/core'
 import type { Auth } from './auth.ts'
 import { AuthError, configInvalid } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 import { getAuth, setAuth } from './request-auth.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 
 /** What Express and Fastify have in common of a request. */
-interface HttpRequest {
+export interface HttpRequest {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   readonly rawHeaders?: readonly string[]
   readonly raw?: { readonly rawHeaders?: readonly string[] }
@@ -26,13 +26,13 @@ interface HttpResponse {
  * otherwise, in the service's error shape. It verifies by itself, so it needs no guard before it, and believes none. For HTTP
  * on Express or Fastify; it refuses every other transport.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): CanActivate {
+export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, HttpRequest> = {}): CanActivate {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, for which `@AuthPrincipal()` is undefined; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): CanActivate {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<HttpRequest> = {}): CanActivate {
+  return guardWith(admitAnyone(auth, options))
 }
 
 /** The principal that a guard found, as a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. */
@@ -49,13 +49,13 @@ export class AuthErrorFilter extends BaseExceptionFilter {
   }
 }
 
-function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): CanActivate {
+function guardWith(admit: Admit<Principal | undefined>): CanActivate {
   return {
     async canActivate(context) {
       const { request } = partsOf(context)
       try {
         const { headers, rawHeaders = request.raw?.rawHeaders } = request
-        setAuth(request, await admit({ headers, rawHeaders }))
+        setAuth(request, await admit({ headers, rawHeaders }, request))
         return true
       } catch (error) {
         throw toHttpException(error, context)

@@ -1,10 +1,10 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
 /** What Next.js hands a route handler beside the request. */
@@ -26,16 +26,16 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
  * the user may do what is asked; `getAuth(request)` gives the principal there. Answers 401 or 403 otherwise, in the service's
  * error shape. It verifies by itself: a route handler needs no middleware before it, and believes none.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): NextGuard {
+export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, Request> = {}): NextGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): NextGuard {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<Request> = {}): NextGuard {
+  return guardWith(admitAnyone(auth, options))
 }
 
-function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): NextGuard {
+function guardWith(admit: Admit<Principal | undefined>): NextGuard {
   return (handler) => async (request, context) => {
     try {
       setAuth(request, await admit(request))

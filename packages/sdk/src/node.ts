@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { admitAnyone, admitAuthorized, type IncomingRequest, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
-export type { Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
 /** What `createServer` takes. */
@@ -20,16 +20,16 @@ export type NodeGuard = (handler: (request: IncomingMessage, response: ServerRes
  * itself, so it needs nothing before it, and believes nothing. What the handler throws is thrown, but for a failed
  * `getAuth(request).assert(…)`, which is answered with 403.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>> = {}): NodeGuard {
+export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, IncomingMessage> = {}): NodeGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>): NodeGuard {
-  return guardWith(admitAnyone(auth))
+export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<IncomingMessage> = {}): NodeGuard {
+  return guardWith(admitAnyone(auth, options))
 }
 
-function guardWith(admit: (request: IncomingRequest) => Promise<Principal | undefined>): NodeGuard {
+function guardWith(admit: Admit<Principal | undefined>): NodeGuard {
   return (handler) => async (request, response) => {
     try {
       setAuth(request, await admit(request))

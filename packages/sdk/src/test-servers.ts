@@ -143,7 +143,8 @@ const hono: Stand = {
 const node: Stand = {
   serve(auth, routes, failures) {
     const listeners = new Map(
-      routes.map(({ path, guard, requirements, requestId, handle }) => {
+      routes.map(({ path, guard, requirements, onRefused, requestId, handle }) => {
+        const asked = { ...requirements, ...(onRefused && { onRefused }) }
         const answer = async (request: IncomingMessage, response: ServerResponse) => {
           response.setHeader('content-type', 'application/json')
           response.end(JSON.stringify(await handle(nodeGuard.getAuth(request))))
@@ -151,7 +152,7 @@ const node: Stand = {
         const guarded =
           guard === undefined
             ? answer
-            : (guard === 'required' ? nodeGuard.requireAuth(auth, requirements) : nodeGuard.optionalAuth(auth))(answer)
+            : (guard === 'required' ? nodeGuard.requireAuth(auth, asked) : nodeGuard.optionalAuth(auth, asked))(answer)
         const listener = (request: IncomingMessage, response: ServerResponse) => {
           if (requestId !== undefined) response.setHeader('X-Request-Id', requestId)
           return guarded(request, response)
@@ -174,10 +175,11 @@ const next: Stand = {
   serve(auth, routes, failures) {
     const context = { params: Promise.resolve({}) }
     const handlers = new Map(
-      routes.map(({ path, guard, requirements, handle }) => {
+      routes.map(({ path, guard, requirements, onRefused, handle }) => {
+        const asked = { ...requirements, ...(onRefused && { onRefused }) }
         const answer = async (request: Request) => Response.json(await handle(nextGuard.getAuth(request)))
         if (guard === undefined) return [path, answer]
-        return [path, (guard === 'required' ? nextGuard.requireAuth(auth, requirements) : nextGuard.optionalAuth(auth))(answer)]
+        return [path, (guard === 'required' ? nextGuard.requireAuth(auth, asked) : nextGuard.optionalAuth(auth, asked))(answer)]
       }),
     )
     const fetch = async (request: Request) => {
@@ -193,7 +195,8 @@ const next: Stand = {
 }
 
 /** What `@Controller(path)`, `@UseGuards(…)`, `@Get()` and `@AuthPrincipal()` make of a class. */
-function controllerOf(auth: Auth, { path, guard, requirements, handle }: Route): new () => object {
+function controllerOf(auth: Auth, { path, guard, requirements, onRefused, handle }: Route): new () => object {
+  const asked = { ...requirements, ...(onRefused && { onRefused }) }
   class RouteController {
     answer(principal: Principal): unknown {
       return handle(principal)
@@ -201,8 +204,8 @@ function controllerOf(auth: Auth, { path, guard, requirements, handle }: Route):
   }
   Get()(RouteController.prototype, 'answer', Object.getOwnPropertyDescriptor(RouteController.prototype, 'answer')!)
   nestGuard.AuthPrincipal()(RouteController.prototype, 'answer', 0)
-  if (guard === 'required') UseGuards(nestGuard.requireAuth(auth, requirements))(RouteController)
-  if (guard === 'optional') UseGuards(nestGuard.optionalAuth(auth))(RouteController)
+  if (guard === 'required') UseGuards(nestGuard.requireAuth(auth, asked))(RouteController)
+  if (guard === 'optional') UseGuards(nestGuard.optionalAuth(auth, asked))(RouteController)
   Controller(path)(RouteController)
   return RouteController
 }
