@@ -92,7 +92,12 @@ describe('createAuth', () => {
     ['a check without an address', { ...good, check: 'exit' }, /SERVICE_AUTH_URL is missing/],
     ['a logger that takes no lines', { ...good, logger: {} }, /logger must/],
     ['an onEvent that is no function', { ...good, onEvent: 'log' }, /onEvent must/],
-    ['permissions that are a list', { ...good, permissions: ['invoices:read'] }, /permissions must be of definePermissions/],
+    ['permissions that are a word', { ...good, permissions: 'invoices:read' }, /permissions must be an object/],
+    [
+      'an address with a password',
+      { ...good, authUrl: 'https://me:CANARY@auth.example.com' },
+      /^invalid settings: SERVICE_AUTH_URL must be an http:\/\/ or https:\/\/ URL without @$/,
+    ],
     ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
   ])('refuses %s at once, naming the variable', (_, options, message) => {
     expect(() => createAuth(options)).toThrow(
@@ -116,7 +121,7 @@ describe('createAuth', () => {
       const printed = inspect(error, { showHidden: true })
       const { message } = error as Error
       expect(message).toBe(
-        'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be an http:// or https:// URL; ' +
+        'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be an http:// or https:// URL without @; ' +
           'JWT_ACCESS_SECRET must have 32 characters or more, has 14; onEvents is no option',
       )
       expect((error as AuthError).hint).toBe(message)

@@ -104,10 +104,8 @@ export function assembleAuth(config: Config): LocalAuth {
   // OpenTelemetry announces itself so, to all copies of its API: without it, nothing of this is loaded.
   const { trace, metrics } = Object((globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')])
   if (trace || metrics)
-    import('./telemetry.ts').then(({ createTelemetry }) => {
-      const telemetry = createTelemetry({ trace, metrics }, config)
-      config.telemetry = telemetry
-      check = telemetry.verify(check)
+    import('./telemetry.ts').then(({ observe }) => {
+      check = observe(config, check, { trace, metrics })
     }, ignore)
   // Most apps never call these two.
   const serviceApi = () => import('./service-api.ts')
@@ -120,7 +118,7 @@ export function assembleAuth(config: Config): LocalAuth {
       const principal = check(token)
       if (!(principal instanceof Promise)) return principal
       // Nobody may await it, and its failure must not end the process.
-      principal.catch(() => {})
+      principal.catch(ignore)
       throw configInvalid('verifySync needs Node, and no promise from revocation.isCurrent')
     },
     async safeVerify(token) {

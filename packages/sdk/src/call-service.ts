@@ -22,12 +22,7 @@ export interface ServiceRequest {
 }
 
 /** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
-export function callService<Answer>(config: Config, request: ServiceRequest, timeoutMs: number): Promise<Answer> {
-  const call = () => exchange<Answer>(config, request, timeoutMs)
-  return config.telemetry ? config.telemetry.call(request, call) : call()
-}
-
-async function exchange<Answer>(
+export async function callService<Answer>(
   config: Config,
   { path, body, inBackground, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
@@ -90,10 +85,9 @@ async function exchange<Answer>(
   }
 }
 
-/** The address of the service for a log, without what may stand before or behind it. */
+/** The address of the service, as the app gave it. */
 export function addressOf({ authUrl }: Config): string {
-  const { origin, pathname } = new URL(authUrl!)
-  return origin + pathname.replace(/\/api\/v1$/, '')
+  return authUrl!.slice(0, -'/api/v1'.length)
 }
 
 /** What `fetch` throws. */

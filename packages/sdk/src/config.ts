@@ -114,20 +114,6 @@ export interface AuthOptions<Name extends string = string> {
   readonly now?: () => number
 }
 
-/** What OpenTelemetry is told of calls and events (`telemetry.ts`). */
-export interface Telemetry {
-  call<Answer>(request: TracedCall, run: () => Promise<Answer>): Promise<Answer>
-  count(event: AuthEvent): void
-}
-
-export interface TracedCall {
-  readonly path: string
-  readonly body?: object
-  readonly inBackground?: boolean
-  /** Takes the pieces of a stream. */
-  readonly onText?: (text: string) => void
-}
-
 export interface Config extends ClaimExpectations {
   /** Learned from the feed, unless the app was told. */
   appId: string | undefined
@@ -141,14 +127,14 @@ export interface Config extends ClaimExpectations {
   readonly permissions: PermissionManifest | undefined
   readonly revocation: RevocationOptions
   readonly serviceToken: string | undefined
-  readonly fetch: Fetch
+  fetch: Fetch
   /** Tells the app, until it closes. What it throws then, now or later, is not for us. */
   readonly tell: (event: AuthEvent) => void
   /** Writes what is wrong to the log of the app. */
   readonly warn: Warn
   readonly check: 'exit' | 'warn' | 'off'
   /** Once OpenTelemetry was found. */
-  telemetry?: Telemetry
+  count?: (event: AuthEvent) => void
   /** Ends what runs in the background. */
   readonly closing: AbortController
 }
@@ -160,17 +146,19 @@ const must =
   (holds: (value: unknown) => boolean, wanted: string): Rule =>
   (value) =>
     holds(value) ? undefined : ` must be ${wanted}`
+const isObject = (value: unknown): value is object => typeof value === 'object'
+const record = must(isObject, 'an object')
 const number = (least: number, most: number) =>
   must((value) => typeof value === 'number' && value >= least && value <= most, `a number from ${least} to ${most}`)
 const oneOf = (...words: unknown[]) => must((value) => words.includes(value), words.join(' or '))
 const isFunction = (value: unknown) => typeof value === 'function'
-const isObject = (value: unknown): value is object => typeof value === 'object'
 const callable = must(isFunction, 'a function')
 // A blank at either end is the usual slip of an env file, and would refuse every token.
 const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
 const httpUrl = must(
-  (value) => typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value),
-  'an http:// or https:// URL',
+  // `fetch` takes no address with a password in it, and it would stand in the log.
+  (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
+  'an http:// or https:// URL without @',
 )
 const secret: Rule = (value) => {
   if (typeof value !== 'string') return ' must be text'
@@ -184,45 +172,46 @@ const secret: Rule = (value) => {
  */
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
-  const known: string[] = ['secret']
+  const known: string[] = ['secret', 'lazy']
   // A variable that is set to nothing counts as not set, as env files have it.
   const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
-  const judge = (name: string, rule: Rule, value: unknown) => {
-    const fault = value !== undefined && rule(value)
+  const judge = (name: string, rule: Rule, value: unknown, isNeeded = false) => {
+    const fault = value === undefined ? isNeeded && ' is missing' : rule(value)
     if (fault) faults.push(name + fault)
   }
-  const need = (name: string, value: unknown) => {
-    if (value === undefined) faults.push(`${name} is missing`)
-  }
-  const read = <Name extends keyof AuthOptions>(name: Name, rule: Rule, variable = '', fallback?: AuthOptions[Name]) => {
+  const read = <Name extends keyof AuthOptions>(
+    name: Name,
+    rule: Rule,
+    variable = '',
+    fallback?: AuthOptions[Name],
+    isNeeded?: boolean,
+  ) => {
     known.push(name)
     const value = options[name] ?? env(variable) ?? fallback
-    judge(variable || name, rule, value)
+    judge(variable || name, rule, value, isNeeded)
     return value as NonNullable<AuthOptions[Name]>
   }
   const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
     faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is no option`)))
 
-  const appCode = read('appCode', word, 'SERVICE_APP_CODE')
-  need('SERVICE_APP_CODE', appCode)
-  const authUrl = read('authUrl', httpUrl, 'SERVICE_AUTH_URL')
+  const appCode = read('appCode', word, 'SERVICE_APP_CODE', undefined, true)
+  const authUrl = options.authUrl ?? env('SERVICE_AUTH_URL')
   const onNode = authUrl && runsOnNode()
-  const revocation = read('revocation', must(isObject, 'an object'), '', { mode: onNode ? 'feed' : 'off' })
+  const revocation = read('revocation', record, '', { mode: onNode ? 'feed' : 'off' })
   const { mode, isCurrent, onStale, maxStaleSec }: Record<string, unknown> = { ...revocation }
-  judge('revocation.mode', oneOf('feed', 'custom', 'off'), mode ?? '')
+  judge('revocation.mode', oneOf('feed', 'custom', 'off'), mode, true)
   judge('revocation.onStale', oneOf('allow', 'deny'), onStale)
   judge('revocation.maxStaleSec', number(1, 3600), maxStaleSec)
-  if (mode === 'custom') judge('revocation.isCurrent', callable, isCurrent ?? '')
+  if (mode === 'custom') judge('revocation.isCurrent', callable, isCurrent, true)
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
   const isTest = env('NODE_ENV') === 'test' || env('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
   // Tokens can be checked without any service. What asks one needs its address.
-  if (mode === 'feed' || check !== 'off') need('SERVICE_AUTH_URL', authUrl)
+  read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, mode === 'feed' || check !== 'off')
   // A secret from code is never paired with a previous one that happens to be in the environment.
   const given = options.secret ?? [env('JWT_ACCESS_SECRET'), env('JWT_ACCESS_SECRET_PREVIOUS')]
   const [current, previous, ...more] = [given].flat()
-  need('JWT_ACCESS_SECRET', current)
-  judge('JWT_ACCESS_SECRET', more.length > 0 ? () => ' must be one secret or two' : secret, current)
+  judge('JWT_ACCESS_SECRET', more.length > 0 ? () => ' must be one secret or two' : secret, current, true)
   judge('JWT_ACCESS_SECRET_PREVIOUS', secret, previous)
 
   const closing = new AbortController()
@@ -244,21 +233,17 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     cacheTokens: read('cacheTokens', number(0, 1_000_000), '', 0),
     revocation,
     check,
-    permissions: read(
-      'permissions',
-      must((value) => isObject(value) && 'permissions' in value, 'of definePermissions'),
-    ),
+    permissions: read('permissions', record),
     fetch: read('fetch', callable, '', globalThis.fetch),
     now,
     tell(event: AuthEvent) {
       if (closing.signal.aborted) return
-      config.telemetry?.count(event)
+      config.count?.(event)
       void (async () => onEvent?.(event))().catch(() => {})
     },
     warn: createWarn(logger ?? console, now),
     closing,
   }
-  read('lazy', oneOf(true, false))
   refuseOthers(options, known)
   if (faults.length > 0) throw invalidSettings(...faults)
   return Object.assign(config, { keyring: createKeyring(config, openNow(config)) })

@@ -47,15 +47,13 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   let timer: Timer | undefined
   let steady: Timer | undefined
   let isReady = () => {}
-  let isEnded = (_reason: unknown) => {}
   const ready = new Promise<void>((resolve, reject) => {
     isReady = resolve
-    isEnded = reject
+    signal.addEventListener('abort', () => reject(signal.reason))
   })
   // Nobody need wait for it.
   ready.catch(() => {})
   signal.onabort = () => {
-    isEnded(signal.reason)
     connected = false
     clearTimeout(timer)
     clearTimeout(steady)
@@ -68,7 +66,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, SILENCE_MS / 1000) : maxStaleSec))
 
   const stale = () =>
-    refused('REVOCATION_UNAVAILABLE', `the feed is ${ageSec()} s old (null: never read), maxStaleSec is ${maxStaleSec}`)
+    refused('REVOCATION_UNAVAILABLE', `the feed was read ${ageSec() ?? '(never)'} s ago, maxStaleSec is ${maxStaleSec}`)
 
   const schedule = (ms: number) => {
     clearTimeout(timer)

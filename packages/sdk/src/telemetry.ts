@@ -1,4 +1,4 @@
-import type { Config, Telemetry } from './config.ts'
+import type { Config } from './config.ts'
 import { AuthError } from './errors.ts'
 import type { Verify } from './verify-token.ts'
 
@@ -7,7 +7,7 @@ import type { Verify } from './verify-token.ts'
 type Attributes = Record<string, string | number>
 
 interface Span {
-  setAttribute(name: string, value: string): unknown
+  setAttribute(name: string, value: string | number): unknown
   setStatus(status: { code: number; message?: string }): unknown
   end(): void
 }
@@ -29,62 +29,70 @@ const NAME = '@gatehouse/sdk'
 const CLIENT = 2
 const ERROR = 2
 
-/** Spans and counters for verifications, the feed and other calls, by what OpenTelemetry has registered. */
-export function createTelemetry(
-  { trace, metrics }: OpenTelemetry,
-  { appCode }: Config,
-): Telemetry & { verify(check: Verify): Verify } {
+/** Makes spans and counters of verifications, of calls to the service and of events, by what OpenTelemetry has registered. */
+export function observe(config: Config, check: Verify, { trace, metrics }: OpenTelemetry): Verify {
   const tracer = trace?.getTracer(NAME)
   const meter = metrics?.getMeter(NAME)
-  const app = { 'gatehouse.app_code': appCode }
+  const app = { 'gatehouse.app_code': config.appCode }
   const verifications = meter?.createCounter('gatehouse.verifications', { description: 'Access tokens verified, by result' })
   const calls = meter?.createCounter('gatehouse.calls', { description: 'Calls of the service, by route and result' })
   const events = meter?.createCounter('gatehouse.events', { description: 'What happened to feed and registration, by type' })
 
-  const finish = (span: Span | undefined, error: unknown) => {
-    const { code, hint } = AuthError.is(error) ? error : { code: 'error', hint: undefined }
-    span?.setAttribute('error.type', code)
-    span?.setStatus({ code: ERROR, ...(hint && { message: hint }) })
-    span?.end()
-    return code
+  const fail = (span: Span | undefined, type: string, message?: string) => {
+    span?.setAttribute('error.type', type)
+    span?.setStatus({ code: ERROR, ...(message && { message }) })
   }
-  return {
-    verify: (check) => (token) => {
-      const span = tracer?.startSpan('gatehouse.verify', { attributes: app })
-      const taken = <Value>(principal: Value) => {
-        span?.end()
-        verifications?.add(1, { ...app, result: 'ok' })
-        return principal
-      }
-      const refused = (error: unknown): never => {
-        verifications?.add(1, { ...app, result: finish(span, error) })
-        throw error
-      }
-      try {
-        const principal = check(token)
-        return principal instanceof Promise ? principal.then(taken, refused) : taken(principal)
-      } catch (error) {
-        return refused(error)
-      }
-    },
-    async call({ path, body, inBackground = false, onText }, run) {
-      const [route = ''] = path.split('?')
-      const method = body ? 'POST' : 'GET'
-      const attributes = { ...app, 'http.request.method': method, 'url.path': `/api/v1${route}` }
-      // A stream lasts for days.
-      const span = onText
-        ? undefined
-        : tracer?.startSpan(`gatehouse ${method} ${route}`, { kind: CLIENT, root: inBackground, attributes })
-      try {
-        const answer = await run()
-        span?.end()
-        calls?.add(1, { ...app, route, result: 'ok' })
-        return answer
-      } catch (error) {
-        calls?.add(1, { ...app, route, result: finish(span, error) })
-        throw error
-      }
-    },
-    count: ({ type }) => events?.add(1, { ...app, type }),
+
+  config.count = ({ type }) => events?.add(1, { ...app, type })
+
+  const ask = config.fetch as (url: string, init: { method?: string }) => Promise<Response>
+  const observedFetch: typeof ask = async (url, init) => {
+    const path = new URL(url).pathname
+    const route = path.slice(path.lastIndexOf('/api/v1') + '/api/v1'.length)
+    const { method = 'GET' } = init
+    const attributes = { ...app, 'http.request.method': method, 'url.path': path }
+    // The feed belongs to no request of the app.
+    const root = route.startsWith('/revocations')
+    const span = tracer?.startSpan(`gatehouse ${method} ${route}`, { kind: CLIENT, root, attributes })
+    let result = 'error'
+    try {
+      const response = await ask(url, init)
+      result = `${response.status}`
+      span?.setAttribute('http.response.status_code', response.status)
+      if (response.status >= 400) fail(span, result)
+      return response
+    } catch (error) {
+      result = Object(error).name ?? result
+      fail(span, result)
+      throw error
+    } finally {
+      span?.end()
+      calls?.add(1, { ...app, route, result })
+    }
+  }
+  config.fetch = observedFetch as Config['fetch']
+
+  return (token) => {
+    const span = tracer?.startSpan('gatehouse.verify', { attributes: app })
+    const finish = (result: string) => {
+      span?.end()
+      verifications?.add(1, { ...app, result })
+    }
+    const taken = <Value>(principal: Value) => {
+      finish('ok')
+      return principal
+    }
+    const refused = (error: unknown): never => {
+      const { code, hint } = AuthError.is(error) ? error : { code: 'error', hint: undefined }
+      fail(span, code, hint)
+      finish(code)
+      throw error
+    }
+    try {
+      const principal = check(token)
+      return principal instanceof Promise ? principal.then(taken, refused) : taken(principal)
+    } catch (error) {
+      return refused(error)
+    }
   }
 }

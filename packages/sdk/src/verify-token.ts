@@ -55,7 +55,8 @@ export function checkSize(token: unknown, maxTokenBytes: number): asserts token 
   if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected the header Authorization: Bearer <token>, got none')
   if (typeof token !== 'string') throw malformed(kindOf(token))
   // Characters are bytes here: a token that holds anything but ASCII is refused further on.
-  if (token.length > maxTokenBytes) throw tooLarge(token, maxTokenBytes)
+  if (token.length > maxTokenBytes)
+    throw refused('TOKEN_TOO_LARGE', `expected at most ${maxTokenBytes} characters (maxTokenBytes), got ${token.length}`)
 }
 
 /** The keys that may have signed a token, by its header. */
@@ -135,8 +136,4 @@ function readPart<Part>(encoded: string, part: string, readText: TextReader, par
 
 function malformed(found: string): AuthError {
   return refused('TOKEN_MALFORMED', `expected three base64url parts, got ${found}`)
-}
-
-function tooLarge({ length }: string, most: number): AuthError {
-  return refused('TOKEN_TOO_LARGE', `expected at most ${most} characters (maxTokenBytes), got ${length}`)
 }

@@ -15,24 +15,21 @@ const MOST_CAUSES = 100
 /** There is no timer: a count is told by the first one of its kind after the minute, so that nothing keeps a program alive. */
 export function createWarn(logger: Logger | false, now: () => number): Warn {
   const causes = new Map<string, { count: number; toldAt: number }>()
-  const write = (line: string) => {
+  return (cause, line) => {
+    const known = causes.get(cause)
+    const toldAt = now()
+    let words = line
+    if (known) {
+      known.count += 1
+      const passedMs = toldAt - known.toldAt
+      if (!(passedMs >= COUNT_MS)) return
+      words = `${cause}: ${known.count} more in ${Math.round(passedMs / 1000)} s`
+    } else if (causes.size === MOST_CAUSES) return
+    causes.set(cause, { count: 0, toldAt })
     try {
-      if (logger) logger.warn(escapeControls(`gatehouse: ${line}`))
+      if (logger) logger.warn(escapeControls(`gatehouse: ${words}`))
     } catch {
       // A logger that fails is no reason to refuse anything.
     }
-  }
-  return (cause, line) => {
-    const known = causes.get(cause)
-    if (!known) {
-      if (causes.size === MOST_CAUSES) return
-      causes.set(cause, { count: 0, toldAt: now() })
-      return write(line)
-    }
-    known.count += 1
-    const passedMs = now() - known.toldAt
-    if (!(passedMs >= COUNT_MS)) return
-    write(`${cause}: ${known.count} more in ${Math.round(passedMs / 1000)} s`)
-    causes.set(cause, { count: 0, toldAt: now() })
   }
 }
