@@ -1,10 +1,12 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
+import { createAuth, definePermissions } from '@gatehouse/sdk'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { frameworks, snippetFor } from '../../packages/cli/src/onboarding/backend-files.ts'
+import { ACCESS_SECRET } from '../support/client.ts'
 import { isFastLane } from '../support/lane.ts'
 import { admin, errorOf, gatehouseFixture, parsed } from './sandbox.ts'
 
@@ -250,4 +252,124 @@ test('with e-mail domains and auto-grant it suggests to ask for verified address
     'app create vault --name Vault --email-domain corp.test --auto-grant --require-verified-email --permission-scope roles',
   )
   expect(parsed(await authctl('app show vault --json'))).toMatchObject({ require_verified_email: true })
+})
+
+/** As if `npm start` had been typed in the folder: the service signs with the secret that is kept there. */
+async function besideService(secret = ACCESS_SECRET) {
+  const machine = await signedIn()
+  mkdirSync(join(machine.folder, '.gatehouse'))
+  writeFileSync(join(machine.folder, '.gatehouse', 'jwt-access-secret'), `${secret}\n`)
+  const environment = () => parseEnv(readFileSync(join(machine.folder, '.env'), 'utf8'))
+  return { ...machine, environment }
+}
+
+test('--dev takes four lines of work: an app, the settings with the real secret, a service account, and a token that the SDK accepts', async () => {
+  const { authctl, environment, folder } = await besideService()
+  const done = await authctl('app onboard quick --dev --json')
+  expect(done).toMatchObject({ exit: 0 })
+  const { app, steps, commands, user, access_token, expires_in } = parsed(done)
+  expect(app).toMatchObject({ code: 'quick', name: 'quick', permission_scope: 'roles', auto_grant_on_signup: false })
+  expect(steps).toEqual([
+    { step: 'app quick', outcome: 'created' },
+    { step: 'service account for quick', outcome: 'created' },
+    { step: 'user dev@example.com@@default', outcome: 'created' },
+    { step: 'grant to dev@example.com@@default', outcome: 'granted' },
+    { step: '.env', outcome: 'written' },
+  ])
+  expect(commands).toEqual([
+    'authctl app create quick --name quick --permission-scope roles',
+    "authctl service-account create 'quick, development' --service quick",
+    'authctl user create --email dev@example.com --pool default --verified --password-stdin',
+    'authctl grant add --app quick --user dev@example.com@@default',
+  ])
+  expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600)
+  const env = environment()
+  expect(env).toEqual({
+    SERVICE_AUTH_URL: service.url,
+    SERVICE_APP_CODE: 'quick',
+    SERVICE_APP_ID: app.id,
+    JWT_ACCESS_SECRET: ACCESS_SECRET,
+    SERVICE_ACCOUNT_TOKEN: expect.stringMatching(/^gsa_/),
+  })
+  expect(done.stdout + done.stderr).not.toContain(ACCESS_SECRET)
+  expect(done.stdout + done.stderr).not.toContain(env.SERVICE_ACCOUNT_TOKEN)
+
+  const permissions = definePermissions('quick', { 'quick:read': 'Read' })
+  const auth = createAuth({
+    authUrl: env.SERVICE_AUTH_URL!,
+    appCode: env.SERVICE_APP_CODE!,
+    appId: env.SERVICE_APP_ID!,
+    secret: env.JWT_ACCESS_SECRET!,
+    serviceToken: env.SERVICE_ACCOUNT_TOKEN!,
+    permissions,
+    revocation: { mode: 'off' },
+  })
+  expect((await auth.verify(access_token)).claims).toMatchObject({ email: 'dev@example.com', app_code: 'quick' })
+  expect(await auth.registerPermissions({ mode: 'require' }).ready).toMatchObject({ created: 1 })
+  await auth.close()
+  expect(expires_in).toBeGreaterThan(60)
+  const login = await fetch(`${service.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: user.email, password: user.password, app_code: 'quick' }),
+  })
+  expect(login.status).toBe(200)
+})
+
+test('--dev again changes nothing and gives another token; a second app shares the user; on a terminal it asks nothing', async () => {
+  const { authctl, terminal, environment, folder } = await besideService()
+  await authctl('app onboard twice --dev')
+  const first = environment()
+  const again = parsed(await authctl('app onboard twice --dev --json'))
+  expect(again.steps.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['unchanged', 'unchanged', 'unchanged'])
+  expect(environment()).toEqual(first)
+  const accounts = parsed(await authctl('service-account list --json'))
+  expect(accounts.filter(({ service }: { service: string }) => service === 'twice').length).toBe(1)
+
+  mkdirSync(join(folder, 'other'))
+  const shown = terminal('app onboard other --dev --dotenv other/.env --framework koa')
+  const { screen, exit } = await shown.ended()
+  expect(exit).toBe(0)
+  expect(screen).not.toContain('?')
+  expect(screen).toContain("import { requireAuth } from '@gatehouse/sdk/koa'\n")
+  expect(screen).toMatch(/curl -H "Authorization: Bearer [\w-]+\.[\w-]+\.[\w-]+" http:\/\/127\.0\.0\.1:3000\/\n/)
+  expect(parsed(await authctl('grant list --user dev@example.com --json')).length).toBeGreaterThanOrEqual(2)
+})
+
+test('--dev refuses a service elsewhere, a secret that is not there and one of another service, before anything is done', async () => {
+  const { authctl, folder } = await besideService('the secret of some other service, which is long enough')
+  const mismatched = await authctl('app onboard never --dev --json')
+  expect(mismatched.exit).toBe(6)
+  expect(errorOf(mismatched).code).toBe('other_secret')
+  const missing = await authctl('app onboard never --dev --service-folder elsewhere --json')
+  expect(missing.exit).toBe(6)
+  expect(errorOf(missing)).toMatchObject({ code: 'no_local_secret', message: expect.stringContaining('elsewhere/.gatehouse') })
+  for (const url of [
+    'https://auth.example.com',
+    'http://127.0.0.1.example.com',
+    'http://192.168.0.7:4000',
+    'http://localhost.example.com',
+  ]) {
+    const remote = await authctl(`app onboard never --dev --base-url ${url} --json`)
+    expect({ url, exit: remote.exit }).toEqual({ url, exit: 2 })
+    expect(errorOf(remote).message).toContain('--dev is for a service on this machine')
+  }
+  expect((await authctl('app show never')).exit).toBe(3)
+  expect(existsSync(join(folder, '.env'))).toBe(false)
+})
+
+test('--dev leaves an account alone that it did not make, and says how to go on; --dry-run does nothing', async () => {
+  const { authctl } = await besideService()
+  const dry = await authctl('app onboard planned --dev --dry-run --json')
+  expect(dry.exit).toBe(0)
+  expect(dry.stderr).toContain('a service account, a user with access, and a token would follow')
+  expect((await authctl('app show planned')).exit).toBe(3)
+  expect((await authctl('app create apart --name Apart --pool apart')).exit).toBe(0)
+  await authctl('user create --email dev@example.com --pool apart --password-stdin', { input: 'a password of its own' })
+  const refused = await authctl('app onboard apart --dev --json')
+  expect(refused.exit).toBe(5)
+  expect(errorOf(refused)).toMatchObject({
+    code: 'invalid_credentials',
+    hint: expect.stringContaining('authctl user delete dev@example.com@@apart'),
+  })
 })

@@ -7,11 +7,15 @@ export const secretHint =
   'JWT_ACCESS_SECRET is a placeholder: take it from the secret store that the service itself reads its JWT_ACCESS_SECRET from'
 
 /** What a consumer of an app reads from its environment. */
-export function variablesOf(app: Pick<components['schemas']['App'], 'id' | 'code'>, baseUrl: string): Record<string, string> {
+export function variablesOf(
+  app: Pick<components['schemas']['App'], 'id' | 'code'>,
+  baseUrl: string,
+  secret = secretPlaceholder,
+): Record<string, string> {
   return {
     SERVICE_AUTH_URL: baseUrl,
     SERVICE_APP_CODE: app.code,
     SERVICE_APP_ID: app.id,
-    JWT_ACCESS_SECRET: secretPlaceholder,
+    JWT_ACCESS_SECRET: secret,
   }
 }

@@ -3,12 +3,14 @@ import { bodyOf, inTurn } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { secretHint, variablesOf } from '../nouns/app-environment.ts'
 import { appBody } from '../nouns/app-settings.ts'
-import { grantAccess } from '../nouns/grant-access.ts'
-import { dotenvLines, type Outcome, type Result, rowsOf } from '../output/output.ts'
+import { dotenvLines, type Result, rowsOf } from '../output/output.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
 import { toCommandLine } from '../text/shell-words.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { type Framework, renderPermissionFile, snippetFor } from './backend-files.ts'
+import { type Development, describeAccess, equip } from './development.ts'
+import { grantFirst } from './grant-first.ts'
+import { commandLine, type Journal, note } from './journal.ts'
 
 type App = components['schemas']['App']
 
@@ -22,22 +24,14 @@ export interface Onboarding {
   envFile: string | undefined
   permissionFile: string | undefined
   framework: Framework | undefined
+  /** Set by --dev. */
+  development?: Development
 }
 
-export function renderEnvironment({ connect }: Tools, app: App): string {
-  return `${dotenvLines(variablesOf(app, connect().baseUrl)).join('\n')}\n`
-}
-
-interface Step {
-  step: string
-  outcome: Outcome
-}
-
-/** What has been done so far. */
-interface Journal {
-  steps: Step[]
-  /** What would have done the same. */
-  commands: string[]
+/** With the secret of a service in development, and the token of an account there. */
+export function renderEnvironment({ connect }: Tools, app: App, { secret, serviceToken }: Partial<Development> = {}): string {
+  const account: Record<string, string> = serviceToken === undefined ? {} : { SERVICE_ACCOUNT_TOKEN: serviceToken }
+  return `${dotenvLines({ ...variablesOf(app, connect().baseUrl, secret), ...account }).join('\n')}\n`
 }
 
 /** Does all of it; `replaceable` are the files that are there and may be replaced. A failure in the middle says what was done before. */
@@ -47,12 +41,12 @@ export async function onboard(tools: Tools, wanted: Onboarding, replaceable: Rea
     return await takeSteps(tools, { ...wanted, replaceable }, journal)
   } catch (error) {
     if (!(error instanceof Failure) || journal.steps.length === 0) throw error
-    const { ending, message, code, requestId } = error
+    const { ending, message, code, requestId, hint } = error
     const done = journal.steps.map(({ step, outcome }) => `${step} ${outcome}`).join(', ')
     throw new Failure(ending, message, {
       code,
       requestId,
-      hint: `done before it: ${done}\n--if-exists skip goes on from there`,
+      hint: [...(hint ? [hint] : []), `done before it: ${done}`, '--if-exists skip goes on from there'].join('\n'),
       cause: error,
     })
   }
@@ -71,22 +65,37 @@ async function takeSteps(
   }
   if (settings.dryRun) {
     for (const file of [envFile, permissionFile]) if (file !== undefined) io.note(`${file} would be written (--dry-run)`)
+    if (wanted.development) io.note('a service account, a user with access, and a token would follow (--dry-run)')
   }
   if (existing) journal.steps.push({ step: `app ${code}`, outcome: 'unchanged' })
   await inTurn([...(existing ? [] : [create]), ...(user ? [() => grantFirst(tools, code, user, journal)] : [])])
+  const given = settings.dryRun ? undefined : wanted.development
+  const equipment = given && (await equip(tools, app!, given, journal))
 
   const { replaceable } = wanted
-  const words = ['app', 'env', code]
-  writeStep(tools, envFile, { content: renderEnvironment(tools, app!), journal, replaceable, words })
+  const words = equipment ? undefined : ['app', 'env', code]
+  const environment = renderEnvironment(tools, app!, equipment?.development)
+  writeStep(tools, envFile, { content: environment, journal, replaceable, words, isPrivate: true })
   writeStep(tools, permissionFile, { content: renderPermissionFile(app!), journal, replaceable })
-  if (envFile !== undefined && !settings.dryRun) io.note(`${secretHint}; keep ${envFile} out of version control`)
+  if (envFile !== undefined && !settings.dryRun)
+    io.note(`${equipment ? `${envFile} holds the secret of the service` : secretHint}; keep ${envFile} out of version control`)
   const next = permissionFile === undefined ? [] : [commandLine(tools, ['permission', 'register', '-f', permissionFile])]
   for (const line of next) io.note(`next, with the permissions that it has: ${line}`)
   const snippet = framework === undefined ? [] : snippetFor(framework)
   return {
     kind: 'report',
-    value: { app: app!, ...journal, next, snippet: framework === undefined ? null : `${snippet.join('\n')}\n` },
-    parts: [rowsOf(journal.steps, ['step', 'outcome']), ...(snippet.length > 0 ? ['', ...snippet] : [])],
+    value: {
+      app: app!,
+      ...journal,
+      next,
+      snippet: framework === undefined ? null : `${snippet.join('\n')}\n`,
+      ...equipment?.access,
+    },
+    parts: [
+      rowsOf(journal.steps, ['step', 'outcome']),
+      ...(snippet.length > 0 ? ['', ...snippet] : []),
+      ...(equipment ? ['', ...describeAccess(equipment.access)] : []),
+    ],
   }
 }
 
@@ -106,20 +115,7 @@ function settingWords(settings: Onboarding['settings']): string[] {
   return ['--name', name, ...redirects, ...domains, ...toggles, ...scope]
 }
 
-async function grantFirst(
-  tools: Tools,
-  code: string,
-  { id, ref }: NonNullable<Onboarding['user']>,
-  journal: Journal,
-): Promise<void> {
-  const { reason } = tools.settings
-  const body = reason === undefined ? {} : { reason }
-  const { outcome } = await grantAccess(tools.planningApi, { userId: id, appId: code }, body)
-  const words = ['grant', 'add', '--app', code, '--user', ref, ...(reason === undefined ? [] : ['--reason', reason])]
-  note(tools, journal, { step: `grant to ${ref}`, outcome }, words)
-}
-
-/** Writes a file of the backend; with `words`, the command that prints the same, it holds secrets. */
+/** Writes a file of the backend; `words` are the command that prints the same. */
 function writeStep(
   tools: Tools,
   file: string | undefined,
@@ -128,26 +124,11 @@ function writeStep(
     journal,
     replaceable,
     words,
-  }: { content: string; journal: Journal; replaceable: ReadonlySet<string>; words?: string[] },
+    isPrivate = false,
+  }: { content: string; journal: Journal; replaceable: ReadonlySet<string>; words?: string[] | undefined; isPrivate?: boolean },
 ): void {
   if (file === undefined || tools.settings.dryRun) return
   const outcome = readIfThere(file) === content ? 'unchanged' : 'written'
-  if (outcome === 'written') writeFile(file, content, { isPrivate: words !== undefined, replaces: replaceable.has(file) })
+  if (outcome === 'written') writeFile(file, content, { isPrivate, replaces: replaceable.has(file) })
   note(tools, journal, { step: file, outcome }, words, ` > ${toCommandLine([file])}`)
-}
-
-/** Keeps what was done and, where a command does it, shows that. */
-function note(tools: Tools, { steps, commands }: Journal, step: Step, words?: string[], redirection = ''): void {
-  steps.push(step)
-  if (!words) return
-  commands.push(commandLine(tools, words) + redirection)
-  tools.io.note(`$ ${commands.at(-1)}`)
-}
-
-/** The command as it would have to be typed here, where another service than the current context's was named. */
-function commandLine({ connect, contexts }: Tools, words: string[]): string {
-  const { contextName, context, baseUrl } = connect()
-  const named = contextName === (contexts.read().current ?? 'default') ? [] : ['--context', contextName]
-  const addressed = context?.base_url === baseUrl ? [] : ['--base-url', baseUrl]
-  return toCommandLine(['authctl', ...words, ...named, ...addressed])
 }

@@ -1,11 +1,13 @@
+import { parseEnv } from 'node:util'
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
-import { choice, choiceWithStandard, type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { choice, choiceWithStandard, flag, type Input, optionalPositional, text } from '../../command-line/options.ts'
 import { isOpenToAnyAddress, verifiedEmailsFix } from '../../nouns/app-policy.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { appSettings, type PermissionScope, permissionScopes } from '../../nouns/app-settings.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../../onboarding/backend-files.ts'
+import { readLocalSecret } from '../../onboarding/development.ts'
 import { type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
 import type { Result } from '../../output/output.ts'
 import { askFor, confirmYes } from '../../terminal/prompt.ts'
@@ -27,6 +29,8 @@ const options = {
   permissionFile: text('FILE', 'File for the permissions of its backend to begin with, such as permissions.yaml'),
   framework: choice(frameworks, 'What its backend is built with, for a snippet of code that guards it'),
   ifExists: choiceWithStandard(['error', 'skip'], 'What to do when the app is there: fail, or go on with it as it is', 'error'),
+  dev: flag('For a service on this machine: asks nothing, and ends with a token to call the backend with'),
+  serviceFolder: text('FOLDER', 'With --dev, where the service was started; here unless given'),
 }
 
 export const onboardApp = command({
@@ -35,19 +39,47 @@ export const onboardApp = command({
   description:
     'On a terminal, what is not given is asked for; without one, CODE and --name must be given and the rest is left out. An empty ' +
     'value leaves a step out and is not asked for. What it runs is shown as commands. A file that is there is replaced after ' +
-    'a yes, or with --yes.',
+    'a yes, or with --yes. --dev is for a service that runs on this machine with the secret it made itself (npm start), and for no ' +
+    'other: .env gets that secret and the token of a new service account, and dev@example.com is created, gets access, and is logged ' +
+    'in. It goes on with an app that is there. --permission-scope is then roles unless given.',
   examples: [
     'app onboard',
+    'app onboard shop --dev',
     'app onboard shop --name Shop --redirect https://shop.example.com/callback --user bob@example.com --dotenv .env',
-    'app onboard shop --if-exists skip --dotenv .env --permission-file permissions.yaml --no-input',
   ],
   options,
   run: runOnboardApp,
 })
 
 export async function runOnboardApp(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const wanted = await resolveOnboarding(tools, input)
+  const wanted = await (input.dev ? resolveForDevelopment : resolveOnboarding)(tools, input)
   return onboard(tools, wanted, await agreeToReplace(tools, wanted))
+}
+
+/** With --dev, CODE is all that must be given. The secret comes first: without it nothing may be done. */
+async function resolveForDevelopment(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
+  const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
+  const secret = await readLocalSecret(tools, input.serviceFolder ?? '.')
+  const existing = await findApp(tools, code)
+  const { redirect, autoGrant, emailDomain, requireVerifiedEmail, permissionScope = 'roles' } = input
+  const envFile = input.dotenv || '.env'
+  const kept = parseEnv(readIfThere(envFile) ?? '')
+  return {
+    code: existing?.code ?? code,
+    existing,
+    settings: existing
+      ? { name: existing.name }
+      : { name: input.name || code, redirect, autoGrant, emailDomain, requireVerifiedEmail, permissionScope },
+    user: input.user ? { ref: input.user, id: await findUserId(tools.api, input.user) } : undefined,
+    envFile,
+    permissionFile: input.permissionFile || undefined,
+    framework: input.framework,
+    // The account of an earlier run serves on, so that running it again changes nothing.
+    development: {
+      secret,
+      serviceToken: existing && kept.SERVICE_APP_ID === existing.id ? kept.SERVICE_ACCOUNT_TOKEN : undefined,
+    },
+  }
 }
 
 /** All that is to be known before anything is done. */
@@ -170,10 +202,10 @@ async function askFramework({ io, prompt }: Tools): Promise<Framework | undefine
 /** A file that is there is asked about before anything is done, when it would change. Returns those that may be replaced. */
 async function agreeToReplace(
   tools: Tools,
-  { existing, settings, code, envFile, permissionFile }: Onboarding,
+  { existing, settings, code, envFile, permissionFile, development }: Onboarding,
 ): Promise<ReadonlySet<string>> {
   const contents = [
-    [envFile, existing && renderEnvironment(tools, existing)],
+    [envFile, existing && renderEnvironment(tools, existing, development)],
     [permissionFile, renderPermissionFile(existing ?? { code, name: settings.name, service_codes: [] })],
   ] as const
   const agreed = new Set<string>()
