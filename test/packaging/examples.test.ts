@@ -1,23 +1,28 @@
 // Starts each example of a backend as a program beside a service of the tests, and shows it tokens.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isFastLane } from '../support/lane.ts'
+
+const hasPython = !isFastLane && spawnSync('python3', ['--version']).status === 0
+const node = process.execPath
 
 describe.each([
-  { name: 'express-api', hasNotes: true },
-  { name: 'fastify-api', hasNotes: true },
-  { name: 'hono-api', hasNotes: true },
-  { name: 'koa-api', hasNotes: false },
-])('$name', ({ name, hasNotes }) => {
+  { name: 'express-api', command: node, file: 'server.ts', hasNotes: true },
+  { name: 'fastify-api', command: node, file: 'server.ts', hasNotes: true },
+  { name: 'hono-api', command: node, file: 'server.ts', hasNotes: true },
+  { name: 'koa-api', command: node, file: 'server.ts', hasNotes: false },
+  ...(hasPython ? [{ name: 'python-api', command: 'python3', file: 'server.py', hasNotes: true }] : []),
+])('$name', ({ name, command, file, hasNotes }) => {
   const { env, userId, token, bearer, badTokens, revoke, close } = createTestAuth({ appCode: 'notes' })
   const stop = new AbortController()
   let url: string
 
   beforeAll(async () => {
-    const program = fileURLToPath(new URL(`../../examples/${name}/server.ts`, import.meta.url))
-    const example = spawn(process.execPath, [program], {
-      env: { PATH: process.env.PATH, PORT: '0', ...env },
+    const program = fileURLToPath(new URL(`../../examples/${name}/${file}`, import.meta.url))
+    const example = spawn(command, [program], {
+      env: { PATH: process.env.PATH, PORT: '0', PYTHONDONTWRITEBYTECODE: '1', ...env },
       signal: stop.signal,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
