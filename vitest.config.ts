@@ -27,7 +27,7 @@ const fullLaneOnly = isFastLane
       'test/e2e/{api-reference,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
-      'test/packaging/{packages,sdk}',
+      'test/packaging/{example-tests,packages,sdk}',
       'test/workspace/check',
     ].map((name) => `${name}.test.ts`)
   : []

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import { createTestAuth } from '@gatehouse/sdk/testing'
+import './build.js'
+
+const { default: workerd } = createRequire(import.meta.url)('workerd')
+const { env, bearer, badTokens, close } = createTestAuth({ appCode: 'notes' })
+let program
+let url
+
+before(async () => {
+  program = spawn(workerd, ['serve', 'config.capnp', '--socket-addr=http=127.0.0.1:0', '--control-fd=3'], {
+    cwd: import.meta.dirname,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  })
+  // On the fourth stream it tells where it listens.
+  const [chunk] = await once(program.stdio[3].setEncoding('utf8'), 'data')
+  url = `http://127.0.0.1:${JSON.parse(chunk).port}/`
+})
+
+after(async () => {
+  program.kill('SIGKILL')
+  await close()
+})
+
+const ask = (headers) => fetch(url, { headers })
+
+test('a token of this app gets in', async () => {
+  const reply = await ask(bearer())
+  assert.equal(reply.status, 200)
+  assert.deepEqual(await reply.json(), { hello: 'test.user@example.com', app: 'notes' })
+})
+
+test('nobody gets in without one', async () => {
+  const reply = await ask({})
+  assert.equal(reply.status, 401)
+  assert.match(reply.headers.get('www-authenticate'), /^Bearer/)
+})
+
+for (const { name, token } of badTokens())
+  test(`${name} is refused`, async () => assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 401))

@@ -1,0 +1,49 @@
+// The tests that examples bring along, run as their reader would: beside the packed SDK.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const hasPython = spawnSync('python3', ['--version']).status === 0
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-examples-'))
+  const installed = join(folder, 'node_modules', '@gatehouse', 'sdk')
+  mkdirSync(installed, { recursive: true })
+  execFileSync('pnpm', ['pack', '--pack-destination', folder], { cwd: join(root, 'packages', 'sdk'), stdio: 'pipe' })
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
+  execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the worker passes its own tests in workerd', () => {
+  const example = join(root, 'examples', 'worker')
+  const copy = join(folder, 'worker')
+  cpSync(example, copy, { recursive: true, filter: (path) => !/[/]worker[/](node_modules|dist)/.test(path) })
+  for (const name of ['esbuild', 'workerd'])
+    symlinkSync(realpathSync(join(example, 'node_modules', name)), join(folder, 'node_modules', name))
+  const printed = execFileSync(process.execPath, ['--test', '--test-reporter=tap'], {
+    cwd: copy,
+    env: { PATH: process.env.PATH },
+    encoding: 'utf8',
+    timeout: 120_000,
+  })
+  expect(printed).toMatch(/^# pass \d\d$/m)
+  expect(printed).toMatch(/^# fail 0$/m)
+})
+
+test.skipIf(!hasPython)('the gate in Python passes its own tests, the vectors of docs/tokens.md among them', () => {
+  const { status, stderr } = spawnSync('python3', ['-m', 'unittest', '-v'], {
+    cwd: join(root, 'examples', 'python-api'),
+    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
+    encoding: 'utf8',
+    timeout: 120_000,
+  })
+  expect(stderr).toMatch(/^Ran \d+ tests/m)
+  expect(status, stderr).toBe(0)
+})
