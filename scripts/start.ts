@@ -91,7 +91,7 @@ Next:
   npm run -s authctl -- app list
   curl ${url}/api/v1/openapi.json       the HTTP API
   npm start -- --tour                   the walk above, again
-  README.md                             seven lines that guard your backend
+  docs/quickstarts.md                   a backend of yours, guarded: four steps and seven lines
 
 Ctrl-C ends it.`
 }

@@ -1,12 +1,12 @@
-// A newcomer's first minutes: `npm start`, then every command that README shows, typed as it stands there.
-import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+// A newcomer's first minutes: `npm start`, then every command that README and docs/quickstarts.md show, typed as it stands there.
+import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { spawn as spawnOnTerminal } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 
@@ -189,7 +189,51 @@ function newcomer(home: string, port: number): Record<string, string> {
   }
 }
 
-test('npm start in a fresh clone, where nothing is installed or built, gets to the end of the walk and stays up', {
+const quickstarts = readFileSync(join(root, 'docs', 'quickstarts.md'), 'utf8')
+/** The commands of the four steps, and the backend of the third. */
+const [, onboarding = '', installation = '', starting = ''] = [
+  ...quickstarts.split('## Koa')[0]!.matchAll(/```sh\n([\s\S]*?)```/g),
+].map(([, block]) => block!)
+const [, backend = ''] = /## Koa\n\n```js\n([\s\S]*?)```/.exec(quickstarts) ?? []
+
+/** What a terminal shows while these commands run, and their exit code. */
+function typeOnTerminal(lines: string, cwd: string, env: Record<string, string>): Promise<{ screen: string; exit: number }> {
+  return new Promise((resolve) => {
+    const terminal = spawnOnTerminal('sh', ['-ec', lines], { cwd, env: { TERM: 'xterm-256color', ...env }, cols: 120, rows: 50 })
+    let screen = ''
+    terminal.onData((text) => {
+      screen += text.replaceAll('\r', '')
+    })
+    terminal.onExit(({ exitCode }) => resolve({ screen, exit: exitCode }))
+  })
+}
+
+/** Types docs/quickstarts.md from its second step on, beside an `npm start` in the clone. */
+async function followQuickstart(clone: string, env: Record<string, string>): Promise<void> {
+  const { screen, exit } = await typeOnTerminal(onboarding + installation, clone, env)
+  expect({ exit, screen }).toMatchObject({ exit: 0 })
+  const curl = /^curl -H .*$/m.exec(screen)![0]
+  const hello = join(clone, '..', 'hello')
+  writeFileSync(join(hello, 'server.mjs'), backend)
+  const port = await freePort()
+  const server = spawn('sh', ['-c', `exec ${starting}`], {
+    cwd: hello,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const program = observe(server)
+  const ask = (command: string) =>
+    spawnSync('sh', ['-c', command.replace('127.0.0.1:3000', `127.0.0.1:${port}`)], {
+      encoding: 'utf8',
+      env: { PATH: env.PATH! },
+    }).stdout
+  await expect.poll(() => ask(curl), { interval: 100 }).toBe('{"hello":"dev@example.com"}')
+  expect(ask('curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:3000/')).toBe('401')
+  program.signal('SIGKILL')
+  await program.ended
+}
+
+test('npm start in a fresh clone, where nothing is installed or built, gets to the end of the walk, and the quickstart beside it to its answer', {
   timeout: 900_000,
 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-clone-'))
@@ -208,7 +252,7 @@ test('npm start in a fresh clone, where nothing is installed or built, gets to t
     await typed.shows('Ctrl-C ends it.')
     expect(typed.output()).toContain('building sdk, server, cli')
     expect(typed.output()).toContain('= 401 token_revoked')
-    await sleep(2_000)
+    await followQuickstart(clone, newcomer(home, port))
     expect((await fetch(`http://127.0.0.1:${port}/api/v1/health`)).status).toBe(200)
   } finally {
     // To all of them at once, as a terminal does it.

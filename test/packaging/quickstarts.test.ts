@@ -1,6 +1,16 @@
-// Every quickstart, typed as it stands in docs/, beside the packed SDK.
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// Every quickstart, typed as it stands in docs/, beside the packed SDK. `npm-start.test.ts` types the steps before it.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +24,8 @@ const programs = [...page.matchAll(/^## (\w+)\n\n```js\n(.*?)```/gms)].map(([, f
   framework: framework!,
   source: source!,
 }))
+const python = /^## Python\n\n```python\n(.*?)```.*?```sh\n(.*?)```/ms.exec(page)!
+const hasPython = spawnSync('python3', ['--version']).status === 0
 const testing = /```js\n(.*?)```/s.exec(readFileSync(join(root, 'docs', 'testing.md'), 'utf8'))![1]!
 
 const { env, bearer, badTokens, close } = createTestAuth({ appCode: 'notes' })
@@ -42,21 +54,23 @@ afterAll(() => {
   return close()
 })
 
-test('there is one for each framework, of four steps and seven lines at most', () => {
-  expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono'])
-  expect(page.match(/^\d[.] /gm)).toEqual(['1. ', '2. ', '3. ', '4. '])
-  for (const { source } of programs) expect(source.split('\n').filter(Boolean).length).toBeLessThanOrEqual(7)
-  expect(page).toContain('node --env-file=.env server.mjs\n')
+test('there is one for each framework, of four steps, and of seven lines where serving takes no import', () => {
+  expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono', 'Node'])
+  expect(page.match(/^\*\*\d[.] /gm)).toEqual(['**1. ', '**2. ', '**3. ', '**4. '])
+  for (const { framework, source } of programs)
+    expect({ framework, lines: source.split('\n').filter(Boolean).length <= (/Hono|Node/.test(framework) ? 8 : 7) }).toEqual({
+      framework,
+      lines: true,
+    })
 })
 
-test.for(programs)('$framework: it starts, answers its users, and refuses everybody else', async ({ framework, source }) => {
-  const file = `${framework}.mjs`
-  writeFileSync(join(folder, file), source)
+/** Starts a quickstart, and asks it as its users and as everybody else. */
+async function expectGuarded(file: string, args: readonly string[]): Promise<void> {
   const port = await freePort()
-  const program = spawn(process.execPath, ['--env-file=.env', file], {
+  const program = spawn(file, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: String(port) },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { PATH: process.env.PATH, PORT: String(port), PYTHONDONTWRITEBYTECODE: '1' },
+    stdio: ['ignore', 'inherit', 'ignore'],
   })
   onTestFinished(() => void program.kill('SIGKILL'))
   const ended = new Promise<never>((_, reject) => program.once('exit', (code) => reject(new Error(`ended with ${code}`))))
@@ -66,6 +80,22 @@ test.for(programs)('$framework: it starts, answers its users, and refuses everyb
 
   expect(await (await ask(bearer())).json()).toEqual({ hello: 'test.user@example.com' })
   for (const { token } of badTokens()) expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(401)
+}
+
+test.for(programs)('$framework: it starts, answers its users, and refuses everybody else', async ({ framework, source }) => {
+  const file = `${framework}.mjs`
+  writeFileSync(join(folder, file), source)
+  await expectGuarded(process.execPath, ['--env-file=.env', file])
+})
+
+test.skipIf(!hasPython)('Python: it starts, answers its users, and refuses everybody else', async () => {
+  const [, source = '', commands = ''] = python
+  writeFileSync(join(folder, 'server.py'), source)
+  const [enter, copy = '', start = ''] = commands.trim().split('\n')
+  expect(enter).toBe('cd ../hello')
+  for (const [, path = ''] of copy.matchAll(/[.][.]\/gatehouse\/(\S+)/g))
+    cpSync(join(root, path), join(folder, path.split('/').at(-1)!))
+  await expectGuarded('sh', ['-c', start.replace('&& python3', '&& exec python3')])
 })
 
 test('the tests that docs/testing.md shows pass in node:test, without a framework beside them', () => {
