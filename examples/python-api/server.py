@@ -23,6 +23,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.refuse(403, 'permission_denied', 'Permission denied')
 
+    def log_request(self, *_):
+        """Of good requests, nothing."""
+
     def authenticate(self):
         """The claims of the caller; None once it has been refused."""
         headers = self.headers.get_all('Authorization', [])
