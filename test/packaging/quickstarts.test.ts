@@ -64,6 +64,13 @@ test('there is one for each framework, of four steps, and of seven lines where s
     })
 })
 
+test('the page shows no command but those of the four steps and of Python, all of which are typed', () => {
+  const blocks = [...page.matchAll(/^```sh\n(.*?)```/gms)].map(([, block]) => block!)
+  expect(blocks.length).toBe(5)
+  expect(blocks[0]).toBe('npm start\n')
+  expect(blocks[4]).toBe(python[2])
+})
+
 /** Starts a quickstart, and asks it as its users and as everybody else. */
 async function expectGuarded(file: string, args: readonly string[]): Promise<void> {
   const port = await freePort()
