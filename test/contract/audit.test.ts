@@ -62,6 +62,7 @@ test('an event tells who did what to whom, from where, and what it changed', asy
       request_id: 'request-of-the-grant',
       count: 1,
       details: { before: null, after: expect.objectContaining({ status: 'active', reason: 'asked for' }) },
+      names: { actor: expect.stringMatching(/@@default$/), user: `${user.email}@@default`, app: app.code },
     },
   ])
 })

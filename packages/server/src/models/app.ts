@@ -127,6 +127,11 @@ export class App extends BaseModel {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).pluck('id')
   }
 
+  /** The codes of those of the ids that are there. */
+  static async listCodes(db: Db, ids: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
+    return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).select('id', 'code')
+  }
+
   /** What decides which permissions the tokens of each app carry, by code. */
   static async listTokenSettings(db: Db): Promise<TokenSettings[]> {
     return App.query(db).orderBy('code').select('id', 'code', 'service_codes', 'permission_scope')

@@ -4,7 +4,7 @@ import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
-import { BaseModel } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { ServiceAccountApp } from './service-account-app.ts'
 
@@ -69,6 +69,11 @@ export class ServiceAccount extends BaseModel {
 
   static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
     return ServiceAccount.query(db).findById(id).withGraphFetched('apps')
+  }
+
+  /** The names of those of the ids that are there. */
+  static async listNames(db: Db, ids: readonly string[]): Promise<Pick<ServiceAccount, 'id' | 'name'>[]> {
+    return ids.length === 0 ? [] : rowsOf(ServiceAccount, db).whereIn('id', ids).select('id', 'name')
   }
 
   /** Newest first. */

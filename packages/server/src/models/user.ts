@@ -147,6 +147,13 @@ export class User extends BaseModel {
     return db('users as u').whereIn('u.id', ids).whereRaw("u.status <> 'deleted'").orderBy('u.id').select(db.raw(userColumns))
   }
 
+  /** What people call those of the ids that are there. */
+  static async listNames(db: Db, ids: readonly string[]): Promise<Pick<User, 'id' | 'email' | 'namespace'>[]> {
+    return ids.length === 0
+      ? []
+      : rowsOf(User, db).whereIn('id', ids).whereNot('status', 'deleted').select('id', 'email', 'namespace')
+  }
+
   /** Active users who hold a global role. */
   static async listActiveHolders(db: Db, role: string): Promise<UserRow[]> {
     return db('users as u')

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { iso } from '../../lib/timestamps.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
+import type { Names } from './find-names.ts'
 import type { auditRecord } from './schema.ts'
 
-export function presentAuditEvent(event: AuditEvent): z.output<typeof auditRecord> {
+export function presentAuditEvent(event: AuditEvent, names: Names): z.output<typeof auditRecord> {
   return {
     id: event.id,
     event: event.event,
@@ -18,5 +19,14 @@ export function presentAuditEvent(event: AuditEvent): z.output<typeof auditRecor
     request_id: event.request_id,
     count: event.count,
     details: event.details,
+    names: {
+      actor: nameIn(event.actor_type === 'service_account' ? names.serviceAccounts : names.users, event.actor_id),
+      user: nameIn(names.users, event.user_id),
+      app: nameIn(names.apps, event.app_id),
+    },
   }
+}
+
+function nameIn(names: ReadonlyMap<string, string>, id: string | null): string | null {
+  return (id === null ? undefined : names.get(id)) ?? null
 }

@@ -1,4 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { findNames } from './find-names.ts'
 import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
 import { presentAuditEvent } from './present.ts'
@@ -17,7 +18,8 @@ export const auditRoutes: Route[] = [
     errors: [],
     handle: async (deps, { query }) => {
       const { items, nextCursor } = await listAuditEvents(deps, query)
-      return ok({ items: items.map(presentAuditEvent), next_cursor: nextCursor })
+      const names = await findNames(deps, items)
+      return ok({ items: items.map((event) => presentAuditEvent(event, names)), next_cursor: nextCursor })
     },
   }),
   route({
@@ -29,6 +31,9 @@ export const auditRoutes: Route[] = [
     params: auditParams,
     responses: { 200: auditRecord },
     errors: [],
-    handle: async (deps, { params }) => ok(presentAuditEvent(await getAuditEvent(deps, params.id))),
+    async handle(deps, { params }) {
+      const event = await getAuditEvent(deps, params.id)
+      return ok(presentAuditEvent(event, await findNames(deps, [event])))
+    },
   }),
 ]

@@ -50,6 +50,13 @@ export const auditRecord = z
       .record(z.string(), z.unknown())
       .nullable()
       .meta({ description: 'What belongs to this kind of event, such as `before` and `after` of a change. Never a secret' }),
+    names: z
+      .object({
+        actor: z.string().nullable().meta({ description: 'The user, or the name of the service account' }),
+        user: z.string().nullable(),
+        app: z.string().nullable().meta({ description: 'Code of the app' }),
+      })
+      .meta({ description: 'What the ids stand for now, users as `email@@pool`. Null for what is gone' }),
   })
   .meta({ id: 'AuditEvent' })
 
