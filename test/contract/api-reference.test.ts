@@ -17,6 +17,25 @@ beforeAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}) => callHttp(service.url + path, 'GET', { headers })
 
+test('a browser that opens the service is led to the page; to a program nothing is at the root', async () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  for (const method of ['GET', 'HEAD']) {
+    const led = await rawCall(service.url, method, '/', { headers: { ...browser, host: 'evil.test' } })
+    expect([led.status, led.headers.get('location'), led.headers.get('vary')]).toEqual([
+      303,
+      '/docs',
+      expect.stringContaining('Accept'),
+    ])
+  }
+  for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+    const reply = await rawCall(service.url, 'GET', '/', accept === undefined ? {} : { headers: { accept } })
+    expectError(reply, 'not_found')
+    expect(reply.headers.get('vary')).toContain('Accept')
+  }
+  expectError(await rawCall(service.url, 'POST', '/', { headers: browser }), 'not_found')
+  expectError(await rawCall(service.url, 'GET', '//', { headers: browser }), 'not_found')
+})
+
 describe('the page', () => {
   test('names no other host, holds no script and no style of its own, and is made of the files below it', () => {
     expect(reply.status).toBe(200)

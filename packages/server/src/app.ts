@@ -15,7 +15,7 @@ import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
 import { ssoRoutes } from './flows/sso/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
-import { apiReferenceRoutes } from './http/api-reference.ts'
+import { apiReferenceRoutes, leadToReference } from './http/api-reference.ts'
 import { cors } from './http/cors.ts'
 import { countReplies } from './http/count-replies.ts'
 import { errorHandler } from './http/error-handler.ts'
@@ -125,6 +125,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(cors(deps, routing.methodsOf))
   app.use(errorHandler(deps))
   app.use(singleAuthorization)
+  app.use(leadToReference)
   app.use(servePages(deps, accountPages, callers))
   app.use(routing.middleware)
   // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
+import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
 import { ok, type Route, route } from './route.ts'
@@ -73,6 +74,15 @@ function packaged(file: string, type: string): Asset {
     tag: () => require('swagger-ui-dist/package.json').version,
     open: () => createReadStream(require.resolve(`swagger-ui-dist/${file}`)),
   }
+}
+
+/** Leads whoever opens the service in a browser to the page. To a program there is nothing at `/`. */
+export const leadToReference: Middleware = async (ctx, next) => {
+  if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+  ctx.vary('Accept')
+  if (ctx.accepts('json', 'html') !== 'html') return next()
+  ctx.status = 303
+  ctx.set('Location', '/docs')
 }
 
 /** `/docs`: the OpenAPI document as a page to read, by Swagger UI, which comes from this server too. */
