@@ -26,6 +26,7 @@ const derived: Derived[] = [
   { path: 'docs/audit-events.md', generate: auditEventsPage },
   { path: 'docs/configuration.md', generate: configurationPage },
   { path: 'docs/authctl.md', generate: renderReference },
+  { path: 'packages/cli/src/nouns/audit-event-names.ts', generate: auditEventNames },
   { path: 'docs/contract/coverage.md', generate: contractPage },
   { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
   { path: 'docs/performance.md', generate: performancePage },
@@ -83,6 +84,13 @@ function errorsPage(): string {
     '| --- | --- | --- |',
     ...rows,
   ])
+}
+
+/** The command line imports nothing of the server, and completes them. */
+function auditEventNames(): string {
+  const head = '// Generated from packages/server/src/lib/audit-events.ts by `npm run generate`. Do not edit.'
+  const names = Object.keys(auditEvents).map((name) => `  '${name}',\n`)
+  return `${head}\nexport const auditEventNames = [\n${names.join('')}] as const\n`
 }
 
 function auditEventsPage(): string {

@@ -80,6 +80,21 @@ test('bash is offered commands, flags, values, contexts, and the codes of the ap
   expect(await offers(env, `authctl --base-url ${service.url} app sh`)).toEqual(['show'])
 })
 
+test('bash is offered the roles, pools, services, organizations and providers that the service has, and the kinds of events', async () => {
+  const { here, env } = await withAuthctl()
+  await here.authctl('role create auditor --name Auditor --scope global')
+  await here.authctl('org create acme --name Acme')
+  await here.authctl('app create pooled --name P --pool partners --service billing --if-exists skip')
+  const [{ id }] = JSON.parse((await here.authctl('org list')).stdout)
+  expect(await offers(env, 'authctl role show aud')).toEqual(['auditor'])
+  expect(await offers(env, 'authctl pool show par')).toEqual(['partners'])
+  expect(await offers(env, 'authctl permission list --service bil')).toEqual(['billing'])
+  expect(await offers(env, 'authctl org show a')).toEqual(['acme'])
+  expect(await offers(env, `authctl grant explain --org ${id.slice(0, 8)}`)).toEqual([id])
+  expect(await offers(env, 'authctl sso-provider show ')).toEqual([''])
+  expect(await offers(env, 'authctl audit tail --event login.s')).toEqual(['login.success'])
+})
+
 test('where the service is not, or nobody is signed in, nothing is offered and nothing is said', async () => {
   const { here } = await withAuthctl()
   const elsewhere: Record<string, string>[] = [

@@ -11,9 +11,11 @@ interface Row {
   [name: string]: unknown
 }
 
+const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+
 function user(index: number): Row {
   return {
-    id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    id: idOf(index),
     email: `user-${index}@example.com`,
     namespace: 'default',
     namespaces: ['default'],
@@ -59,7 +61,7 @@ test('42,000 users on a terminal: the first rows are shown before the last page 
       else send()
     },
   })
-  const list = machine().terminal('user find', { env, columns: 100 })
+  const list = machine().terminal('user find --all', { env, columns: 100 })
   await list.shows('user-199@example.com')
   expect(pagesAsked()).toBeLessThan(total / 200)
   await expect.poll(pagesAsked, { timeout: 60_000 }).toBe(total / 200)
@@ -72,15 +74,34 @@ test('42,000 users on a terminal: the first rows are shown before the last page 
   // A Chinese character takes two columns.
   const widest = Math.max(...lines.map((line) => line.length + (line.includes('漢字') ? 2 : 0)))
   expect(widest).toBeLessThanOrEqual(100)
-  expect(lines[0]).toMatch(/^USER .* ID$/)
+  expect(lines[0]).toMatch(/^USER .* CREATED AT$/)
 }, 90_000)
+
+test.each(['user find', 'audit list'])('%s on a terminal stops after a screenful, and says how to see more', async (command) => {
+  const { env, pagesAsked } = await serviceWithList((index) => ({ ...user(index), event: 'x', at: 'now', actor: {} }))
+  const here = machine()
+  const short = await here.terminal(command, { env }).ended()
+  expect(short.screen.trimEnd().split('\n')).toHaveLength(52)
+  expect({ last: short.screen.trimEnd().split('\n').at(-1), exit: short.exit }).toEqual({
+    last: 'the first 50; more: --all',
+    exit: 0,
+  })
+  expect(pagesAsked()).toBe(1)
+  // Who says how many, or writes for a program, gets all of it.
+  for (const [flags, rows] of [
+    ['--limit 60', 61],
+    ['-o ndjson --limit 70', 70],
+  ] as const)
+    expect((await here.terminal(`${command} ${flags}`, { env }).ended()).screen.trimEnd().split('\n')).toHaveLength(rows)
+  expect((await here.authctl(`${command} -o table --limit 300`, { env })).stdout.trimEnd().split('\n')).toHaveLength(301)
+})
 
 test('Ctrl-C while a later page is awaited: what has come is shown, exit 130', async () => {
   const { env, pagesAsked } = await serviceWithList(user, { hold: (page, send) => page < 3 && send() })
-  for (const command of ['user find', 'user find -o json', 'user find -o ndjson']) {
+  for (const command of ['user find --all', 'user find -o json', 'user find -o ndjson', 'user find -o csv', 'user find -o id']) {
     const before = pagesAsked()
     const list = machine().terminal(command, { env })
-    await list.shows('user-399@example.com')
+    await list.shows(command.endsWith('id') ? idOf(399) : 'user-399@example.com')
     await expect.poll(pagesAsked).toBe(before + 3)
     list.type('\u0003')
     expect({ command, exit: (await list.ended()).exit }).toEqual({ command, exit: 130 })
@@ -89,7 +110,7 @@ test('Ctrl-C while a later page is awaited: what has come is shown, exit 130', a
 
 test('Ctrl-C in the midst of rows that never end: exit 130', async () => {
   const { env } = await serviceWithList(user, { rows: Number.MAX_SAFE_INTEGER })
-  const list = machine().terminal('user find', { env })
+  const list = machine().terminal('user find --all', { env })
   await list.shows('user-0@example.com')
   list.type('\u0003')
   expect((await list.ended()).exit).toBe(130)
@@ -153,7 +174,7 @@ test('a list that fails half-way is exit 7, and its JSON is not closed as if it 
   expect(() => JSON.parse(stdout)).toThrow()
 })
 
-test.each(['table', 'json', 'ndjson'])(
+test.each(['table', 'wide', 'csv', 'id', 'json', 'ndjson'])(
   'a list as %s is written with less memory than it takes',
   async (format) => {
     const count = 20_000
@@ -162,7 +183,7 @@ test.each(['table', 'json', 'ndjson'])(
       env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
     })
     expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
-    expect(stdout).toContain(`user-${count - 1}@example.com`)
+    expect(stdout).toContain(format === 'id' ? idOf(count - 1) : `user-${count - 1}@example.com`)
   },
   90_000,
 )

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { apiError, cliProgram, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
@@ -68,6 +69,13 @@ test.each([
   ['app list --base-url ftp://x', 'no http or https address'],
   ['app list --status asleep', 'must be one of'],
   ['app list --limit', 'argument missing'],
+  ['export -f --help', 'the value before it is missing'],
+  ['app create shop --name --auto-grant', 'the value before it is missing'],
+  ['app update shop --redirect https://x --link --json', 'argument missing'],
+  ['help frob', "unknown command 'frob'"],
+  ['help app frob', "unknown command 'app frob'"],
+  ['frob --help', "unknown command 'frob'"],
+  ['app frob --help', "unknown command 'frob'"],
   ['app list --context ../x', 'cannot name a context'],
 ])('%s is exit 2 with nothing on stdout', async (command, message) => {
   const { authctl } = machine()
@@ -148,11 +156,48 @@ test('a table into a pipe has no colours; an empty list has nothing on stdout', 
   await here.login(service.url)
   const { stdout } = await here.authctl('app list -o table --q authctl')
   const [head, row] = stdout.split('\n')
-  expect(head).toMatch(/^CODE +NAME +STATUS +POOL +AUTO GRANT +ID$/)
-  expect(row).toMatch(/^authctl +authctl +active +default +no +[0-9a-f-]{36}$/)
+  expect(head).toMatch(/^CODE +NAME +STATUS +POOL +AUTO GRANT$/)
+  expect(row).toMatch(/^authctl +authctl +active +default +no$/)
+  const wide = (await here.authctl('app list -o wide --q authctl')).stdout.split('\n')
+  expect(wide[0]).toMatch(/^CODE +NAME +STATUS +POOL +AUTO GRANT +SIGN UP +SERVICES +CREATED AT +ID$/)
+  expect(wide[1]).toMatch(/^authctl +authctl +active +default +no +.*Z +[0-9a-f-]{36}$/)
   expect(await here.authctl('app list --q nothing-like-this -o table')).toEqual({ stdout: '', stderr: 'no apps\n', exit: 0 })
   expect(await here.authctl('app list --q nothing-like-this -o table --quiet')).toEqual({ stdout: '', stderr: '', exit: 0 })
   expect(await here.authctl('app list --q nothing-like-this --json')).toMatchObject({ stdout: '[]\n', exit: 0 })
+})
+
+test('a list as ids names its rows to other commands, and as CSV has every column', async () => {
+  const here = machine()
+  await here.login(service.url)
+  await here.authctl(['app', 'create', 'spreadsheet', '--name', '=1+1, "quoted"'])
+  const [{ id, created_at }] = JSON.parse((await here.authctl('app list --q spreadsheet')).stdout)
+  expect(await here.authctl('app list --q spreadsheet -o id')).toEqual({ stdout: `${id}\n`, stderr: '', exit: 0 })
+  expect((await here.authctl(`app show ${id}`)).exit).toBe(0)
+  expect((await here.authctl('role list -o id')).stdout).toContain('system_admin\n')
+  await here.authctl('grant add --app spreadsheet --user ada@example.com')
+  const [{ user_id }] = JSON.parse((await here.authctl('grant list --app spreadsheet')).stdout)
+  expect((await here.authctl('grant list --app spreadsheet -o id')).stdout).toBe(`${user_id}\n`)
+  expect((await here.authctl('grant list --user ada@example.com -o id')).stdout).toBe('spreadsheet\n')
+  const { stdout } = await here.authctl('app list --q spreadsheet -o csv')
+  const [head, row, rest] = stdout.split('\r\n')
+  expect([head, rest]).toEqual(['code,name,status,pool,auto_grant,sign_up,services,created_at,id', ''])
+  expect(row).toMatch(/^spreadsheet,"'=1\+1, .*,active,default,false,/)
+  expect(row).toContain(`,${created_at},${id}`)
+  expect((await here.authctl('app list --q nothing-like-this -o csv')).stdout).toBe(`${head}\r\n`)
+})
+
+test('--columns chooses among all columns; another one is exit 2, before the service is asked', async () => {
+  const { url, requests } = await standIn((_, response) => reply(response, 200, { items: [], next_cursor: null }))
+  const { authctl } = machine()
+  const env = { ...token, AUTHCTL_BASE_URL: url }
+  const unknown = await authctl('app list -o csv --columns code,nmae', { env })
+  expect(unknown).toMatchObject({ stdout: '', exit: 2 })
+  expect(unknown.stderr).toContain('there is no column "nmae"\n  there are code, name, status, pool, auto_grant, ')
+  expect((await authctl('app list --json --columns code', { env })).exit).toBe(2)
+  expect((await authctl('app show shop --columns code', { env })).exit).toBe(2)
+  expect((await authctl('app show shop -o wide', { env })).exit).toBe(2)
+  expect(requests).toEqual([])
+  expect((await authctl('app list -o csv --columns ID,code', { env })).stdout).toBe('id,code\r\n')
 })
 
 test('control characters in what users typed are shown, not sent', async () => {
@@ -221,6 +266,45 @@ test('every help page starts with three examples', async () => {
       })
     }),
   )
+})
+
+test('help names the commands before the options for every command, and help of a command is its page', async () => {
+  const { authctl } = machine()
+  for (const page of ['', 'app']) {
+    const { stdout } = await authctl(`${page} --help`)
+    expect(stdout.indexOf('\nCommands:')).toBeGreaterThan(0)
+    expect(stdout.indexOf('\nCommands:')).toBeLessThan(stdout.search(/\n(Global )?Options:/))
+    expect(stdout).toContain('--no-color')
+  }
+  expect((await authctl('--help')).stdout).toContain('Exit codes:')
+  expect(await authctl('help app show')).toEqual(await authctl('app show --help'))
+  expect(await authctl('help')).toEqual(await authctl('--help'))
+})
+
+test('what the service says of its parameters is said in flags', async () => {
+  const detail = 'Revoke its grants first, or delete with ?force=true'
+  const { url } = await standIn((_, response) => reply(response, 409, { ...apiError(409, 'app_in_use'), detail }))
+  const { stderr, exit } = await machine().authctl('app delete shop --confirm shop', { env: { ...token, AUTHCTL_BASE_URL: url } })
+  expect({ exit, stderr: stderr.split('\n')[0] }).toEqual({
+    exit: 5,
+    stderr: 'authctl: Revoke its grants first, or delete with --force (request request-1)',
+  })
+})
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit 6', async () => {
+  const here = machine()
+  for (const command of ['version', 'completion bash', '--help']) {
+    const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" ${command} > /dev/full; echo "exit $?" >&2`], {
+      env: { PATH: process.env.PATH, HOME: here.folder },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let stderr = ''
+    child.stderr.on('data', (text) => {
+      stderr += text
+    })
+    await once(child, 'close')
+    expect(stderr).toMatch(/^authctl: cannot write the result: ENOSPC[^\n]*\nexit 6\n$/)
+  }
 })
 
 test('a reader that stops early is no failure', async () => {

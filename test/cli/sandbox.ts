@@ -148,6 +148,8 @@ export interface Terminal {
   screen(): string
   /** Everything shown, without the sequences that draw it, and the exit code. */
   ended(): Promise<{ screen: string; exit: number }>
+  /** All that it was sent until its program ended, as it was sent. */
+  sent(): Promise<string>
   /** Whether it had colours or emphasis when it ended. */
   colours(): Promise<boolean>
 }
@@ -161,7 +163,11 @@ function split(command: string | string[]): string[] {
 export function machine(): Machine {
   const folder = temporaryFolder()
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const baseEnv = { PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') }
+  const baseEnv = {
+    ...{ PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') },
+    // Tests count the requests of a command.
+    AUTHCTL_NO_UPDATE_NOTICE: '1',
+  }
   const contextsPath = join(folder, 'config', 'authctl', 'contexts.json')
   const readContexts = () => JSON.parse(readFileSync(contextsPath, 'utf8'))
   const authctlProcess: Machine['authctlProcess'] = (command, { input, env } = {}) =>
@@ -295,8 +301,9 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
     raw += text
     changed()
   })
-  terminal.onExit(({ exitCode }) => {
-    exit = exitCode
+  terminal.onExit(({ exitCode, signal }) => {
+    // As a shell tells it.
+    exit = signal ? 128 + signal : exitCode
     changed()
   })
   const screen = () => raw.replace(steering, '').replaceAll('\r', '')
@@ -322,6 +329,10 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
     async ended() {
       await until(() => exit !== undefined)
       return { screen: screen(), exit: exit! }
+    },
+    async sent() {
+      await until(() => exit !== undefined)
+      return raw
     },
     async colours() {
       await until(() => exit !== undefined)

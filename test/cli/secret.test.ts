@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { assertionOf, kidOf } from '../support/consumer.ts'
 import { gatehouseFixture, machine, parsed } from './sandbox.ts'
@@ -30,6 +32,22 @@ describe('secret new', () => {
     const { secret, kid } = parsed(await authctl('secret new --json'))
     expect(kid).toBe(kidOf(secret))
   })
+})
+
+test('secret new --out writes a file that only its owner can read, and replaces none', async () => {
+  const { authctl, folder } = machine()
+  const { stdout, stderr, exit } = await authctl('secret new --out secret.txt')
+  expect(exit).toBe(0)
+  const file = join(folder, 'secret.txt')
+  const secret = readFileSync(file, 'utf8')
+  expect(secret).toMatch(/^[A-Za-z0-9+/]{64}\n$/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(stdout + stderr).not.toContain(secret.trim())
+  expect(stderr).toContain(`its key id is ${kidOf(secret.trim())}`)
+  expect((await authctl('secret new --out secret.txt')).exit).toBe(6)
+  expect(readFileSync(file, 'utf8')).toBe(secret)
+  expect((await authctl('secret new --out other.txt --dry-run')).exit).toBe(0)
+  expect(existsSync(join(folder, 'other.txt'))).toBe(false)
 })
 
 describe('secret status', () => {

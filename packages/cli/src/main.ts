@@ -13,7 +13,7 @@ export async function main(words: string[], world: World): Promise<number> {
     return 0
   }
   let complaints = ''
-  const program = buildProgram(world, (text) => {
+  const program = buildProgram(words, world, (text) => {
     complaints += text
   })
   try {

@@ -1,4 +1,4 @@
-import { Command as CommanderCommand, CommanderError, Option as CommanderOption, InvalidArgumentError } from 'commander'
+import { Command as CommanderCommand, CommanderError, Option as CommanderOption, Help, InvalidArgumentError } from 'commander'
 import { PlannedRequest } from './api/api-client.ts'
 import { endings } from './command-line/exit-codes.ts'
 import {
@@ -9,13 +9,14 @@ import {
   type Input,
   type Option,
   type Options,
+  type TextOption,
 } from './command-line/options.ts'
 import { version } from './command-line/version.ts'
 import { commands, nouns } from './commands/index.ts'
-import { render, renderPlan } from './output/output.ts'
+import { render, renderPlan, type View } from './output/output.ts'
 import type { World } from './terminal/io.ts'
 import { askFor } from './terminal/prompt.ts'
-import type { Command } from './tools/command.ts'
+import { type Command, screenful } from './tools/command.ts'
 import { createTools, type Tools } from './tools/create-tools.ts'
 
 export { CommanderError }
@@ -28,16 +29,23 @@ const rootExamples = [
 
 const exitLines = Object.values(endings).map(({ exit, meaning }) => `  ${String(exit).padEnd(4)} ${meaning}`)
 
-/** The tree of commands; `complain` takes what commander would write to stderr. */
-export function buildProgram(world: World, complain: (text: string) => void): CommanderCommand {
+/** The tree of commands for a line of words; `complain` takes what commander would write to stderr. */
+export function buildProgram(words: readonly string[], world: World, complain: (text: string) => void): CommanderCommand {
   const program = new CommanderCommand('authctl')
     .description('Administers a Gatehouse login service.')
     .version(version, '--version', 'Print the version')
-    .helpCommand('help [command]', 'Show the help of a command')
+    .helpCommand(false)
     .helpOption('-h, --help', 'Show this help')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      formatHelp: (command, helper) => commandsFirst(Help.prototype.formatHelp.call(helper, command, helper)),
+    })
     .configureOutput({ writeOut: (text) => void world.stdout.write(text), writeErr: complain, outputError: () => {} })
     .exitOverride()
+    .addHelpText('beforeAll', ({ command }) => {
+      refuseUnknown(command)
+      return ''
+    })
     .addHelpText('before', examplesText(rootExamples))
     .addHelpText('after', `\nExit codes:\n${exitLines.join('\n')}`)
   for (const [key, option] of Object.entries(globalOptions)) addOption(program, key, option)
@@ -46,14 +54,48 @@ export function buildProgram(world: World, complain: (text: string) => void): Co
   for (const spec of commands) {
     const [noun = '', verb] = spec.path.split(' ')
     if (verb === undefined) {
-      addCommand(program, noun, spec, world)
+      addCommand(program, noun, spec, { words, world })
       continue
     }
     const group = groups.get(noun) ?? addGroup(program, noun)
     groups.set(noun, group)
-    addCommand(group, verb, spec, world)
+    addCommand(group, verb, spec, { words, world })
   }
+  program
+    .command('help')
+    .argument('[command...]')
+    .summary('Show the help of a command')
+    .action((words: string[]) => helpOf(program, words))
   return program
+}
+
+/** Shows the help of the command that these words name. */
+function helpOf(program: CommanderCommand, words: readonly string[]): never {
+  let command = program
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (!next) return program.error(`unknown command '${words.join(' ')}'`)
+    command = next
+  }
+  return command.help()
+}
+
+/** Help that is asked for with a word that is no command is a mistake: the help of the others would hide it. */
+function refuseUnknown(command: CommanderCommand): void {
+  const [word] = command.args
+  const isGroup = command.commands.length > 0
+  if (isGroup && word !== undefined && !word.startsWith('-') && !command.commands.some((each) => each.name() === word))
+    command.error(`unknown command '${word}'`)
+}
+
+/** People look for a command; the options for every command are the same everywhere. */
+function commandsFirst(help: string): string {
+  const sections = help.trimEnd().split('\n\n')
+  const isOf = (title: string) => (section: string) => section.startsWith(`${title}:`)
+  const commands = sections.filter(isOf('Commands'))
+  const others = sections.filter((section) => !commands.includes(section))
+  const at = others.findIndex((section) => isOf('Options')(section) || isOf('Global Options')(section))
+  return `${(at === -1 ? [...others, ...commands] : others.toSpliced(at, 0, ...commands)).join('\n\n')}\n`
 }
 
 function addGroup(program: CommanderCommand, noun: string): CommanderCommand {
@@ -75,13 +117,21 @@ export function examplesText(examples: readonly string[]): string {
   return `Examples:\n${examples.map((example) => `  $ authctl ${example}`).join('\n')}\n`
 }
 
-function addCommand(parent: CommanderCommand, name: string, spec: Command, world: World): void {
+interface Line {
+  words: readonly string[]
+  world: World
+}
+
+function addCommand(parent: CommanderCommand, name: string, spec: Command, { words, world }: Line): void {
   const command = parent
     .command(name)
     .summary(spec.summary)
     .description([`${spec.summary}.`, spec.description].filter(Boolean).join(' '))
     .addHelpText('before', examplesText(spec.examples))
-  for (const [key, option] of Object.entries(spec.options)) addOption(command, key, option)
+  // The options of all commands would take most of the time that the program needs to start.
+  const isTyped = spec.path.split(' ').every((word) => words.includes(word))
+  for (const [key, option] of Object.entries(spec.options))
+    if (isTyped || option.kind === 'positional') addOption(command, key, option)
   command.action(async () => {
     const tools = createTools(world, globalInput(command), spec.formats)
     await runCommand(spec, tools, await completeInput(spec, command, tools))
@@ -100,6 +150,14 @@ function addOption(command: CommanderCommand, key: string, option: Option): void
         new CommanderOption(syntax, option.about).argParser(choiceParser(option.choices)).default(option.standard),
       )
       break
+    case 'text':
+      command.addOption(new CommanderOption(syntax, aboutText(option)).argParser(parseText))
+      break
+    case 'texts':
+      command.addOption(
+        new CommanderOption(syntax, option.about).argParser((typed, before: string[] = []) => [...before, parseText(typed)]),
+      )
+      break
     case 'count':
       command.addOption(new CommanderOption(syntax, option.about).argParser(parseCount))
       break
@@ -107,8 +165,19 @@ function addOption(command: CommanderCommand, key: string, option: Option): void
       command.option(syntax, option.about).option(`--no-${flagName(key)}`, `The opposite of ${syntax}`)
       break
     default:
-      command.option(syntax, option.kind === 'text' && option.required ? `${option.about} (required)` : option.about)
+      command.option(syntax, option.about)
   }
+}
+
+function aboutText({ required, about }: TextOption): string {
+  return required ? `${about} (required)` : about
+}
+
+/** In `export -f --help` the file was forgotten. */
+function parseText(typed: string): string {
+  if (/^(?:-h|--[a-z][a-z-]*)$/.test(typed))
+    throw new InvalidArgumentError('It is an option, and the value before it is missing.')
+  return typed
 }
 
 function choiceParser(choices: readonly string[]): (typed: string) => string {
@@ -146,15 +215,24 @@ async function completeInput(spec: Command, command: CommanderCommand, tools: To
   return input
 }
 
+/** What the options of every list ask for. */
+function listView({ lists }: Command, { settings, io }: Tools, { columns, all, limit }: Input<Options>): Omit<View, 'format'> {
+  if (lists === undefined) return {}
+  const isCut = lists === 'long' && io.isTerminal && /^(table|wide)$/.test(settings.format) && all !== true && limit === undefined
+  return { columns: typeof columns === 'string' ? columns : undefined, most: isCut ? screenful : undefined }
+}
+
 async function runCommand(spec: Command, tools: Tools, input: Input<Options>): Promise<void> {
   const { settings, io } = tools
   try {
     const result = await spec.run(tools, input)
-    await render(result, settings.format, io)
+    await render(result, { format: settings.format, ...listView(spec, tools, input) }, io)
     if (result.kind === 'report' && result.failure) throw result.failure
   } catch (thrown) {
     if (!(thrown instanceof PlannedRequest)) throw thrown
     renderPlan(thrown.requests, settings.format, io)
   }
   io.finish()
+  const notice = tools.updateNotice()
+  if (notice !== undefined) io.note(notice)
 }

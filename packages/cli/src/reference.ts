@@ -33,6 +33,9 @@ export function renderReference(): string {
 }
 
 const outputRules = `- On a terminal the standard is a table, into a pipe or a file JSON: an array for a list, an object for the rest. \`-o table\`, \`-o json\` and \`-o ndjson\` (one line for each) say which, wherever it goes.
+- A list has more: \`-o wide\` shows every column, whole and with exact times; \`-o csv\` is every column for a spreadsheet, lists separated by semicolons, and a quote before what a spreadsheet would run as a formula; \`-o id\` is what names each row to other commands. \`--columns a,b\` chooses among all columns, for a table, wide or CSV.
+- A table on a terminal fits its width: long cells end in \`…\`, and columns for which there is no room are left out from the last, which stderr says. Times are told by their distance, and states have colours; \`NO_COLOR\` or \`--no-color\` turns these off. \`audit list\` and \`user find\` stop there after 50 rows: \`--all\` goes on.
+- Once a day, on a terminal, it says when the service is newer than authctl. It asks that service alone, beside the command's own requests, and never in CI or with \`--quiet\`; \`AUTHCTL_NO_UPDATE_NOTICE=1\` turns it off.
 - With \`--json\`, \`-o json\` or \`-o ndjson\` a failure is one object on stderr: \`{"error": {"code", "message", "hint", "request_id", "exit"}}\`.
 - What a command changed is in the member \`outcome\`; \`unchanged\` is a success.
 - What is missing is asked for on a terminal. Without one, or with \`--no-input\`, it ends with exit 2 and nothing is done.

@@ -248,11 +248,16 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   }
   if (typeof body?.code !== 'string') return foreign(answer, url)
   const fields = body.errors?.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
-  return new Failure(endingOf(answer.status, body.code), fields || body.detail || body.title || body.code, {
+  return new Failure(endingOf(answer.status, body.code), inOurWords(fields || body.detail || body.title || body.code), {
     code: body.code,
     hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
     requestId: body.request_id ?? answer.headers.get('x-request-id') ?? undefined,
   })
+}
+
+/** The service speaks of its parameters, and people type flags. */
+function inOurWords(message: string): string {
+  return message.replaceAll('?force=true', '--force').replace(/\bmax_prune\b/g, '--max-prune')
 }
 
 function retryHint(answer: Answer): string {

@@ -1,8 +1,11 @@
 // The closed set of kinds of options. A command's `options` is a record of these; its keys are the names of the input
 // that `run` gets, and in kebab-case the flags.
 
-/** What a shell completes a value with: names from the service or the contexts' file, or these words. Shells complete a FILE. */
-export type Completes = 'apps' | 'contexts' | readonly string[]
+/** Names that only the service, or for contexts their file, can tell. */
+export type Named = 'apps' | 'contexts' | 'organizationIds' | 'organizations' | 'pools' | 'providers' | 'roles' | 'services'
+
+/** What a shell completes a value with: such names, or these words. Shells complete a FILE. */
+export type Completes = Named | readonly string[]
 
 export interface Positional<Required extends boolean = boolean> {
   kind: 'positional'
@@ -164,7 +167,7 @@ export function flagSyntax(key: string, option: Option): string {
 
 /** The flags that every command takes. */
 export const globalOptions = {
-  output: text('FORMAT', 'table, json or ndjson; a table on a terminal and JSON into a pipe unless told', { short: 'o' }),
+  output: text('FORMAT', 'table, json or ndjson, and for lists wide, csv or id; a table on a terminal and JSON into a pipe unless told', { short: 'o' }),
   json: flag('Short for -o json'),
   context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),

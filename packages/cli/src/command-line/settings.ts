@@ -37,6 +37,9 @@ export interface Formats {
 
 const standardFormats: Formats = { all: commonFormats, terminal: 'table', pipe: 'json' }
 
+/** Those of a list. */
+export const listFormats: Formats = { ...standardFormats, all: [...commonFormats, 'wide', 'csv', 'id'] }
+
 export function readSettings(
   input: GlobalInput,
   { isTerminal, formats = standardFormats }: { isTerminal: boolean; formats?: Formats | undefined },

@@ -10,7 +10,9 @@ const options = { shell: positional('SHELL', shells.join(', '), { completes: she
 export const completion = command({
   path: 'completion',
   summary: 'Print the script that lets a shell complete authctl',
-  description: 'It completes commands, flags, their values, contexts, and the codes of the apps that the service has right now.',
+  description:
+    'It completes commands, flags, their values, contexts, kinds of events, and what the service has right now: apps, roles, pools, services, ' +
+    'organizations and providers.',
   examples: [
     'completion bash > ~/.local/share/bash-completion/completions/authctl',
     'completion zsh > ~/.zfunc/_authctl',

@@ -2,6 +2,7 @@ import { type Input, text } from '../command-line/options.ts'
 import { readInstallation } from '../declarations/read-installation.ts'
 import type { Result } from '../output/output.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
+import { counted } from '../text/counted.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
@@ -29,7 +30,8 @@ export async function runExport({ api, io, settings }: Tools, { file }: Input<ty
   if (file === undefined) return { kind: 'body', body: settings.format === 'json' ? plain : yaml }
   const counts = { services: services.length, roles: roles.length, apps: apps.length }
   const outcome = settings.dryRun ? 'not written (--dry-run)' : writeIfNew(file, yaml)
-  io.note(`${file}: ${counts.services} services, ${counts.roles} roles, ${counts.apps} apps; ${outcome}`)
+  const parts = [counted(counts.services, 'service'), counted(counts.roles, 'role'), counted(counts.apps, 'app')]
+  io.note(`${file}: ${parts.join(', ')}; ${outcome}`)
   return { kind: 'body', body: settings.format === 'json' ? { file, ...counts, outcome } : undefined }
 }
 

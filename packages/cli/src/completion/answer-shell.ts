@@ -1,9 +1,9 @@
-import { bodyOf, pages } from '../api/api-client.ts'
-import { type GlobalInput, globalOptions, type Options } from '../command-line/options.ts'
+import { type GlobalInput, globalOptions, type Named, type Options } from '../command-line/options.ts'
 import type { World } from '../terminal/io.ts'
 import { escapeControls } from '../text/escape-controls.ts'
 import type { Command } from '../tools/command.ts'
 import { createTools } from '../tools/create-tools.ts'
+import { askNames } from './ask-names.ts'
 import { type Candidate, complete } from './complete.ts'
 
 /** Names from the service that a shell would read as more than one word are left out. */
@@ -33,7 +33,7 @@ export async function answerShell(
 }
 
 async function ask(
-  { kind, prefix }: { kind: 'apps' | 'contexts'; prefix: string },
+  { kind, prefix }: { kind: Named; prefix: string },
   words: readonly string[],
   world: World,
 ): Promise<Candidate[]> {
@@ -47,12 +47,8 @@ async function ask(
       about: base_url,
     }))
   }
-  const found: Candidate[] = []
-  const current = words.at(-1)!.slice(prefix.length)
-  const query = current === '' ? {} : { q: current }
-  const all = pages((page) => bodyOf(tools.api.GET('/api/v1/admin/apps', { params: { query: { ...query, ...page } } })), 200)
-  for await (const page of all) found.push(...page.map(({ code, name }) => ({ value: prefix + code, about: name })))
-  return found
+  const found = await askNames(kind, tools.api, words.at(-1)!.slice(prefix.length))
+  return found.map(({ value, ...rest }) => ({ value: prefix + value, ...rest }))
 }
 
 function unset(): Record<string, unknown> {

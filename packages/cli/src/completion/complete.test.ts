@@ -19,11 +19,13 @@ test.each([
   ['app list --status ', ['active', 'inactive']],
   ['app list --status=in', ['--status=inactive']],
   ['app list --status active --sta', []],
-  ['app list -o ', ['table', 'json', 'ndjson']],
+  ['app list -o ', ['table', 'json', 'ndjson', 'wide', 'csv', 'id']],
+  ['app show shop -o ', ['table', 'json', 'ndjson']],
   ['app env shop --output ', ['dotenv', 'json']],
   ['app create new --no-auto', ['--no-auto-grant']],
   ['completion ', ['bash', 'zsh', 'fish']],
   ['api P', ['POST', 'PUT', 'PATCH']],
+  ['audit list --event login.s', ['login.success']],
   ['frobnicate ', []],
   ['app frobnicate ', []],
   ['grant add --expires ', []],
@@ -32,7 +34,7 @@ test.each([
 })
 
 test('a command that has all its words goes on with its own flags', () => {
-  expect(words('app list ')).toEqual(['--status', '--q', '--limit'])
+  expect(words('app list ')).toEqual(['--status', '--q', '--limit', '--columns'])
   expect(words('grant add --app shop ')).toEqual(['--user', '--from-file', '--expires'])
 })
 
@@ -45,6 +47,14 @@ test.each([
   ['app create new --link one ', { kind: 'apps', prefix: '' }],
   ['whoami --context ', { kind: 'contexts', prefix: '' }],
   ['context use ', { kind: 'contexts', prefix: '' }],
+  ['role show ', { kind: 'roles', prefix: '' }],
+  ['user role --role ', { kind: 'roles', prefix: '' }],
+  ['user find --pool=st', { kind: 'pools', prefix: '--pool=' }],
+  ['pool collisions staff ', { kind: 'pools', prefix: '' }],
+  ['permission list --service ', { kind: 'services', prefix: '' }],
+  ['org show ', { kind: 'organizations', prefix: '' }],
+  ['app update shop --org ', { kind: 'organizationIds', prefix: '' }],
+  ['sso-provider delete ', { kind: 'providers', prefix: '' }],
   ['token inspect - --secret-file ', { kind: 'files' }],
   ['api POST /admin/apps -f ', { kind: 'files' }],
 ])('%s asks for more than words', (line, expected) => {

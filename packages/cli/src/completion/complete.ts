@@ -1,4 +1,4 @@
-import { type Completes, flagName, globalOptions, type Option, type Options } from '../command-line/options.ts'
+import { type Completes, flagName, globalOptions, type Named, type Option, type Options } from '../command-line/options.ts'
 import { commonFormats } from '../command-line/settings.ts'
 import type { Command } from '../tools/command.ts'
 
@@ -8,10 +8,7 @@ export interface Candidate {
 }
 
 /** What the shell may offer: words, or names from this machine or the service. `prefix` comes before each. */
-export type Completion =
-  | { kind: 'words'; candidates: Candidate[] }
-  | { kind: 'apps' | 'contexts'; prefix: string }
-  | { kind: 'files' }
+export type Completion = { kind: 'words'; candidates: Candidate[] } | { kind: Named; prefix: string } | { kind: 'files' }
 
 const nothing: Completion = { kind: 'words', candidates: [] }
 
@@ -107,7 +104,7 @@ function flagsOf(options: Options, given: Set<string>): Candidate[] {
 
 function valuesOf(option: Option, current: string, spec: Command | undefined, prefix = ''): Completion {
   const known = knownValues(option, spec)
-  if (known === 'apps' || known === 'contexts') return { kind: known, prefix }
+  if (typeof known === 'string') return { kind: known, prefix }
   if (known !== undefined)
     return words(
       known.map((value) => ({ value })),

@@ -1,4 +1,5 @@
 import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import { counted } from '../text/counted.ts'
 import { whoAcceptsCurrent } from '../tokens/who-accepts-secret.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
@@ -25,7 +26,7 @@ export async function checkSecrets(api: Api, appCode: string | undefined, now: n
   if (refusing.length > 0) return refusing
   if (previous)
     return [warning({ check }, `the secret before (key id ${previous.kid}) is still accepted`, 'authctl secret status')]
-  return [fine({ check }, `the consumers of ${codes.length} apps accept the secret that signs`)]
+  return [fine({ check }, `the consumers of ${counted(codes.length, 'app')} accept the secret that signs`)]
 }
 
 /** Whether service accounts end soon, or hold scopes without an app that they could use them for. */

@@ -1,6 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf } from '../api/api-client.ts'
 import { isOpenToAnyAddress, verifiedEmailsFix } from '../nouns/app-policy.ts'
+import { counted } from '../text/counted.ts'
 import type { ServiceSettings } from './check-rights.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
@@ -34,7 +35,7 @@ export async function checkApps(apps: readonly App[], surroundings: Surroundings
   for (const [check, run] of Object.entries(checks)) {
     const found: Finding[] = []
     for (const app of apps) found.push(...(await run(app, surroundings)))
-    findings.push(...(found.length > 0 ? found : [fine({ check }, `nothing wrong in ${apps.length} apps`)]))
+    findings.push(...(found.length > 0 ? found : [fine({ check }, `nothing wrong in ${counted(apps.length, 'app')}`)]))
   }
   return findings
 }

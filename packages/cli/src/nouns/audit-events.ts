@@ -5,13 +5,14 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { type Input, type Options, text } from '../command-line/options.ts'
 import type { Column } from '../output/cells.ts'
 import { parseAppRef } from './app-ref.ts'
-import { findUserId, userRefSyntax } from './user-ref.ts'
+import { auditEventNames } from './audit-event-names.ts'
+import { findUserId, shownUser, userRefSyntax } from './user-ref.ts'
 
 export type AuditEvent = components['schemas']['AuditEvent']
 
 /** What `audit list` and `audit tail` have in common. */
 export const auditFilters = {
-  event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked'),
+  event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked', { completes: auditEventNames }),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
   app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
   email: text('E-MAIL', 'Only events about its users, and refused logins with it'),
@@ -50,10 +51,18 @@ export async function auditQuery(api: Api, input: Input<typeof auditFilters>, no
 export const auditColumns: Column<AuditEvent>[] = [
   'at',
   'event',
+  // An older service gives no names.
+  ['user', ({ user_id, names }) => (names?.user ? shownUser(names.user) : user_id)],
+  ['actor', ({ actor, names }) => (names?.actor ? shownUser(names.actor) : (actor.id ?? actor.type))],
+  ['app', ({ app_id, names }) => names?.app ?? app_id],
   'reason',
-  ['user', (event) => event.user_id],
-  ['app', (event) => event.app_id],
-  ['actor', ({ actor }) => (actor.id === null ? actor.type : actor.id)],
   'ip',
   ['why', (event) => event.audit_reason],
+  ['count', (event) => event.count, 'wide'],
+  ['user_id', (event) => event.user_id, 'wide'],
+  ['app_id', (event) => event.app_id, 'wide'],
+  ['actor_id', (event) => event.actor.id, 'wide'],
+  ['request_id', (event) => event.request_id, 'wide'],
+  ['user_agent', (event) => event.user_agent, 'wide'],
+  'id',
 ]

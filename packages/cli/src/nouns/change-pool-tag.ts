@@ -5,7 +5,7 @@ import type { Tools } from '../tools/create-tools.ts'
 import { forUsers, readUsers, userOptions } from './for-users.ts'
 import { parsePlainName } from './plain-name.ts'
 
-export const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool') } satisfies Options
+export const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool', { completes: 'pools' }) } satisfies Options
 
 /** Adds or removes a pool tag. Sends nothing if there is nothing to change. */
 export async function changeTag(

@@ -4,7 +4,7 @@ import { type Input, type Options, positional, texts } from '../command-line/opt
 import type { Tools } from '../tools/create-tools.ts'
 import { parsePlainName } from './plain-name.ts'
 
-export const roleSubject = positional('CODE', 'Code of the role')
+export const roleSubject = positional('CODE', 'Code of the role', { completes: 'roles' })
 
 /** What `role permit` and `role forbid` have in common. */
 export const permissionOptions = {

@@ -2,7 +2,7 @@ import { usageFailure } from '../command-line/exit-codes.ts'
 import { flag, type Input, type Options, positional, text, texts, toggle } from '../command-line/options.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-export const providerSubject = positional('CODE', 'Code of the provider')
+export const providerSubject = positional('CODE', 'Code of the provider', { completes: 'providers' })
 
 /** The settings that `sso-provider create` and `sso-provider update` share. */
 export const providerSettings = {

@@ -25,6 +25,14 @@ export function userRefOf({ email, namespace }: Pick<User, 'email' | 'namespace'
   return `${email}@@${namespace}`
 }
 
+/** The pool that people mean when they name none. */
+const plainPool = '@@default'
+
+/** The same as people read it: without the pool where that says nothing. */
+export function shownUser(ref: string): string {
+  return ref.endsWith(plainPool) ? ref.slice(0, -plainPool.length) : ref
+}
+
 /** The id of the user that was named. Throws `not found`, and `ambiguous` with the candidates. */
 export async function findUserId(api: Api, typed: string): Promise<string> {
   const id = await findOnlyUserId(api, typed)

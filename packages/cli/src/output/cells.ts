@@ -1,20 +1,39 @@
 import { escapeControls, toJson } from '../text/escape-controls.ts'
+import { isMoment, relativeTime } from '../text/relative-time.ts'
 
-/** A column is a member of the row, or a title and what stands under it. */
-export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown]
+/**
+ * A column is a member of the row, or a title and what stands under it. What only a machine or an investigation needs is `wide`: a table
+ * leaves it out unless it is asked for. An `id` always is.
+ */
+export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown, shown?: 'wide']
+
+/** As `--columns` names it: `granted_by`. */
+export function nameOfColumn(column: Column<never>): string {
+  return (typeof column === 'string' ? column : column[0]).replaceAll(' ', '_')
+}
+
+export function isWide(column: Column<never>): boolean {
+  return nameOfColumn(column) === 'id' || (typeof column !== 'string' && column[2] === 'wide')
+}
 
 export function titleOfColumn(column: Column<never>): string {
-  return titleOf(typeof column === 'string' ? column : column[0])
+  return titleOf(nameOfColumn(column))
 }
 
 export function titleOf(name: string): string {
   return escapeControls(name).replaceAll('_', ' ').toUpperCase()
 }
 
-export function cellsOf(row: object, columns: Column<never>[]): string[] {
-  return columns.map((column) =>
-    cell(typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)),
-  )
+export function memberOf(row: object, column: Column<never>): unknown {
+  return typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)
+}
+
+/** With `now`, moments are shown by their distance from it. */
+export function cellsOf(row: object, columns: readonly Column<never>[], now?: number): string[] {
+  return columns.map((column) => {
+    const value = memberOf(row, column)
+    return now !== undefined && isMoment(value) ? relativeTime(value, now) : cell(value)
+  })
 }
 
 /** A member as a cell of a table, on one line. */

@@ -1,7 +1,9 @@
 import type { Format } from '../command-line/settings.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../text/escape-controls.ts'
-import { type Column, cellsOf, titleOfColumn } from './cells.ts'
+import { type Column, cellsOf, memberOf, nameOfColumn, titleOfColumn } from './cells.ts'
+import { csvLine } from './csv.ts'
+import { stateStyle } from './state-style.ts'
 
 /** Turns the pages of a list into text as they arrive. It keeps no rows. */
 export interface ListWriter {
@@ -9,12 +11,28 @@ export interface ListWriter {
   page(rows: object[]): string
   /** Text for the end of the list. A list that fails has none. */
   end(): string
+  /** What the reader should know in the end, for stderr. */
+  hint?(): string | undefined
 }
 
-type OpenWriter = (columns: Column<never>[], io: Pick<Io, 'style' | 'width'>) => Promise<ListWriter>
+export interface Listing {
+  columns: readonly Column<never>[]
+  /** Somebody named these columns. */
+  isChosen: boolean
+  /** What names a row to other commands. */
+  identify(row: object): string
+  /** Moments are shown by their distance from this one; undefined shows them as they are. */
+  now: number | undefined
+}
+
+type OpenWriter = (listing: Listing, io: Pick<Io, 'style' | 'width'>) => Promise<ListWriter>
 
 const writers: Record<Format, OpenWriter> = {
-  table: tableWriter,
+  table: (listing, io) => tableWriter(listing, io, io.width),
+  // Who asks for all of it wants to copy from it.
+  wide: (listing, io) => tableWriter(listing, io, Number.POSITIVE_INFINITY),
+  csv: async ({ columns }) => csvWriter(columns),
+  id: async ({ identify }) => ({ page: (rows) => rows.map((row) => `${identify(row)}\n`).join(''), end: () => '' }),
   json: async () => jsonWriter(),
   ndjson: async () => ({ page: (rows) => rows.map((row) => `${toJson(row)}\n`).join(''), end: () => '' }),
 }
@@ -23,21 +41,39 @@ export function listWriter(format: Format, ...of: Parameters<OpenWriter>): Promi
   return writers[format]!(...of)
 }
 
-async function tableWriter(...[columns, io]: Parameters<OpenWriter>): Promise<ListWriter> {
+async function tableWriter({ columns, isChosen, now }: Listing, io: Pick<Io, 'style'>, width: number): Promise<ListWriter> {
   // Loaded late: the table of character widths is slow to load, and JSON does not need it.
   const { createTable } = await import('./table.ts')
-  const table = createTable(io.width)
+  const table = createTable({ width, showsAll: isChosen })
+  const names = columns.map(nameOfColumn)
   let heading: string[][] = [columns.map(titleOfColumn)]
   return {
     page(rows) {
       const titles = heading.length
-      const lines = table.lines([...heading, ...rows.map((row) => cellsOf(row, columns))], (text, row) =>
-        row < titles ? io.style('bold', text) : text,
-      )
+      const lines = table.lines([...heading, ...rows.map((row) => cellsOf(row, columns, now))], (text, row, column) => {
+        const style = row < titles ? 'bold' : stateStyle(names[column] ?? '', text)
+        return style === undefined ? text : io.style(style, text)
+      })
       heading = []
       return lines.map((line) => `${line}\n`).join('')
     },
     end: () => '',
+    hint: () => {
+      const left = names.slice(names.length - table.leftOut)
+      return left.length === 0 ? undefined : `left out: ${left.join(', ')} (-o wide, or --columns)`
+    },
+  }
+}
+
+function csvWriter(columns: readonly Column<never>[]): ListWriter {
+  let heading = csvLine(columns.map(nameOfColumn))
+  return {
+    page(rows) {
+      const lines = heading + rows.map((row) => csvLine(columns.map((column) => memberOf(row, column)))).join('')
+      heading = ''
+      return lines
+    },
+    end: () => heading,
   }
 }
 

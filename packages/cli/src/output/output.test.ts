@@ -15,6 +15,7 @@ test('JSON says the same with its controls escaped', () => {
   expect(JSON.parse(text)).toEqual(value)
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Cs}]/u)
   expect(escapeControls('ü 漢 é')).toBe('ü 漢 é')
+  expect(escapeControls('👩‍💻 👩🏽‍🚀 a\u200db 👩\u200dx \u200d💻')).toBe('👩‍💻 👩🏽‍🚀 a\\u200db 👩\\u200dx \\u200d💻')
 })
 
 test('a value in a .env file is quoted when it must be', () => {

@@ -4,8 +4,11 @@ import type { Format } from '../command-line/settings.ts'
 import type { Io } from '../terminal/io.ts'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { redact, redactUrl } from '../text/redact.ts'
-import { type Column, cell, cellsOf, titleOf, titleOfColumn } from './cells.ts'
+import { isMoment, relativeTime } from '../text/relative-time.ts'
+import { type Column, cell, cellsOf, memberOf, nameOfColumn, titleOf, titleOfColumn } from './cells.ts'
+import { shownColumns } from './columns.ts'
 import { listWriter } from './list-writers.ts'
+import { stateStyle } from './state-style.ts'
 import type { Paint } from './table.ts'
 
 /** The outcome of a command that may change something. */
@@ -40,7 +43,7 @@ export type Outcome =
 export type Result =
   | { kind: 'record'; record: Record<string, unknown> }
   /** Written page by page while it is read. */
-  | { kind: 'list'; pages: Pages<object>; columns: Column<never>[]; none: string | undefined }
+  | { kind: 'list'; pages: Pages<object>; columns: Column<never>[]; identify: (row: object) => string; none: string | undefined }
   | { kind: 'variables'; variables: Record<string, string> }
   /** The body as it came, for `api`. */
   | { kind: 'body'; body: unknown }
@@ -53,9 +56,14 @@ export function record(value: object, outcome?: Outcome): Result {
   return { kind: 'record', record: outcome === undefined ? { ...value } : { ...value, outcome } }
 }
 
-/** `none` goes to stderr if the list is empty. */
-export function list<Row extends object>(pages: Pages<Row>, columns: Column<Row>[], none: string): Result {
-  return { kind: 'list', pages, columns, none }
+/** `none` goes to stderr if the list is empty. `identify` is what `-o id` prints of a row: its id, or its first column, unless given. */
+export function list<Row extends object>(
+  pages: Pages<Row>,
+  columns: Column<Row>[],
+  none: string,
+  identify: (row: Row) => string = (row) => ('id' in row ? String(row.id) : cell(memberOf(row, columns[0] as Column<never>))),
+): Result {
+  return { kind: 'list', pages, columns, none, identify: (row) => escapeControls(identify(row as Row)) }
 }
 
 export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]): Part {
@@ -64,11 +72,21 @@ export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]):
 
 /** A list without an end. */
 export function stream<Row extends object>(pages: Pages<Row>, columns: Column<Row>[]): Result {
-  return { kind: 'list', pages, columns, none: undefined }
+  return { ...list(pages, columns, ''), none: undefined } as Result
+}
+
+/** How a result is shown. */
+export interface View {
+  format: Format
+  /** Of a list: the columns that were asked for, as typed. */
+  columns?: string | undefined
+  /** Of a list: no more rows than these. */
+  most?: number | undefined
 }
 
 /** Writes a result to stdout. */
-export async function render(result: Result, format: Format, io: Io): Promise<void> {
+export async function render(result: Result, view: View, io: Io): Promise<void> {
+  const { format } = view
   switch (result.kind) {
     case 'record':
       io.print(
@@ -76,7 +94,7 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
       )
       return
     case 'list':
-      return renderList(result, format, io)
+      return renderList(result, view, io)
     case 'variables':
       if (format === 'json') io.print(toJson(result.variables, 2))
       else for (const line of dotenvLines(result.variables)) io.print(line)
@@ -90,17 +108,33 @@ export async function render(result: Result, format: Format, io: Io): Promise<vo
   }
 }
 
-async function renderList({ pages, columns, none }: Extract<Result, { kind: 'list' }>, format: Format, io: Io): Promise<void> {
-  const writer = await listWriter(format, columns, io)
-  let isEmpty = true
-  for await (const page of pages) {
+type ListResult = Extract<Result, { kind: 'list' }>
+
+async function renderList(result: ListResult, { format, columns: chosen, most = Number.POSITIVE_INFINITY }: View, io: Io) {
+  const columns = shownColumns(result.columns, format, chosen)
+  // What is followed stays on the screen, where "now" would become wrong.
+  const now = format === 'table' && io.isTerminal && result.none !== undefined ? io.now() : undefined
+  const writer = await listWriter(format, { columns, isChosen: chosen !== undefined, identify: result.identify, now }, io)
+  let shown = 0
+  let isCut = false
+  for await (const page of result.pages) {
     if (page.length === 0) continue
-    isEmpty = false
-    io.write(writer.page(page))
+    isCut = shown + page.length > most
+    const rows = isCut ? page.slice(0, most - shown) : page
+    shown += rows.length
+    if (rows.length > 0) io.write(writer.page(rows))
     await io.drained()
+    if (isCut) break
   }
   io.write(writer.end())
-  if (isEmpty && format === 'table' && none !== undefined) io.note(none)
+  if (shown === 0 && isForPeople(format) && result.none !== undefined) io.note(result.none)
+  const hint = writer.hint?.()
+  if (shown > 0 && hint !== undefined) io.note(hint)
+  if (isCut) io.note(`the first ${most}; more: --all`)
+}
+
+function isForPeople(format: Format): boolean {
+  return format === 'table' || format === 'wide'
 }
 
 async function partText(part: Part, io: Io): Promise<string> {
@@ -111,7 +145,11 @@ async function partText(part: Part, io: Io): Promise<string> {
 /** Cuts nothing, since every word of these details may matter. */
 async function partTable(rows: object[], columns: Column<never>[], io: Io): Promise<string> {
   const rowsWithTitles = [columns.map(titleOfColumn), ...rows.map((row) => cellsOf(row, columns))]
-  return uncut(rowsWithTitles, (text, row) => (row === 0 ? io.style('bold', text) : text))
+  const names = columns.map(nameOfColumn)
+  return uncut(rowsWithTitles, (text, row, column) => {
+    const style = row === 0 ? 'bold' : stateStyle(names[column] ?? '', text)
+    return style === undefined ? text : io.style(style, text)
+  })
 }
 
 function renderBody(body: unknown, format: Format, io: Io): void {
@@ -128,13 +166,22 @@ function linesOf(body: unknown): unknown[] {
 }
 
 async function recordTable(value: Record<string, unknown>, io: Io): Promise<string> {
-  const rows = Object.entries(value).map(([name, member]) => [titleOf(name), cell(member)])
-  return uncut(rows, (text, _, column) => (column === 0 ? io.style('bold', text) : text))
+  const members = Object.entries(value)
+  const rows = members.map(([name, member]) => [titleOf(name), memberCell(member, io)])
+  return uncut(rows, (text, row, column) => {
+    const style = column === 0 ? 'bold' : stateStyle(members[row]?.[0] ?? '', text)
+    return style === undefined ? text : io.style(style, text)
+  })
+}
+
+/** On a terminal a moment is followed by how long ago it was. */
+function memberCell(member: unknown, io: Io): string {
+  return io.isTerminal && isMoment(member) ? `${member} (${relativeTime(member, io.now())})` : cell(member)
 }
 
 async function uncut(rows: string[][], paint: Paint): Promise<string> {
   const { createTable } = await import('./table.ts')
-  return createTable(Number.POSITIVE_INFINITY).lines(rows, paint).join('\n')
+  return createTable({ width: Number.POSITIVE_INFINITY }).lines(rows, paint).join('\n')
 }
 
 export function dotenvLines(variables: Record<string, string>): string[] {

@@ -5,7 +5,7 @@ import { createTable, cut } from './table.ts'
 const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
 test('columns are aligned whatever the script is', () => {
-  const lines = createTable(Number.POSITIVE_INFINITY).lines([
+  const lines = createTable({ width: Number.POSITIVE_INFINITY }).lines([
     ['NAME', 'STATUS'],
     ['漢字', 'active'],
     ['e\u0301te\u0301', 'active'],
@@ -25,7 +25,7 @@ test('a cut cell ends with an ellipsis, is as wide as its column at most, and no
 })
 
 test('no line is wider than the terminal, and the widest columns give way first', () => {
-  const lines = createTable(40).lines([
+  const lines = createTable({ width: 40 }).lines([
     ['STATUS', 'NOTE', 'TEXT'],
     ['active', 'n'.repeat(100), 't'.repeat(20)],
   ])
@@ -34,16 +34,16 @@ test('no line is wider than the terminal, and the widest columns give way first'
 
 test('an identifier stays whole as long as the text beside it can be read', () => {
   const row = ['u'.repeat(60), id]
-  expect(createTable(80).lines([row])).toEqual([`${'u'.repeat(41)}…  ${id}`])
+  expect(createTable({ width: 80 }).lines([row])).toEqual([`${'u'.repeat(41)}…  ${id}`])
   expect(
-    createTable(40)
+    createTable({ width: 40 })
       .lines([row])
       .map((line) => stringWidth(line)),
   ).toEqual([40])
 })
 
 test('the first page sizes the columns; a later one widens them into what the line has left, and no further', () => {
-  const table = createTable(30)
+  const table = createTable({ width: 30 })
   expect(
     table.lines([
       ['USER', 'AT'],
@@ -53,4 +53,28 @@ test('the first page sizes the columns; a later one widens them into what the li
   expect(table.lines([['bob', '2026-12-31']])).toEqual(['bob   2026-12-31'])
   expect(table.lines([['c'.repeat(50), '2026-12-31']])).toEqual([`${'c'.repeat(17)}…  2026-12-31`])
   expect(table.lines([['ada', '-']])).toEqual([`ada${' '.repeat(17)}-`])
+})
+
+test('columns for which there is no room are left out from the last, unless they were chosen', () => {
+  const rows = [
+    ['AT', 'EVENT', 'USER', 'APP'],
+    ['5m ago', 'login.failed', 'somebody@example.com', 'shop'],
+  ]
+  const table = createTable({ width: 39 })
+  expect(table.lines(rows)).toEqual(['AT      EVENT         USER', '5m ago  login.failed  somebody@example…'])
+  expect(table.leftOut).toBe(1)
+  expect(table.lines([['1m ago', 'user.unlocked', 'ada', 'shop']])).toEqual(['1m ago  user.unlock…  ada'])
+  const chosen = createTable({ width: 39, showsAll: true })
+  expect(chosen.lines(rows)[1]).toBe('5m ago  login.fail…  somebody@ex…  shop')
+  expect(chosen.leftOut).toBe(0)
+  expect(createTable({ width: 5 }).lines(rows)).toEqual(['AT', '5m a…'])
+})
+
+test('one identifier among names does not make the column one of identifiers', () => {
+  const rows = [
+    ['ada', id],
+    [id, id],
+    ['bob', id],
+  ]
+  expect(createTable({ width: 60 }).lines(rows)[1]).toBe(`${id.slice(0, 21)}…  ${id}`)
 })

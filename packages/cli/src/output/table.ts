@@ -3,7 +3,7 @@ import { isUuid } from '../text/uuid.ts'
 
 const gap = '  '
 const ellipsis = '…'
-/** Text columns keep this width while identifiers beside them are shown whole. */
+/** A column of text that is cut to less tells little. */
 const narrowText = 12
 
 /** Adds colour or emphasis to a cell without changing its width. */
@@ -12,26 +12,53 @@ export type Paint = (text: string, row: number, column: number) => string
 /** Draws rows of cells, page after page. It keeps only the widths of the columns. */
 export interface Table {
   lines(rows: string[][], paint?: Paint): string[]
+  /** How many columns, from the last, the terminal has no room for. */
+  readonly leftOut: number
+}
+
+/** Where cells may be cut. */
+interface Room {
+  /** The width of the terminal, or Infinity where nothing is to be cut. */
+  width: number
+  /** Columns were chosen, so that each is shown, however narrow. */
+  showsAll?: boolean
 }
 
 /**
- * The first rows size the columns. Later rows widen a column only into room that the line has left, and a cell that is longer is cut.
- * `room` is the width of the terminal, or Infinity where nothing is to be cut.
+ * The first rows size the columns, and say how many the terminal has room for. Later rows widen a column only into room that the line has left, and a cell that is longer is cut.
  */
-export function createTable(room: number): Table {
+export function createTable({ width: room, showsAll = false }: Room): Table {
   let widths: number[] | undefined
+  let leftOut = 0
   return {
     lines(rows, paint = (text) => text) {
-      const natural = naturalWidths(rows)
+      const all = naturalWidths(rows)
+      const natural = all.slice(0, widths?.length ?? (showsAll ? all.length : fittingColumns(rows, all, room)))
       const cells = room - gap.length * (natural.length - 1)
       const fitted = widths === undefined ? firstWidths(rows, natural, cells) : widened(widths, natural, cells)
       widths = fitted
+      leftOut = all.length - natural.length
       return rows.map((cells, row) => {
-        const shown = cells.map((text, column) => filled(text, fitted[column] ?? 0, (cut) => paint(cut, row, column)))
+        const shown = cells
+          .slice(0, fitted.length)
+          .map((text, column) => filled(text, fitted[column] ?? 0, (cut) => paint(cut, row, column)))
         return shown.join(gap).replace(/ +$/, '')
       })
     },
+    get leftOut() {
+      return leftOut
+    },
   }
+}
+
+/** How many columns, from the first, can be shown wide enough to be read. */
+function fittingColumns(rows: string[][], natural: number[], room: number): number {
+  let needed = 0
+  const first = natural.findIndex((width, column) => {
+    needed += (holdsIds(rows, column) ? width : Math.min(width, narrowText)) + (column === 0 ? 0 : gap.length)
+    return needed > room
+  })
+  return first === -1 ? natural.length : Math.max(1, first)
 }
 
 function filled(text: string, width: number, paint: (text: string) => string): string {
@@ -51,13 +78,18 @@ function naturalWidths(rows: string[][]): number[] {
 function firstWidths(rows: string[][], natural: number[], room: number): number[] {
   if (sum(natural) <= room) return natural
   // A cut identifier is useless, so text columns shrink first, as long as they stay readable.
-  const isKept = natural.map((_, column) => rows.some((row) => isUuid(row[column] ?? '')))
+  const isKept = natural.map((_, column) => holdsIds(rows, column))
   const kept = sum(natural.filter((_, column) => isKept[column]))
   const texts = natural.filter((_, column) => !isKept[column])
   const leastForTexts = sum(texts.map((width) => Math.min(width, narrowText)))
   if (kept + leastForTexts > room) return shared(natural, room)
   const shares = shared(texts, room - kept)
   return natural.map((width, column) => (isKept[column] ? width : shares.shift()!))
+}
+
+/** Whether a column is one of identifiers. Among names there may be one too, of what has no name any more. */
+function holdsIds(rows: string[][], column: number): boolean {
+  return rows.filter((row) => isUuid(row[column] ?? '')).length * 2 >= rows.length
 }
 
 /** Divides the room so that only the widest columns lose, down to one width that they have in common. */

@@ -31,6 +31,10 @@ export interface Io {
   print(line: string): void
   /** Prints a part of the result. The caller ends the lines. */
   write(text: string): void
+  /** Whether the result goes to a terminal. */
+  readonly isTerminal: boolean
+  /** Milliseconds since 1970. */
+  now(): number
   /** Columns of the terminal on stdout. Infinity if stdout is not a terminal or does not tell. */
   readonly width: number
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
@@ -44,7 +48,7 @@ export interface Io {
   /** A picture of block characters, on stderr; where there are colours its dark stays dark on a light terminal. */
   picture(lines: string[]): void
   /** Emphasizes text if stdout shows colours. */
-  style(format: 'bold' | 'dim', text: string): string
+  style(format: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string): string
   /** Reads all of standard input. */
   readInput(): Promise<string>
   /** Reads standard input as it arrives. */
@@ -68,6 +72,8 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     // Questions go to stderr, so that the result can be piped.
     canAsk: options.canAsk && Boolean(world.stdin.isTTY) && Boolean(world.stderr.isTTY),
     inputIsTerminal: Boolean(world.stdin.isTTY),
+    isTerminal: Boolean(world.stdout.isTTY),
+    now: world.now,
     print: (line) => void world.stdout.write(`${line}\n`),
     write: (text) => void world.stdout.write(text),
     width: (world.stdout.isTTY && world.stdout.columns) || Number.POSITIVE_INFINITY,

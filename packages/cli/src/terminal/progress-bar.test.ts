@@ -6,7 +6,7 @@ test('a bar shows share, rate and time left; without a known end lines and rate 
   expect(progressBar({ lines: 20_000, share: 0.25, elapsedMs: 5_000 })).toBe(
     '[######------------------]  25 %  20,000 lines, 4,000/s, 15 s left',
   )
-  expect(progressBar({ lines: 1, share: 1, elapsedMs: 500 })).toBe('[########################] 100 %  1 lines, 2/s, 0 s left')
+  expect(progressBar({ lines: 1, share: 1, elapsedMs: 500 })).toBe('[########################] 100 %  1 line, 2/s, 0 s left')
   expect(progressBar({ lines: 1_234, share: undefined, elapsedMs: 1_000 })).toBe('1,234 lines, 1,234/s')
 })
 

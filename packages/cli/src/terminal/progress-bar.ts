@@ -1,3 +1,5 @@
+import { counted } from '../text/counted.ts'
+
 export interface Progress {
   /** Lines done. */
   lines: number
@@ -11,7 +13,7 @@ const cells = 24
 /** One line for a terminal: a bar, lines, rate, time left. */
 export function progressBar({ lines, share, elapsedMs }: Progress): string {
   const rate = elapsedMs > 0 ? Math.round(lines / (elapsedMs / 1000)) : 0
-  const told = `${grouped(lines)} lines, ${grouped(rate)}/s`
+  const told = `${counted(lines, 'line')}, ${grouped(rate)}/s`
   if (share === undefined) return told
   const full = Math.floor(share * cells)
   const bar = '#'.repeat(full) + '-'.repeat(cells - full)

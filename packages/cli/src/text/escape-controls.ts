@@ -1,6 +1,9 @@
 // Controls (also C1), separators of lines, and what reorders or hides text: a name that comes from a registration form must not move the cursor,
 // set the title of the terminal, or show one address and hold another.
-export const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+//
+// What joins two pictures into one hides nothing.
+const joiner = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})/u
+export const unsafe = new RegExp(`(?!${joiner.source})[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}]`, 'gu')
 
 function escaped(character: string): string {
   // By code unit, as JSON spells them.

@@ -1,5 +1,5 @@
-import type { Input, Options } from '../command-line/options.ts'
-import type { Formats } from '../command-line/settings.ts'
+import { flag, type Input, type Options, text } from '../command-line/options.ts'
+import { type Formats, listFormats } from '../command-line/settings.ts'
 import type { Result } from '../output/output.ts'
 import type { Tools } from './create-tools.ts'
 
@@ -20,11 +20,22 @@ export interface Command<O extends Options = Options> extends Wording {
   confirms?: 'yes' | 'name'
   /** Set if it has output formats of its own. */
   formats?: Formats
+  /** Set if its result is a list, which has formats and options of its own. A `long` one stops on a terminal after a screenful. */
+  lists?: 'whole' | 'long'
   run(tools: Tools, input: Input<O>): Promise<Result>
 }
 
-/** Ties the type of the input to the options. */
+/** Rows of a long list on a terminal. */
+export const screenful = 50
+
+const columnsOption = text('NAMES', 'Which columns, separated by commas; a wrong one is answered with all that there are')
+const allOption = flag(`All rows; on a terminal the table stops after ${screenful} unless this or --limit is given`)
+
+/** Ties the type of the input to the options, and gives a list those of every list. */
 export function command<O extends Options>(spec: Command<O>): Command {
   // `run` always gets what these options were parsed into.
-  return spec as unknown as Command
+  const tied = spec as unknown as Command
+  if (tied.lists === undefined) return tied
+  const options: Options = { ...tied.options, ...(tied.lists === 'long' ? { all: allOption } : {}), columns: columnsOption }
+  return { ...tied, formats: listFormats, options }
 }

@@ -1,5 +1,6 @@
 import { type Answer, type Api, createApi, exchange, type Request, type Session, sendOnce } from '../api/api-client.ts'
 import { contextSession, givenSession } from '../api/session.ts'
+import { type EndLook, lookForUpdate } from '../api/update-notice.ts'
 import { type ContextStore, openContexts } from '../command-line/contexts.ts'
 import type { Failure } from '../command-line/exit-codes.ts'
 import type { GlobalInput } from '../command-line/options.ts'
@@ -20,6 +21,8 @@ export interface Tools {
   onInterrupt(failure: () => Failure): () => void
   /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
   connect(options?: { mayBeNew?: boolean }): Connection
+  /** That the service is newer than this program, once a day; for the end of a command that has asked it something. */
+  updateNotice(): string | undefined
   /** As the signed-in user. */
   readonly api: Api
   /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
@@ -43,6 +46,7 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
 
   let session: Session | undefined
   let api: Api | undefined
+  let endLook: EndLook | undefined
   const openSession = (connection: Connection) => {
     session ??= connection.token === undefined ? contextSession(wire, contexts, connection) : givenSession(connection.token)
     return session
@@ -60,9 +64,11 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
         renderFailure(failure(), { asJson: settings.asksForJson, debug: false }, world.stderr)
       }),
     connect,
+    updateNotice: () => endLook?.(),
     get api() {
       if (!api) {
         const connection = connect()
+        endLook = lookForUpdate(world, { baseUrl: connection.baseUrl, isQuiet: settings.quiet || settings.asksForJson })
         api = createApi(wire, connection.baseUrl, openSession(connection))
       }
       return api

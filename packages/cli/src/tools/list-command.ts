@@ -16,6 +16,8 @@ interface ListSpec<Filters extends Options, Row extends object> extends Wording 
   columns: Column<Row>[]
   /** Shown for an empty list. */
   none: string
+  /** As of a command. */
+  lists?: Command['lists']
 }
 
 /** A command that lists what the service has: all of it, or `--limit` many. */
@@ -24,14 +26,17 @@ export function listCommand<Filters extends Options, Row extends object>({
   read,
   columns,
   none,
+  lists = 'whole',
   ...wording
 }: ListSpec<Filters, Row>): Command {
   const options: Options = { ...filters, limit: count('N', 'At most so many; all unless given') }
-  const run = async ({ api }: Tools, input: Input<Filters> & { limit?: number }) =>
-    list(
-      pages((page) => bodyOf(read(api, input, page)), input.limit),
+  const run = async ({ api }: Tools, input: Input<Options> & { limit?: number }) => {
+    const given = Object.fromEntries(Object.keys(filters).map((key) => [key, input[key]])) as Input<Filters>
+    return list(
+      pages((page) => bodyOf(read(api, given, page)), input.limit),
       columns,
       none,
     )
-  return command({ ...wording, options, run: run as Command['run'] })
+  }
+  return command({ ...wording, lists, options, run: run as Command['run'] })
 }

@@ -17,6 +17,7 @@ export const listAudit = command({
     'audit list --app shop --since 7d -o ndjson',
   ],
   options,
+  lists: 'long',
   run: runListAudit,
 })
 

@@ -8,6 +8,7 @@ export const listContexts = command({
   summary: 'List the contexts',
   examples: ['context list', 'context list --json', 'context list -o ndjson'],
   options: {},
+  lists: 'whole',
   run: runListContexts,
 })
 

@@ -10,7 +10,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
   user: requiredText('USER', `Who: ${userRefSyntax}`),
-  org: text('ID', 'Organization that the login names'),
+  org: text('ID', 'Organization that the login names', { completes: 'organizationIds' }),
 }
 
 export const explainGrant = command({

@@ -3,7 +3,7 @@ import { type Api, bodyOf, type Pages, pages, regrouped } from '../../api/api-cl
 import { Failure } from '../../command-line/exit-codes.ts'
 import { count, type Input, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
-import { findUserId, userRefOf, userRefSyntax } from '../../nouns/user-ref.ts'
+import { findUserId, shownUser, userRefOf, userRefSyntax } from '../../nouns/user-ref.ts'
 import { list, type Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -21,6 +21,7 @@ export const listGrants = command({
   summary: 'List who may, or might once, enter which app',
   examples: ['grant list --app shop', 'grant list --user bob@example.com', 'grant list -o ndjson'],
   options,
+  lists: 'whole',
   run: runListGrants,
 })
 
@@ -37,7 +38,7 @@ export async function runListGrants({ api }: Tools, { app, user, limit }: Input<
     withGranters(api, atMost(grants, limit), names),
     [
       ['app', (grant) => grant.app_code],
-      ['user', (grant) => (grant.user ? userRefOf(grant.user) : grant.user_id)],
+      ['user', (grant) => (grant.user ? shownUser(userRefOf(grant.user)) : grant.user_id)],
       ['state', (grant) => grant.effective],
       ['via', (grant) => grant.granted_via],
       ['granted by', ({ granted_by }) => granted_by && (names.get(granted_by) ?? granted_by)],
@@ -45,8 +46,11 @@ export async function runListGrants({ api }: Tools, { app, user, limit }: Input<
       'granted_at',
       'expires_at',
       'revoked_at',
+      ['user_id', (grant) => grant.user_id, 'wide'],
+      ['granted_by_id', ({ granted_by }) => granted_by, 'wide'],
     ],
     'no grants',
+    ({ user_id, app_code }) => (user === undefined ? user_id : app_code),
   )
 }
 
@@ -81,7 +85,7 @@ async function* withGranters(api: Api, all: Pages<Grant>, names: Map<string, str
 async function nameOf(api: Api, userId: string): Promise<string> {
   try {
     const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
-    return user.email === '' ? userId : userRefOf(user)
+    return user.email === '' ? userId : shownUser(userRefOf(user))
   } catch (error) {
     if (error instanceof Failure && error.ending === 'notFound') return userId
     throw error

@@ -9,9 +9,9 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+  org: requiredText('ORG', `Which: ${organizationRefSyntax}`, { completes: 'organizations' }),
   email: text('EMAIL', 'Only the user of this address may accept; whoever has the token unless given'),
-  role: texts('ROLE', 'Org-scoped roles of the membership'),
+  role: texts('ROLE', 'Org-scoped roles of the membership', { completes: 'roles' }),
   app: text('CODE', 'Whose frontend the link leads to; accepting grants it too', { completes: 'apps' }),
   expires: text('DURATION', 'How long the invitation is good: 7d unless told, 90d at most'),
 }

@@ -11,9 +11,9 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+  org: requiredText('ORG', `Which: ${organizationRefSyntax}`, { completes: 'organizations' }),
   user: requiredText('USER', `Who: ${userRefSyntax}`),
-  role: texts('ROLE', 'Org-scoped roles; they replace those held'),
+  role: texts('ROLE', 'Org-scoped roles; they replace those held', { completes: 'roles' }),
   remove: flag('Remove the member; needs --yes'),
 }
 

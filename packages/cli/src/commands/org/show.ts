@@ -6,7 +6,7 @@ import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { org: positional('ORG', `The ${organizationRefSyntax}`) }
+const options = { org: positional('ORG', `The ${organizationRefSyntax}`, { completes: 'organizations' }) }
 
 export const showOrganization = command({
   path: 'org show',

@@ -8,7 +8,7 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: requiredText('SERVICE', 'Whose permissions'),
+  service: requiredText('SERVICE', 'Whose permissions', { completes: 'services' }),
   out: requiredText('FILE', 'TypeScript file to write; what is there is replaced'),
 }
 

@@ -6,7 +6,7 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: text('SERVICE', 'Whose permissions; taken from the file unless given'),
+  service: text('SERVICE', 'Whose permissions; taken from the file unless given', { completes: 'services' }),
   file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
   exitCode: flag('Exit 10 when there are differences'),
 }

@@ -8,7 +8,7 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: text('SERVICE', 'Whose permissions; taken from the file unless given'),
+  service: text('SERVICE', 'Whose permissions; taken from the file unless given', { completes: 'services' }),
   file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
   maxPrune: text('N', 'Prune up to so many without asking; more, and nothing is done'),
   revision: text('N', 'Number of the release: a call with a lower one than the newest seen prunes nothing'),

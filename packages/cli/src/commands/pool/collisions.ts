@@ -7,8 +7,8 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  pool: positional('P', 'Name of a pool'),
-  other: positional('Q', 'Name of another'),
+  pool: positional('P', 'Name of a pool', { completes: 'pools' }),
+  other: positional('Q', 'Name of another', { completes: 'pools' }),
   limit: count('N', 'At most so many; all unless given'),
 }
 
@@ -22,6 +22,7 @@ export const listCollisions = command({
     'pool collisions staff partners --limit 20',
   ],
   options,
+  lists: 'whole',
   run: runListCollisions,
 })
 

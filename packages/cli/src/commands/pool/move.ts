@@ -7,7 +7,7 @@ import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { ...userOptions, to: requiredText('P', 'The new home pool') }
+const options = { ...userOptions, to: requiredText('P', 'The new home pool', { completes: 'pools' }) }
 
 export const movePool = command({
   path: 'pool move',

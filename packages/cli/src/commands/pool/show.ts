@@ -5,7 +5,7 @@ import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { pool: positional('P', 'Name of the pool') }
+const options = { pool: positional('P', 'Name of the pool', { completes: 'pools' }) }
 
 export const showPool = command({
   path: 'pool show',

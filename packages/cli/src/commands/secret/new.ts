@@ -1,7 +1,8 @@
-import { hash, randomBytes } from 'node:crypto'
 import { keyIdOf } from '@gatehouse/sdk/protocol'
+import { type Input, text } from '../../command-line/options.ts'
 import { commonFormats } from '../../command-line/settings.ts'
-import type { Result } from '../../output/output.ts'
+import { type Result, record } from '../../output/output.ts'
+import { writeFile } from '../../terminal/write-file.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
@@ -19,23 +20,33 @@ const rotation = [
   '5. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
 ]
 
+const options = { out: text('FILE', 'New file for the secret, in place of the terminal') }
+
 export const newSecret = command({
   path: 'secret new',
   summary: 'Print a fresh random signing secret',
   description:
     'It is 48 random bytes in base64, printed bare unless -o json asks for more. The order of a rotation is on stderr. ' +
-    'Nothing is sent and nothing is written.',
-  examples: ['secret new', 'secret new --quiet > secret.txt', 'secret new --json'],
-  options: {},
+    'With --out the secret goes to that file alone, which only you can read and which must not be there yet. Nothing is sent.',
+  examples: ['secret new --out secret.txt', 'secret new', 'secret new --json'],
+  options,
   // Bare into a file as well: that is what it is for.
   formats: { all: commonFormats, terminal: 'table', pipe: 'table' },
   run: runNewSecret,
 })
 
-export async function runNewSecret({ io }: Tools): Promise<Result> {
+export async function runNewSecret({ io, settings }: Tools, { out }: Input<typeof options>): Promise<Result> {
+  // Loaded late: no other command needs it.
+  const { hash, randomBytes } = await import('node:crypto')
   const secret = randomBytes(bytes).toString('base64')
   const kid = keyIdOf(secret, hash)
   for (const line of rotation) io.note(line)
   io.note(`its key id is ${kid}`)
+  if (out !== undefined) {
+    if (settings.dryRun) return record({ file: out })
+    // One that is there may be the secret that signs right now.
+    writeFile(out, `${secret}\n`, { isPrivate: true, replaces: false })
+    return record({ file: out, kid }, 'written')
+  }
   return { kind: 'report', value: { secret, kid }, parts: [secret] }
 }

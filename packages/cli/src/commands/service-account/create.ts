@@ -15,7 +15,7 @@ const scopes = [
 
 const options = {
   name: positional('NAME', 'What it is for'),
-  service: requiredText('SERVICE', 'Service whose permissions it may register'),
+  service: requiredText('SERVICE', 'Service whose permissions it may register', { completes: 'services' }),
   scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}; the first unless given`, { completes: scopes }),
   app: texts('CODE', 'Apps that its scopes hold for; required with every scope but the first', { completes: 'apps' }),
   expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now; never unless given'),

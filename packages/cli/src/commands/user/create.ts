@@ -7,11 +7,11 @@ import { readSecrets } from '../../tools/read-secrets.ts'
 
 const options = {
   email: requiredText('EMAIL', 'E-mail of the new user'),
-  pool: text('POOL', 'Home pool; default unless given'),
+  pool: text('POOL', 'Home pool; default unless given', { completes: 'pools' }),
   firstName: text('NAME', 'First name'),
   lastName: text('NAME', 'Last name'),
-  tag: texts('POOL', 'Further pools, as tags'),
-  role: texts('ROLE', 'Global roles'),
+  tag: texts('POOL', 'Further pools, as tags', { completes: 'pools' }),
+  role: texts('ROLE', 'Global roles', { completes: 'roles' }),
   verified: flag('The e-mail is known to be theirs'),
   passwordStdin: flag('Read a password from standard input; without one the user sets it by a reset mail'),
 }

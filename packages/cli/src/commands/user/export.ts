@@ -9,7 +9,7 @@ import { Holders } from '../../user-files/holders.ts'
 
 type User = components['schemas']['User']
 
-const options = { pool: text('POOL', 'Only users of this pool, be it home or tag') }
+const options = { pool: text('POOL', 'Only users of this pool, be it home or tag', { completes: 'pools' }) }
 
 /** Every user holds it, and an import assigns it. */
 const everyonesRole = 'base_user'

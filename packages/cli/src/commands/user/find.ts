@@ -1,5 +1,5 @@
 import { choice, optionalPositional, text } from '../../command-line/options.ts'
-import { userRefOf } from '../../nouns/user-ref.ts'
+import { shownUser, userRefOf } from '../../nouns/user-ref.ts'
 import { listCommand } from '../../tools/list-command.ts'
 
 export const findUsers = listCommand({
@@ -9,13 +9,23 @@ export const findUsers = listCommand({
   filters: {
     q: optionalPositional('TEXT', 'Part of the e-mail or of a name'),
     email: text('EMAIL', 'Exactly this e-mail, in any pool'),
-    pool: text('POOL', 'Home pool or pool tag'),
+    pool: text('POOL', 'Home pool or pool tag', { completes: 'pools' }),
     app: text('CODE', 'Who may enter this app', { completes: 'apps' }),
-    role: text('ROLE', 'Who has this role'),
+    role: text('ROLE', 'Who has this role', { completes: 'roles' }),
     status: choice(['active', 'suspended', 'deleted'], 'Who has this status; deleted users are shown only so'),
   },
   read: (api, { pool, ...filters }, page) =>
     api.GET('/api/v1/admin/users', { params: { query: { ...filters, namespace: pool, ...page } } }),
-  columns: [['user', (user) => userRefOf(user)], 'first_name', 'last_name', 'status', ['pools', (user) => user.namespaces], 'id'],
+  columns: [
+    ['user', (user) => shownUser(userRefOf(user))],
+    'status',
+    'first_name',
+    'last_name',
+    ['pools', (user) => user.namespaces],
+    ['created_at', (user) => user.created_at],
+    ['verified', (user) => user.email_verified, 'wide'],
+    'id',
+  ],
   none: 'no users',
+  lists: 'long',
 })

@@ -4,6 +4,7 @@ import { flag, type Input, requiredText, text } from '../../command-line/options
 import { type Result, rowsOf } from '../../output/output.ts'
 import { duration, grouped, progressBar } from '../../terminal/progress-bar.ts'
 import { sourceName } from '../../terminal/read-source.ts'
+import { counted } from '../../text/counted.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 import { type FailuresFile, openFailuresFile } from '../../user-files/failures-file.ts'
@@ -165,8 +166,8 @@ function tellEnd({ io }: Tools, tally: Tally, run: { file: string; failures: str
   const { lines, failed, sent_again, stopped_at_line } = tally
   const seconds = Math.max(run.seconds, 0.001)
   if (lines === 0) io.note(`${sourceName(run.file)} holds no line`)
-  else io.note(`${grouped(lines)} lines in ${duration(Math.round(seconds))}, ${grouped(Math.round(lines / seconds))}/s`)
-  if (sent_again > 0) io.note(`the answer to ${grouped(sent_again)} lines was lost: some may count as unchanged for that`)
+  else io.note(`${counted(lines, 'line')} in ${duration(Math.round(seconds))}, ${grouped(Math.round(lines / seconds))}/s`)
+  if (sent_again > 0) io.note(`the answer to ${counted(sent_again, 'line')} was lost: some may count as unchanged for that`)
   if (failed > 0 && run.failures !== undefined)
     io.note(`the rows that failed are in ${run.failures}: mend them, then authctl user import -f ${run.failures}`)
   if (stopped_at_line !== null) io.note(`stopped at line ${stopped_at_line}: run it again, what is there already is unchanged`)
@@ -209,7 +210,7 @@ function report(
 
 function someFailed({ failed, lines, errors }: Tally): Failure {
   const hint = errors.some(({ code }) => code === 'account_unverified') ? unverifiedHint : undefined
-  return new Failure('failures', `${grouped(failed)} of ${grouped(lines)} lines failed`, { code: 'some_failed', hint })
+  return new Failure('failures', `${grouped(failed)} of ${counted(lines, 'line')} failed`, { code: 'some_failed', hint })
 }
 
 const unverifiedHint =

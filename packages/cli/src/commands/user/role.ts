@@ -12,7 +12,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  role: requiredText('ROLE', 'A global role; those of organizations are set by org member'),
+  role: requiredText('ROLE', 'A global role; those of organizations are set by org member', { completes: 'roles' }),
   remove: flag('Take the role away; needs --yes'),
 }
 

@@ -16,6 +16,7 @@ export const listWebhooks = command({
   summary: 'List webhooks, of one app or of all',
   examples: ['webhook list', 'webhook list --app shop', 'webhook list --app shop --json'],
   options,
+  lists: 'whole',
   run: runListWebhooks,
 })
 

@@ -1,0 +1,73 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { version } from '../command-line/version.ts'
+import type { World } from '../terminal/io.ts'
+import { readIfThere } from '../terminal/write-file.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+/** Set to anything, it turns the notice off. */
+const offVariable = 'AUTHCTL_NO_UPDATE_NOTICE'
+
+/** Ends the look, and says what it found by then. */
+export type EndLook = () => string | undefined
+
+const nothing: EndLook = () => undefined
+
+/**
+ * Looks once a day, beside the requests of a command, whether the service is newer than this program. Only where somebody reads along:
+ * on a terminal, and never in CI. It asks nobody but the service that the command speaks to, without a token, and nothing waits for it.
+ */
+export function lookForUpdate(world: World, { baseUrl, isQuiet }: { baseUrl: string; isQuiet: boolean }): EndLook {
+  const { env, stdout, stderr, configFolder, now } = world
+  if (isQuiet || !stdout.isTTY || !stderr.isTTY || env.CI || env[offVariable]) return nothing
+  const file = join(configFolder, 'update-notice.json')
+  const looks = readLooks(file)
+  if (now() - (looks[baseUrl] ?? 0) < dayMs) return nothing
+  const over = new AbortController()
+  let found: string | undefined
+  world
+    .fetch(`${baseUrl}/api/v1/health`, { redirect: 'manual', signal: over.signal })
+    .then(async (response) => {
+      found = versionIn(await response.json())
+    })
+    .catch(() => {})
+  return () => {
+    over.abort()
+    if (found === undefined) return undefined
+    keep(configFolder, file, { ...looks, [baseUrl]: now() })
+    return isNewer(found, version) ? noticeOf(found) : undefined
+  }
+}
+
+function noticeOf(found: string): string {
+  return `the service is of version ${found}, this authctl of ${version}: update it (${offVariable}=1 turns this off)`
+}
+
+/** When the version of each service was last seen, in milliseconds since 1970. */
+function readLooks(file: string): Record<string, number> {
+  try {
+    return { ...JSON.parse(readIfThere(file) ?? '{}') }
+  } catch {
+    return {}
+  }
+}
+
+function keep(folder: string, file: string, looks: Record<string, number>): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(file, JSON.stringify(looks), { mode: 0o600 })
+  } catch {
+    // Where nothing can be kept it looks again the next time.
+  }
+}
+
+function versionIn(health: unknown): string | undefined {
+  const told = typeof health === 'object' && health !== null && 'version' in health ? health.version : undefined
+  return typeof told === 'string' && /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:-[\w.-]{1,40})?$/.test(told) ? told : undefined
+}
+
+function isNewer(one: string, other: string): boolean {
+  const [ours, theirs] = [one, other].map((text) => text.split('-')[0]!.split('.').map(Number))
+  const differing = ours!.findIndex((part, index) => part !== theirs![index])
+  return differing !== -1 && ours![differing]! > theirs![differing]!
+}

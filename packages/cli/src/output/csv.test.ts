@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { csvLine } from './csv.ts'
+
+test('a line of CSV is one that any reader takes apart again', () => {
+  expect(csvLine(['a', 'b,c', 'say "hi"', ' x', null, undefined, true, 3])).toBe('a,"b,c","say ""hi"""," x",,,true,3\r\n')
+  expect(csvLine([['one', 'two'], [], { a: 1 }, 'line\nbreak'])).toBe('"one;two",,"{""a"":1}",line\\u000abreak\r\n')
+})
+
+test('a spreadsheet runs nothing of what people typed', () => {
+  expect(csvLine(['=HYPERLINK("https://evil.example")', '+cmd', '-2', '@SUM(A1)', '-x'])).toBe(
+    `"'=HYPERLINK(""https://evil.example"")",'+cmd,-2,'@SUM(A1),'-x\r\n`,
+  )
+})
