@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -85,7 +84,7 @@ export function openContexts(folder: string): ContextStore {
   }
 
   function write(file: ContextFile): void {
-    const staging = `${path}.${process.pid}.${randomUUID().slice(0, 8)}`
+    const staging = `${path}.${process.pid}.${crypto.randomUUID().slice(0, 8)}`
     try {
       const descriptor = openSync(staging, 'wx', 0o600)
       writeFileSync(descriptor, `${JSON.stringify(file, undefined, 2)}\n`)
@@ -138,7 +137,7 @@ function parseContexts(content: string, path: string): ContextFile {
 
 async function takeLock(folder: string): Promise<() => void> {
   const lock = join(folder, 'contexts.lock')
-  const mine = `${process.pid} ${randomUUID()}`
+  const mine = `${process.pid} ${crypto.randomUUID()}`
   const deadline = Date.now() + patienceMs
   for (;;) {
     try {
@@ -173,7 +172,7 @@ function isAbandoned(lock: string): boolean {
 /** Removes an abandoned lock. Puts it back if another process took it meanwhile. */
 function dropAbandoned(lock: string): void {
   const judged = readOrEmpty(lock)
-  const aside = `${lock}.${randomUUID().slice(0, 8)}`
+  const aside = `${lock}.${crypto.randomUUID().slice(0, 8)}`
   try {
     renameSync(lock, aside)
   } catch {

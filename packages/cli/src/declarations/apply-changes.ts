@@ -2,7 +2,7 @@ import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/api-client.ts'
 import { type Failure, toFailure } from '../command-line/exit-codes.ts'
 import { redact, redactUrl } from '../text/redact.ts'
-import { partsOf } from './fields.ts'
+import { partsOf } from './parts-of.ts'
 import { type Change, codesGone, type PlannedApp, type PlannedChange, type PlannedRole, type PlannedService } from './plan.ts'
 import type { DeclaredRole, DeclaredService } from './schema.ts'
 

@@ -77,12 +77,6 @@ export const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 export const permissionFault = 'must be resource:action, of letters, digits, . _ * / and -; the action may hold colons'
 export const permissionCode = textOf(201, (code) => (permissionForm.test(code) ? undefined : permissionFault))
 
-/** The resource ends at the first colon. */
-export function partsOf(code: string): { resource: string; action: string } {
-  const colon = code.indexOf(':')
-  return { resource: code.slice(0, colon), action: code.slice(colon + 1) }
-}
-
 const foreignToUrls = /[\s\\\p{Cc}]/u
 
 export const webUrl = textOf(2_000, (raw) => {

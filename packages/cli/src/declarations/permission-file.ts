@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
-import { partsOf, permissionFault, permissionForm } from './fields.ts'
+import { permissionFault, permissionForm } from './fields.ts'
+import { partsOf } from './parts-of.ts'
 
 const codeFault = `code ${permissionFault}`
 const partsFault = 'resource and action must be those of the code; they can be left out'
