@@ -14,11 +14,13 @@ function leave(exit: () => never): void {
   setTimeout(exit, longestWaitMs)
 }
 
-// A reader that closes the pipe early (`| head -1`) is not a failure.
+// A reader that closes the pipe early (`| head -1`) is not a failure. A full disk is.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  leave(() => process.exit(endings.done.exit))
+  if (error.code !== 'EPIPE') process.stderr.write(`authctl: cannot write the result: ${error.message}\n`)
+  leave(() => process.exit(error.code === 'EPIPE' ? endings.done.exit : endings.invalid.exit))
 })
+// Where not even a complaint can be written, the exit code tells.
+process.stderr.on('error', () => {})
 const lastWords = new Set<() => void>()
 process.on('SIGINT', () =>
   leave(() => {
