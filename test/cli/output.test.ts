@@ -293,7 +293,7 @@ test('what the service says of its parameters is said in flags', async () => {
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit 6', async () => {
   const here = machine()
-  for (const command of ['version', 'completion bash', '--help']) {
+  for (const command of ['version', '--version', 'completion bash', '--help']) {
     const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" ${command} > /dev/full; echo "exit $?" >&2`], {
       env: { PATH: process.env.PATH, HOME: here.folder },
       stdio: ['ignore', 'ignore', 'pipe'],
