@@ -258,3 +258,66 @@ test('finished deliveries are kept for AUTH_RETENTION_DAYS; what waits is kept f
   service.advance(86_400)
   expect(await counts()).toEqual([0, 0, 1])
 })
+
+describe('a redelivery of all that failed', () => {
+  const redeliverAll = (body: Json) => service.admin('POST', '/admin/webhook-deliveries/redeliver', { body })
+
+  test('sends what failed of one app again, in a time range, and nothing twice', async () => {
+    let isDown = true
+    const { app, receiver } = await appTowards((response) => void response.writeHead(isDown ? 410 : 204).end())
+    const { app: other } = await appTowards(gone)
+    await buildUser(service, other)
+    await deliveriesOf(service, other, [{ status: 'failed' }])
+    await buildUser(service, app)
+    await deliveriesOf(service, app, [{ status: 'failed' }])
+    passTime(service, 3_600)
+    const since = new Date(service.deps.clock()).toISOString()
+    for (const _ of [1, 2]) await buildUser(service, app)
+    const failed = await deliveriesOf(
+      service,
+      app,
+      ['failed', 'failed', 'failed'].map((status) => ({ status })),
+    )
+    isDown = false
+    const known = receiver.requests.length
+    expect((await redeliverAll({ app: app.code, until: since, status: 'delivered' })).body).toEqual({ count: 0 })
+    const reply = await redeliverAll({ app: app.code, since })
+    expect([reply.status, reply.body]).toEqual([200, { count: 2 }])
+    await deliveriesOf(service, app, [{ status: 'failed' }, { status: 'delivered' }, { status: 'delivered' }])
+    const ids = receiver.requests.slice(known).map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids)).toEqual(new Set(failed.slice(1).map(({ id }: Json) => id)))
+    expect((await redeliverAll({ app: app.id, since })).body).toEqual({ count: 0 })
+    const [audited] = await auditEvents(service, { event: 'webhook.redelivered', app_id: app.id })
+    expect(audited.details).toEqual({ status: 'failed', count: 2 })
+    expect((await redeliverAll({ app: app.code })).body).toEqual({ count: 1 })
+  })
+
+  test('leaves out what nobody may be sent: webhooks that are off or gone, and users who were erased', async () => {
+    const { app, receiver } = await appTowards(gone)
+    const { user } = await buildUser(service, app)
+    await buildUser(service, app)
+    await deliveriesOf(service, app, [{ status: 'failed' }, { status: 'failed' }])
+    await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
+    const webhook = { name: 'crm', url: `${receiver.url}/moved` }
+    const turn = (webhooks: Json[]) => service.admin('PATCH', `/admin/apps/${app.code}`, { body: { webhooks } })
+    await turn([{ ...webhook, enabled: false }])
+    expect((await redeliverAll({ app: app.code })).body).toEqual({ count: 0 })
+    await turn([])
+    expect((await redeliverAll({ app: app.code })).body).toEqual({ count: 0 })
+    await turn([webhook])
+    expect((await redeliverAll({ app: app.code })).body).toEqual({ count: 1 })
+    await expect.poll(() => receiver.requests.at(-1)!.path, { interval: 10 }).toBe('/moved')
+  })
+
+  test('names an app that there is, and an ending', async () => {
+    expectError(await redeliverAll({ app: 'no-such-app' }), 'not_found')
+    const { app } = await appTowards()
+    for (const body of [
+      {},
+      { app: app.code, status: 'pending' },
+      { app: app.code, since: 'yesterday' },
+      { app: app.code, all: true },
+    ])
+      expectError(await redeliverAll(body), 'validation_failed')
+  })
+})

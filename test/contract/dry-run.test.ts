@@ -17,7 +17,7 @@ import {
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents, everyRow } from '../support/rows.ts'
-import { buildApp, buildUser, callHttp, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
+import { buildApp, buildUser, callHttp, claimsOf, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const service = serviceFixture()
@@ -79,6 +79,26 @@ const writes: Record<string, () => Promise<Write>> = {
     await service.login(email, app.code, { password: 'wrong password' })
     return { path: `/admin/users/${id}/unlock` }
   },
+  'DELETE /admin/lockouts/{key}': async () => {
+    const { email } = await newUser()
+    await service.login(email, app.code, { password: 'wrong password' })
+    const { items } = (await service.admin('GET', '/admin/lockouts?limit=200')).body
+    const { key } = items.find((each: Json) => each.email === email)
+    return { path: `/admin/lockouts/${encodeURIComponent(key)}` }
+  },
+  'DELETE /admin/users/{userId}/sessions/{sessionId}': async () => {
+    const { user, access_token } = await buildUser(service, app)
+    return { path: `/admin/users/${user.id}/sessions/${claimsOf(access_token).sid}` }
+  },
+  'POST /admin/users/{userId}/offboard': async () => {
+    const { id } = await newUser()
+    await addMember(service, organization.id, id, ['org_member'])
+    return { path: `/admin/users/${id}/offboard`, body: {} }
+  },
+  'POST /admin/tokens/trace': async () => ({
+    path: '/admin/tokens/trace',
+    body: { token: (await buildUser(service, app)).refresh_token },
+  }),
   'POST /admin/users/{userId}/logout': async () => ({ path: `/admin/users/${(await newUser()).id}/logout` }),
   'DELETE /admin/users/{userId}/2fa': async () => {
     const { user, access_token } = await buildUser(service, app)
@@ -139,6 +159,12 @@ const writes: Record<string, () => Promise<Write>> = {
       path: `/admin/webhook-deliveries/${delivery.id}/redeliver`,
       plan: { deliveries: [{ webhook: 'crm', url: 'https://crm.example.com/hook' }] },
     }
+  },
+  'POST /admin/webhook-deliveries/redeliver': async () => {
+    const { id, code } = await newWebhookApp()
+    await service.admin('POST', `/admin/apps/${id}/webhooks/test`)
+    await service.deps.db('outbox').where({ app_id: id }).update({ status: 'failed', finished_at: 1, next_attempt_at: 1 })
+    return { path: '/admin/webhook-deliveries/redeliver', body: { app: code }, plan: { count: 1 } }
   },
   'POST /admin/organizations': async () => ({ path: '/admin/organizations', body: { name: unique('org') } }),
   'PATCH /admin/organizations/{organizationId}': async () => ({

@@ -9,11 +9,13 @@ import { ownIdentityRoutes } from './flows/identities/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
 import { magicLinkRoutes } from './flows/magic-link/routes.ts'
+import { offboardingRoutes } from './flows/offboarding/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
 import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
 import { ssoRoutes } from './flows/sso/routes.ts'
+import { tokenTraceRoutes } from './flows/token-trace/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
 import { apiReferenceRoutes, leadToReference } from './http/api-reference.ts'
 import { cors } from './http/cors.ts'
@@ -81,6 +83,7 @@ export function listRoutes(): Route[] {
     ...userRoutes,
     ...userImportRoutes,
     ...userDeletionRoutes,
+    ...offboardingRoutes,
     ...lockoutRoutes,
     ...poolRoutes,
     ...secondFactorRoutes,
@@ -91,6 +94,7 @@ export function listRoutes(): Route[] {
     ...serviceAccountRoutes,
     ...ssoProviderRoutes,
     ...auditRoutes,
+    ...tokenTraceRoutes,
     ...revocationRoutes,
     ...introspectionRoutes,
     ...consumerRoutes,

@@ -66,16 +66,22 @@ export class AccessTokens {
 
   /** The claims of a token that one of our secrets signed and whose times hold at `nowMs`; which user and session live is not asked here. */
   verify(token: string, nowMs: number): { claims: AccessTokenClaims } | { fault: TokenFault } {
-    const opened = openJwt(token, ({ keyId, payload }) => {
-      return this.#keysFor(keyId, () => payload().app_id).map(({ key }) => key)
-    })
-    if (!opened || (opened.header.typ ?? 'JWT') !== 'JWT') return { fault: 'invalid' }
-    const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
-    if (!isAccessTokenClaims(claims)) return { fault: 'invalid' }
+    const claims = this.read(token)
+    if (!claims) return { fault: 'invalid' }
     const now = Math.floor(nowMs / 1000)
     if (claims.exp > claims.iat + maxLifeSeconds) return { fault: 'invalid' }
     if (claims.exp <= now) return { fault: 'expired' }
     return claims.iss === this.issuer && hasBegun(claims, now + CLOCK_TOLERANCE_SECONDS) ? { claims } : { fault: 'invalid' }
+  }
+
+  /** The claims of a token that one of our secrets signed, whatever its times are. It opens nothing: `verify` decides that. */
+  read(token: string): AccessTokenClaims | undefined {
+    const opened = openJwt(token, ({ keyId, payload }) => {
+      return this.#keysFor(keyId, () => payload().app_id).map(({ key }) => key)
+    })
+    if (!opened || (opened.header.typ ?? 'JWT') !== 'JWT') return undefined
+    const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
+    return isAccessTokenClaims(claims) ? claims : undefined
   }
 
   /**

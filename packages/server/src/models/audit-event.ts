@@ -120,6 +120,19 @@ export class AuditEvent extends BaseModel {
     return (await rowsOf(AuditEvent, db).where(registration).first('id')) !== undefined
   }
 
+  /** The events of these kinds by one actor, oldest first. */
+  static async listByActor(db: Db, actorId: string, events: readonly string[]): Promise<AuditEvent[]> {
+    return AuditEvent.query(db)
+      .where({ actor_id: actorId })
+      .whereIn('event', [...events])
+      .orderBy('id')
+  }
+
+  /** The events of a kind after one of them, oldest first. */
+  static async listSince(db: Db, event: string, afterId: string): Promise<AuditEvent[]> {
+    return AuditEvent.query(db).where({ event }).where('id', '>', afterId).orderBy('id')
+  }
+
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).where('at', '<=', until).limit(limit))
   }

@@ -118,6 +118,18 @@ export class Invitation extends BaseModel {
     await Invitation.#sent(db, userId).delete()
   }
 
+  /** What waits for the holder of an address, with the apps. */
+  static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
+    return Invitation.#open(db, now).where({ email }).withGraphFetched('app')
+  }
+
+  static async deleteOpen(db: Tx, ids: readonly string[]): Promise<void> {
+    await Invitation.query(db)
+      .whereIn('id', [...ids])
+      .whereNull('accepted_at')
+      .delete()
+  }
+
   static #sent(db: Db, userId: string) {
     return Invitation.query(db).where({ invited_by: userId }).whereNull('accepted_at')
   }

@@ -102,6 +102,12 @@ export class Lockout extends BaseModel {
     return forUpdate(db, query.select('key', 'failures', 'locked_until'))
   }
 
+  /** One counter, locked until the transaction ends. */
+  static async findForUpdate(db: Tx, key: string): Promise<(Lock & Pick<Lockout, 'user_id'>) | undefined> {
+    const query = rowsOf(Lockout, db).where({ key }).select('key', 'user_id', 'failures', 'locked_until')
+    return (await forUpdate(db, query))[0]
+  }
+
   static async clear(db: Tx, keys: readonly string[]): Promise<void> {
     await rowsOf(Lockout, db)
       .whereIn('key', [...keys])

@@ -1,4 +1,5 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** A lease looks at this many of the longest waiting messages. */
@@ -40,6 +41,17 @@ const deliveryColumns = [
   'finished_at',
 ] as const
 export type DeliveryRow = Pick<OutboxMessage, (typeof deliveryColumns)[number]>
+
+export type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
+
+export interface RedeliverySelection {
+  appId: string
+  /** Of the webhooks. */
+  names: readonly string[]
+  status: FinishedStatus
+  since: number | undefined
+  until: number | undefined
+}
 
 /** A message that is due, with its turn among those of its destination. */
 type Ranked = Pick<OutboxMessage, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
@@ -153,6 +165,46 @@ export class OutboxMessage extends BaseModel {
   static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
     const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
     return (await rowsOf(OutboxMessage, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
+  }
+
+  /**
+   * The next finished webhooks of an app, oldest first: those that ended with `status`, for one of the receivers, created in the time
+   * range. Without those about erased users, whose payload is gone.
+   */
+  static async listRedeliverable(
+    db: Db,
+    of: RedeliverySelection,
+    { after, limit }: { after: string | undefined; limit: number },
+  ): Promise<Pick<OutboxRow, 'id' | 'name'>[]> {
+    const query = OutboxMessage.#redeliverable(db, of).orderBy('id').limit(limit)
+    if (after !== undefined) query.where('id', '>', after)
+    return query.select('id', 'name')
+  }
+
+  static async countRedeliverable(db: Db, of: RedeliverySelection): Promise<number> {
+    const [counted] = await OutboxMessage.#redeliverable(db, of).count({ n: '*' })
+    return Number(counted?.n)
+  }
+
+  static #redeliverable(db: Db, { appId, names, status, since, until }: RedeliverySelection) {
+    const query = rowsOf(OutboxMessage, db)
+      .where({ app_id: appId, kind: 'webhook', status })
+      .whereIn('name', names)
+      .whereNotExists(db('users').whereRaw('users.id = outbox.user_id').where('users.email', '').select('users.id'))
+    // The ids bound what is read, `created_at` decides.
+    if (since !== undefined) query.where('id', '>=', firstIdAt(since)).where('created_at', '>=', since)
+    if (until !== undefined) query.where('created_at', '<', until)
+    return query
+  }
+
+  /** The same as `requeue` for many that ended with `status`. Returns how many did. */
+  static async requeueAll(
+    db: Tx,
+    ids: readonly string[],
+    { status, now, destination }: { status: FinishedStatus; now: number; destination: string },
+  ): Promise<number> {
+    const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
+    return rowsOf(OutboxMessage, db).whereIn('id', ids).where({ status }).update(due)
   }
 
   static async findWebhook(db: Db, id: string): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name'> | undefined> {

@@ -76,6 +76,14 @@ export class ServiceAccount extends BaseModel {
     return ids.length === 0 ? [] : rowsOf(ServiceAccount, db).whereIn('id', ids).select('id', 'name')
   }
 
+  /** Those of the ids that are there, oldest first. */
+  static async listByIds(db: Db, ids: readonly string[]): Promise<ServiceAccount[]> {
+    return ServiceAccount.query(db)
+      .findByIds([...ids])
+      .withGraphFetched('apps')
+      .orderBy('service_accounts.id')
+  }
+
   /** Newest first. */
   static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<ServiceAccount>> {
     const query = ServiceAccount.query(db).withGraphFetched('apps')

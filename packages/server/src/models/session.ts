@@ -144,6 +144,32 @@ export class Session extends BaseModel {
     return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
   }
 
+  /** When the newest session of a user began; null for none that is kept. */
+  static async findLastLogin(db: Db, userId: string): Promise<number | null> {
+    const newest = await rowsOf(Session, db).where({ user_id: userId }).orderBy('id', 'desc').first('created_at')
+    return newest?.created_at ?? null
+  }
+
+  /** How many sessions of a user have not ended and not expired. */
+  static async countOpen(db: Db, userId: string, now: number): Promise<number> {
+    const open = rowsOf(Session, db).where({ user_id: userId }).whereNull('ended_at').where('expires_at', '>', now)
+    const [counted] = await open.count({ n: '*' })
+    return Number(counted?.n)
+  }
+
+  /** A session of any state, with its app. */
+  static async find(
+    db: Db,
+    id: string,
+  ): Promise<(SessionRow & Pick<Session, 'user_id' | 'ended_at' | 'organization_id'>) | undefined> {
+    return db('sessions as s')
+      .leftJoin('apps as a', 'a.id', 's.app_id')
+      .where('s.id', id)
+      .select('s.id', 's.user_id', 's.app_id', 'a.code as app_code', 's.organization_id', 's.auth_method', 's.ip')
+      .select('s.user_agent', 's.created_at', 's.last_used_at', 's.expires_at', 's.ended_at')
+      .first()
+  }
+
   /** Whether the user has such a session that has not ended. */
   static async isOpenOf(db: Db, { id, user_id }: Pick<Session, 'id' | 'user_id'>): Promise<boolean> {
     return (await rowsOf(Session, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined

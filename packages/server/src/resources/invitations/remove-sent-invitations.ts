@@ -5,11 +5,25 @@ import { Invitation } from '../../models/invitation.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { presentInvitation } from './present.ts'
 
-/** Takes back all invitations of a user that nobody has accepted, for an account that is claimed. Returns how many. */
+/** Takes back all invitations of a user that nobody has accepted. Returns how many. */
 export async function removeSentInvitations(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const invitations = await Invitation.listSent(deps.db, userId)
-  const now = deps.clock()
   await Invitation.deleteSent(deps.db, userId)
+  return recordRemovals(deps, invitations, actor)
+}
+
+/** Takes back all invitations that wait for the holder of an address. Returns how many. */
+export async function removeInvitationsTo(deps: Deps<Tx>, email: string, actor: Actor): Promise<number> {
+  const invitations = await Invitation.listOpenTo(deps.db, email, deps.clock())
+  await Invitation.deleteOpen(
+    deps.db,
+    invitations.map(({ id }) => id),
+  )
+  return recordRemovals(deps, invitations, actor)
+}
+
+async function recordRemovals(deps: Deps<Tx>, invitations: readonly Invitation[], actor: Actor): Promise<number> {
+  const now = deps.clock()
   await recordEvents(
     deps,
     invitations.map((invitation) => {

@@ -1,7 +1,8 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { clearLockout } from './clear-lockout.ts'
 import { listLockouts } from './list-lockouts.ts'
 import { presentLockout } from './present.ts'
-import { listLockoutsQuery, lockoutPage, userParams } from './schema.ts'
+import { listLockoutsQuery, lockoutPage, lockoutParams, userParams } from './schema.ts'
 import { unlockUser } from './unlock-user.ts'
 
 const tag = 'Users'
@@ -20,6 +21,21 @@ export const lockoutRoutes: Route[] = [
     handle: async (deps, { query }) => {
       const { items, nextCursor } = await listLockouts(deps, query)
       return ok({ items: items.map(presentLockout), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/lockouts/{key}',
+    tag,
+    summary: 'Clear one lock, or the failures that count towards it',
+    description: 'By its key in the list. Also clears the lock of an address that nobody has, which no user can be unlocked for.',
+    auth: 'system_admin',
+    params: lockoutParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await clearLockout(deps, params.key, actor)
+      return noContent()
     },
   }),
   route({

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { page, pageByNameQuery, timestamp } from '../../lib/fields.ts'
+import { page, pageByNameQuery, text, timestamp } from '../../lib/fields.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
 export const listLockoutsQuery = z.strictObject(pageByNameQuery)
+
+export const lockoutParams = z.object({ key: text.min(1) })
 
 export const lockoutRecord = z
   .object({

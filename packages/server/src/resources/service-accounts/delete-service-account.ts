@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -9,9 +9,11 @@ import { presentServiceAccount } from './present.ts'
 
 /** Deletes a service account; its token is dead from then on. Throws `not_found`. */
 export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
-  await transaction(deps, async (deps) => {
-    const account = await getServiceAccount(deps, id)
-    if (!(await ServiceAccount.delete(deps.db, id))) throw unknownAccount()
-    await recordEvent(deps, { event: 'service_account.deleted', actor, details: { before: presentServiceAccount(account) } })
-  })
+  await transaction(deps, async (deps) => removeServiceAccount(deps, await getServiceAccount(deps, id), actor))
+}
+
+/** The same in the transaction of the caller. Throws `not_found` if the account has gone meanwhile. */
+export async function removeServiceAccount(deps: Deps<Tx>, account: ServiceAccount, actor: Actor): Promise<void> {
+  if (!(await ServiceAccount.delete(deps.db, account.id))) throw unknownAccount()
+  await recordEvent(deps, { event: 'service_account.deleted', actor, details: { before: presentServiceAccount(account) } })
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { authorityOfUser, type UserSession } from '../../lib/authority.ts'
+import { authorityOfUser, type UserAuthority } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
@@ -38,14 +38,10 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     claims.tv <= session.user_version &&
     claims.exp * 1000 <= session.expires_at
   if (!isOfSession) throw new ApiError('token_invalid')
-  const sessionFloor = Math.max(session.user_floor, session.app_floor ?? 0)
   const accessFloor = Math.max(session.user_access_floor, session.app_access_floor ?? 0)
   const isAlive =
-    session.ended_at === null &&
-    session.expires_at > deps.clock() &&
-    session.status === 'active' &&
-    session.session_version >= sessionFloor &&
-    claims.tv >= Math.max(sessionFloor, accessFloor) &&
+    isSessionAlive(deps, session) &&
+    claims.tv >= Math.max(sessionFloorOf(session), accessFloor) &&
     claims.iat >= Math.max(session.service_min_iat, session.app_min_iat ?? 0)
   if (!isAlive) throw new ApiError('token_revoked')
   return {
@@ -54,13 +50,31 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     sessionId: claims.sid,
     appId: session.app_id,
     appCode: session.app_code,
-    authority: authorityOfUser(userSessionOf(session), deps.config),
+    authority: authorityOfSession(deps, session),
     catalogGeneration: session.catalog_generation,
     claims,
   }
 }
 
-function userSessionOf({ is_system_admin, app_code, app_status, proven_at }: LiveSession): UserSession {
+/** Whether the session goes on: whether a refresh would find it. One token of it may be dead before. */
+export function isSessionAlive(deps: Deps, session: LiveSession): boolean {
+  return (
+    session.ended_at === null &&
+    session.expires_at > deps.clock() &&
+    session.status === 'active' &&
+    session.session_version >= sessionFloorOf(session)
+  )
+}
+
+function sessionFloorOf({ user_floor, app_floor }: LiveSession): number {
+  return Math.max(user_floor, app_floor ?? 0)
+}
+
+/** What the user of a session may do with a token of it. */
+export function authorityOfSession(
+  { config }: Deps,
+  { is_system_admin, app_code, app_status, proven_at }: LiveSession,
+): UserAuthority {
   const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
-  return { isSystemAdmin: Boolean(is_system_admin), app, provenAt: proven_at }
+  return authorityOfUser({ isSystemAdmin: Boolean(is_system_admin), app, provenAt: proven_at }, config)
 }

@@ -1,20 +1,19 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { UserCaller } from '../../lib/caller.ts'
 import { type Page, type PageRequest, pageOf } from '../../lib/keyset.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { Session, type SessionRow } from '../../models/session.ts'
 import type { sessionRecord } from './schema.ts'
 
-/** The caller's sessions that are alive, newest first. */
+/** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
 export async function listSessions(
   deps: Deps,
-  caller: UserCaller,
+  { userId, currentId }: { userId: string; currentId: string },
   request: PageRequest,
 ): Promise<Page<z.output<typeof sessionRecord>>> {
-  const rows = await Session.listAlive(deps.db, caller.userId, request, deps.clock())
+  const rows = await Session.listAlive(deps.db, userId, request, deps.clock())
   const { items, nextCursor } = pageOf(rows, request, (row) => row.id)
-  return { items: items.map((row) => presentSession(row, caller.sessionId)), nextCursor }
+  return { items: items.map((row) => presentSession(row, currentId)), nextCursor }
 }
 
 function presentSession({ app_id, app_code, ...row }: SessionRow, currentId: string): z.output<typeof sessionRecord> {

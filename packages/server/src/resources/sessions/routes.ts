@@ -1,8 +1,9 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { endOwnSession } from './end-own-session.ts'
+import { endUserSession } from './end-user-session.ts'
 import { listSessions } from './list-sessions.ts'
+import { listUserSessions } from './list-user-sessions.ts'
 import { logOutEverywhere } from './log-out-everywhere.ts'
-import { listSessionsQuery, sessionPage, sessionParams, userParams } from './schema.ts'
+import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
 
 const tag = 'Account'
 
@@ -17,7 +18,7 @@ export const sessionRoutes: Route[] = [
     responses: { 200: sessionPage },
     errors: [],
     handle: async (deps, { caller, query }) => {
-      const { items, nextCursor } = await listSessions(deps, caller, query)
+      const { items, nextCursor } = await listSessions(deps, { userId: caller.userId, currentId: caller.sessionId }, query)
       return ok({ items, next_cursor: nextCursor })
     },
   }),
@@ -31,7 +32,7 @@ export const sessionRoutes: Route[] = [
     responses: { 204: null },
     errors: [],
     handle: async (deps, { caller, params, origin }) => {
-      await endOwnSession(deps, caller, params.sessionId, { caller, origin })
+      await endUserSession(deps, { userId: caller.userId, ...params }, { caller, origin })
       return noContent()
     },
   }),
@@ -45,6 +46,36 @@ export const sessionRoutes: Route[] = [
     errors: [],
     handle: async (deps, { caller, origin }) => {
       await logOutEverywhere(deps, caller.userId, { caller, origin })
+      return noContent()
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/users/{userId}/sessions',
+    tag: 'Users',
+    summary: 'List the sessions of a user that are alive, newest first',
+    auth: 'system_admin',
+    params: userParams,
+    query: listSessionsQuery,
+    responses: { 200: sessionPage },
+    errors: [],
+    handle: async (deps, { params, caller, query }) => {
+      const { items, nextCursor } = await listUserSessions(deps, { ...params, currentId: caller.sessionId }, query)
+      return ok({ items, next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}/sessions/{sessionId}',
+    tag: 'Users',
+    summary: 'End one session of a user',
+    description: 'Its tokens are dead at once. The other sessions of the user go on.',
+    auth: 'system_admin',
+    params: userSessionParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, caller, origin }) => {
+      await endUserSession(deps, params, { caller, origin })
       return noContent()
     },
   }),

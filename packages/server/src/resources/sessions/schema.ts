@@ -6,8 +6,9 @@ export { userParams } from '../../lib/fields.ts'
 
 export const listSessionsQuery = z.strictObject(pageQuery)
 export const sessionParams = z.object({ sessionId: id })
+export const userSessionParams = z.object({ userId: id, sessionId: id })
 
-/** A login of the caller that is alive. */
+/** A login that is alive. */
 export const sessionRecord = z
   .object({
     id,

@@ -15,7 +15,7 @@ import {
   searchQuery,
   timestamp,
 } from '../../lib/fields.ts'
-import { grantState, organizationRecord, userRecord } from '../../lib/records.ts'
+import { grantState, identityRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
@@ -33,6 +33,14 @@ export const userDetail = userRecord
     ),
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
+    two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
+    identities: z.array(identityRecord).meta({ description: 'Logins at providers that the user may come in with' }),
+    locked_until: timestamp.nullable().meta({
+      description: 'When the lock after wrong passwords or codes ends. Null for none. A known device may have a lock of its own',
+    }),
+    last_login_at: timestamp
+      .nullable()
+      .meta({ description: 'When the newest session began. Null for never, and for longer ago than sessions are kept' }),
     made_by: z.enum(madeBys).meta({ description: 'How the account came to be' }),
   })
   .meta({ id: 'UserDetail' })

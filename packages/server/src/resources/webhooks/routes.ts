@@ -1,6 +1,7 @@
 import { ok, type Route, route } from '../../http/route.ts'
 import { listDeliveries } from './list-deliveries.ts'
 import { presentDelivery } from './present.ts'
+import { countRedeliverable, redeliverAll } from './redeliver-all.ts'
 import { redeliverWebhook } from './redeliver-webhook.ts'
 import {
   appParams,
@@ -8,6 +9,8 @@ import {
   deliveryParams,
   deliveryPlan,
   listDeliveriesQuery,
+  redeliverAllBody,
+  redelivered,
   testQueued,
   testWebhooksBody,
 } from './schema.ts'
@@ -65,5 +68,20 @@ export const webhookRoutes: Route[] = [
       return { status: 202, body: {} }
     },
     plan: async (deps, { params, ...actor }) => ok({ deliveries: [await redeliverWebhook(deps, params.deliveryId, actor)] }),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/webhook-deliveries/redeliver',
+    tag,
+    summary: 'Send all failed deliveries of an app again',
+    description:
+      'For a receiver that was down: every finished delivery of the time range, to the URL that its webhook has now, under the same ' +
+      '`webhook-id`. Skips webhooks that are disabled or gone, and users who were erased. Repeating the call queues nothing twice.',
+    auth: 'system_admin',
+    body: redeliverAllBody,
+    responses: { 200: redelivered },
+    errors: ['not_found'],
+    handle: async (deps, { body, ...actor }) => ok({ count: await redeliverAll(deps, body, actor) }),
+    plan: async (deps, { body }) => ok({ count: await countRedeliverable(deps, body) }),
   }),
 ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, name, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { appRef, id, moment, name, page, pageQuery, timestamp } from '../../lib/fields.ts'
 
 export { appParams } from '../../lib/fields.ts'
 
@@ -34,6 +34,23 @@ export const deliveryRecord = z
   .meta({ id: 'WebhookDelivery' })
 
 export const deliveryPage = page(deliveryRecord)
+
+export const redeliverAllBody = z
+  .strictObject({
+    app: appRef.meta({ description: 'UUID or code of the app' }),
+    status: z
+      .enum(['failed', 'delivered'])
+      .default('failed')
+      .meta({ description: 'How the deliveries ended; `failed` unless told' }),
+    since: moment.optional().meta({ description: 'Deliveries created at this moment or later; ISO 8601' }),
+    until: moment.optional().meta({ description: 'Deliveries created before this moment; ISO 8601' }),
+  })
+  .meta({ id: 'RedeliverWebhooks' })
+export type RedeliverAllInput = z.output<typeof redeliverAllBody>
+
+export const redelivered = z
+  .object({ count: z.int().meta({ description: 'How many deliveries are queued again' }) })
+  .meta({ id: 'Redelivered' })
 
 /** Queued: what comes of it is in the list of deliveries. */
 export const testQueued = z.strictObject({})

@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+import type { Pool, Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { Session } from '../../models/session.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { recordEvent, recordEvents } from '../../resources/audit/record-event.ts'
+import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/remove-sent-invitations.ts'
+import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/remove-memberships.ts'
+import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
+import { removeServiceAccount } from '../../resources/service-accounts/delete-service-account.ts'
+import { listKnownTo } from '../../resources/service-accounts/list-known-to.ts'
+import { changeUser } from '../../resources/users/change-user.ts'
+import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
+import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { applyChanges } from '../../resources/users/update-user.ts'
+import type { OffboardUserInput, offboarding } from './schema.ts'
+
+type Offboarding = z.output<typeof offboarding>
+type Done = Omit<Offboarding, 'user' | 'roles'>
+
+/** Every user holds it. */
+const everyonesRole = 'base_user'
+
+/**
+ * Closes an account and everything that it can reach, all of it or nothing. A repeated call does what came up since the one before, and
+ * otherwise writes nothing. Throws `not_found`, `last_system_admin`.
+ */
+export async function offboardUser(
+  deps: Deps<Pool>,
+  userId: string,
+  input: OffboardUserInput,
+  actor: Actor,
+): Promise<Offboarding> {
+  return changeUser(deps, userId, undefined, async (deps, user) => {
+    const done = await closeAll(deps, user, input, actor)
+    const roles = (await listGlobalRoles(deps, userId)).filter((role) => role !== everyonesRole)
+    if (hasDoneAnything(done)) {
+      await recordEvent(deps, { event: 'user.offboarded', actor, userId, details: done })
+      await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.offboarded' })
+    }
+    return { user: presentUser({ ...user, status: 'suspended' }), ...done, roles }
+  })
+}
+
+async function closeAll(deps: Deps<Tx>, user: PooledUser, input: OffboardUserInput, actor: Actor): Promise<Done> {
+  const sessions = await Session.countOpen(deps.db, user.id, deps.clock())
+  const changes = await applyChanges(deps, user, { status: 'suspended' }, actor)
+  await lockOrganizationsOf(deps, [user.id])
+  const organizations = (await listMemberships(deps, user.id)).map(({ slug }) => slug)
+  await removeMemberships(deps, user.id, actor)
+  return {
+    suspended: changes.status !== undefined,
+    sessions,
+    grants: await revokeGrants(deps, user.id, actor),
+    organizations,
+    invitations: (await removeSentInvitations(deps, user.id, actor)) + (await removeInvitationsTo(deps, user.email, actor)),
+    service_accounts: await closeServiceAccounts(deps, user.id, input, actor),
+  }
+}
+
+/** Revokes all active grants, expired ones too. Returns the codes of their apps. */
+async function revokeGrants(deps: Deps<Tx>, userId: string, actor: Actor): Promise<string[]> {
+  const active = (await UserApp.listStates(deps.db, userId)).filter(({ status }) => status === 'active')
+  await UserApp.revokeAllOf(deps.db, userId, deps.clock())
+  await recordEvents(
+    deps,
+    active.map(({ app_id }) => ({ event: 'grant.revoked', actor, userId, appId: app_id })),
+  )
+  return active.map(({ app_code }) => app_code)
+}
+
+async function closeServiceAccounts(
+  deps: Deps<Tx>,
+  userId: string,
+  { keep_service_accounts: keeps = false }: OffboardUserInput,
+  actor: Actor,
+): Promise<Offboarding['service_accounts']> {
+  const accounts = await listKnownTo(deps, userId)
+  if (!keeps) for (const account of accounts) await removeServiceAccount(deps, account, actor)
+  return accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps }))
+}
+
+function hasDoneAnything({ suspended, sessions, grants, organizations, invitations, service_accounts }: Done): boolean {
+  const isDeleted = service_accounts.some(({ deleted }) => deleted)
+  return suspended || isDeleted || sessions + grants.length + organizations.length + invitations > 0
+}

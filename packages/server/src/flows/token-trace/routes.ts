@@ -1,0 +1,21 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { tokenTrace, traceTokenBody } from './schema.ts'
+import { traceToken } from './trace-token.ts'
+
+export const tokenTraceRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/tokens/trace',
+    tag: 'Audit',
+    summary: 'Tell whose a token is, and what it opens',
+    description:
+      'For a token that was found where none belongs: an access token, a refresh token, or the token of a service account. Changes ' +
+      'nothing: a refresh token stays unused. The audit keeps who asked and about whom, never the token.',
+    auth: 'system_admin',
+    noStore: true,
+    body: traceTokenBody,
+    responses: { 200: tokenTrace },
+    errors: [],
+    handle: async (deps, { body, ...actor }) => ok(await traceToken(deps, body.token, actor)),
+  }),
+]

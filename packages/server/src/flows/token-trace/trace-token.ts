@@ -1,0 +1,162 @@
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { looksLikeServiceToken } from '../../lib/service-token.ts'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import { App } from '../../models/app.ts'
+import { RefreshToken } from '../../models/refresh-token.ts'
+import { ServiceAccount } from '../../models/service-account.ts'
+import { type LiveSession, Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { authorityOfSession, callerOf, isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
+import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
+import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
+import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { presentUser, userOf } from '../../resources/users/present.ts'
+import type { TokenTrace } from './schema.ts'
+
+/**
+ * Whose a token is that somebody found, whether it lives, and what it opens now. It is looked at and never used: a refresh token stays
+ * unspent, and a service account does not count as used. The audit keeps who asked about whom, without the token.
+ */
+export async function traceToken(deps: Deps, token: string, actor: Actor): Promise<TokenTrace> {
+  const trace = await findTrace(deps, token)
+  const { kind, state, user, session, service_account } = trace
+  const details = { kind, state, session_id: session?.id ?? null, service_account_id: service_account?.id ?? null }
+  const about = { userId: user?.id ?? null, appId: session?.app?.id ?? null }
+  await recordEvent(deps, { event: 'token.traced', actor, ...about, details })
+  return trace
+}
+
+const nothing: TokenTrace = {
+  kind: 'unknown',
+  state: 'unknown',
+  expires_at: null,
+  user: null,
+  session: null,
+  service_account: null,
+  roles: [],
+  permissions: [],
+  administers: false,
+}
+
+function findTrace(deps: Deps, token: string): Promise<TokenTrace> {
+  if (looksLikeServiceToken(token)) return traceServiceToken(deps, token)
+  if (token.startsWith(TOKEN_PREFIXES.refresh)) return traceRefreshToken(deps, token)
+  return traceAccessToken(deps, token)
+}
+
+async function traceServiceToken(deps: Deps, token: string): Promise<TokenTrace> {
+  const found = await ServiceAccount.findByToken(deps.db, hashOpaqueToken(token))
+  const account = found && (await ServiceAccount.find(deps.db, found.id))
+  if (!account) return { ...nothing, kind: 'service_account' }
+  const { id, name, service, scopes, expires_at } = account
+  return {
+    ...nothing,
+    kind: 'service_account',
+    state: expires_at !== null && expires_at <= deps.clock() ? 'expired' : 'live',
+    expires_at: isoOrNull(expires_at),
+    service_account: {
+      id,
+      name,
+      service,
+      scopes,
+      app_codes: account.apps.map(({ code }) => code),
+      last_used_at: isoOrNull(account.last_used_at),
+    },
+  }
+}
+
+async function traceRefreshToken(deps: Deps, token: string): Promise<TokenTrace> {
+  const found = await RefreshToken.findPresented(deps.db, hashOpaqueToken(token))
+  const live = found && (await Session.findLive(deps.db, found.session_id))
+  if (!found || !live) return { ...nothing, kind: 'refresh' }
+  const isExpired = Math.min(found.expires_at, live.expires_at) <= deps.clock()
+  const state = found.used_at !== null ? 'spent' : isExpired ? 'expired' : isSessionAlive(deps, live) ? 'live' : 'ended'
+  const of = await describeSession(deps, found.session_id, live, state === 'live')
+  return { ...nothing, kind: 'refresh', state, expires_at: iso(found.expires_at), ...of }
+}
+
+async function traceAccessToken(deps: Deps, token: string): Promise<TokenTrace> {
+  const claims = deps.accessTokens.read(token)
+  // Another service may share the secret by mistake: its tokens are none of ours.
+  if (!claims || claims.iss !== deps.accessTokens.issuer) return nothing
+  const live = isUuid(claims.sid) ? await Session.findLive(deps.db, claims.sid) : undefined
+  const state = await stateOfAccessToken(deps, token, claims, live)
+  const traced = { ...nothing, kind: 'access' as const, state, expires_at: momentOf(claims.exp) }
+  // Nothing that a forged token says about its session is true. Whom it stands for is who may be harmed.
+  if (!live || state === 'forged') return { ...traced, user: await findUser(deps, claims.uid) }
+  return { ...traced, ...(await describeSession(deps, claims.sid, live, state === 'live')) }
+}
+
+async function stateOfAccessToken(
+  deps: Deps,
+  token: string,
+  claims: AccessTokenClaims,
+  live: LiveSession | undefined,
+): Promise<TokenTrace['state']> {
+  const verified = deps.accessTokens.verify(token, deps.clock())
+  if ('fault' in verified) return verified.fault === 'expired' ? 'expired' : 'forged'
+  // Sessions are kept for longer than an access token lives, but for those of a deleted app.
+  if (!live) return (await isOfDeletedApp(deps, claims)) ? 'ended' : 'forged'
+  try {
+    callerOf(deps, live, claims)
+    return 'live'
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return error.code === 'token_invalid' ? 'forged' : 'ended'
+  }
+}
+
+async function isOfDeletedApp(deps: Deps, { app_id }: AccessTokenClaims): Promise<boolean> {
+  return isUuid(app_id ?? '') && (await App.findById(deps.db, app_id!)) === undefined
+}
+
+/** A consumer could have written any number. */
+function momentOf(seconds: number): string | null {
+  const ms = seconds * 1000
+  return Math.abs(ms) <= 8.64e15 ? iso(ms) : null
+}
+
+async function findUser(deps: Deps, id: string): Promise<TokenTrace['user']> {
+  const row = isUuid(id) ? await User.findById(deps.db, id) : undefined
+  return row ? presentUser(userOf(row)) : null
+}
+
+/** A session with its user, and what a live token of it opens now. */
+async function describeSession(
+  deps: Deps,
+  id: string,
+  live: LiveSession,
+  isLive: boolean,
+): Promise<Pick<TokenTrace, 'user' | 'session' | 'roles' | 'permissions' | 'administers'>> {
+  const row = await Session.find(deps.db, id)
+  if (!row) return nothing
+  const { app_id, app_code, organization_id } = row
+  const [organization = null] = organization_id === null ? [] : await listMemberships(deps, live.user_id, organization_id)
+  const session = {
+    id,
+    alive: isSessionAlive(deps, live),
+    app: app_id !== null && app_code !== null ? { id: app_id, code: app_code } : null,
+    organization,
+    auth_method: row.auth_method,
+    ip: row.ip,
+    user_agent: row.user_agent,
+    created_at: iso(row.created_at),
+    last_used_at: iso(row.last_used_at),
+    expires_at: iso(row.expires_at),
+  }
+  const user = await findUser(deps, live.user_id)
+  if (!isLive) return { user, session, roles: [], permissions: [], administers: false }
+  const catalog = await readCatalog(deps, live.catalog_generation)
+  const app = app_id === null ? null : ((await catalog.findApp({ id: app_id })) ?? null)
+  const globalRoles = await listGlobalRoles(deps, live.user_id)
+  const { roles, permissions } = await resolveRights(deps, { app, membership: organization, globalRoles, catalog })
+  const administers = authorityOfSession(deps, live).refuseAdministration() === undefined
+  return { user, session, roles, permissions: [...permissions], administers }
+}

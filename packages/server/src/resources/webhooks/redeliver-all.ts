@@ -1,0 +1,62 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { App } from '../../models/app.ts'
+import { OutboxMessage, type RedeliverySelection } from '../../models/outbox-message.ts'
+import { getApp } from '../apps/get-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import type { RedeliverAllInput } from './schema.ts'
+
+/** So many are queued in one transaction: a receiver that was down for a day has missed very many. */
+const portion = 500
+
+interface Redelivery {
+  app: App
+  selection: RedeliverySelection
+}
+
+/**
+ * Sends all deliveries of an app again that ended in one way and in a time range, to where their webhooks point now. Returns how many.
+ * Each portion stands by itself with its audit event: cut off half-way, the same call again does the rest. Throws `not_found`.
+ */
+export async function redeliverAll(deps: Deps<Pool>, input: RedeliverAllInput, actor: Actor): Promise<number> {
+  const redelivery = await selectDeliveries(deps, input)
+  const { selection } = redelivery
+  let count = 0
+  let chosen: { id: string; name: string }[] = []
+  do {
+    chosen = await OutboxMessage.listRedeliverable(deps.db, selection, { after: chosen.at(-1)?.id, limit: portion })
+    if (chosen.length > 0) count += await transaction(deps, (deps) => requeuePortion(deps, redelivery, chosen, actor))
+  } while (chosen.length === portion)
+  return count
+}
+
+/** How many `redeliverAll` would send again. Throws `not_found`. */
+export async function countRedeliverable(deps: Deps, input: RedeliverAllInput): Promise<number> {
+  return OutboxMessage.countRedeliverable(deps.db, (await selectDeliveries(deps, input)).selection)
+}
+
+async function selectDeliveries(deps: Deps, { app: ref, status, since, until }: RedeliverAllInput): Promise<Redelivery> {
+  const app = await getApp(deps, ref)
+  const names = app.webhooks.filter(({ enabled }) => enabled).map(({ name }) => name)
+  return { app, selection: { appId: app.id, names, status, since, until } }
+}
+
+async function requeuePortion(
+  deps: Deps<Tx>,
+  { app, selection: { status } }: Redelivery,
+  chosen: readonly { id: string; name: string }[],
+  actor: Actor,
+): Promise<number> {
+  let count = 0
+  for (const { name, url } of app.webhooks) {
+    const ids = chosen.filter((message) => message.name === name).map(({ id }) => id)
+    // Whoever sends the same ones again at the same time finds them pending.
+    if (ids.length > 0) count += await OutboxMessage.requeueAll(deps.db, ids, { status, now: deps.clock(), destination: url })
+  }
+  if (count === 0) return 0
+  await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, details: { status, count } })
+  deps.afterCommit?.push(() => deps.outboxBell.ring())
+  return count
+}
