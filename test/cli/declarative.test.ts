@@ -277,7 +277,7 @@ apps:
     const status = async () => parsed(await authctl('app show closing --json')).status
     expect((await authctl(`apply -f ${file}`)).exit).toBe(2)
     const declined = terminal(`apply -f ${file}`)
-    await declined.shows('Really deactivate the app closing? (yes/no)')
+    await declined.shows('Really deactivate the app closing in default (http')
     declined.type('no\r')
     expect((await declined.ended()).exit).toBe(9)
     expect(await status()).toBe('active')

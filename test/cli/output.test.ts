@@ -25,7 +25,7 @@ test('--dry-run asks the service, and prints what would be sent', async () => {
   })
   const words = await authctl('app delete shop --dry-run -o table', { env })
   expect(words).toMatchObject({ stdout: `DELETE ${url}/api/v1/admin/apps/shop\n`, exit: 0 })
-  expect(words.stderr).toContain('nothing was changed (--dry-run)')
+  expect(words.stderr).toContain(`nothing was changed at ${url} (--dry-run)`)
   await authctl('api PATCH /admin/apps/shop?x=1 --dry-run', { env })
   await authctl('logout --all --dry-run', { env })
   expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([

@@ -12,7 +12,7 @@ import { afterAll, inject, onTestFinished } from 'vitest'
 import { commands } from '../../packages/cli/src/commands/index.ts'
 import { main } from '../../packages/cli/src/main.ts'
 import { compileCache } from '../support/compile-cache.ts'
-import { createDatabase } from '../support/database.ts'
+import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { fixture } from '../support/fixture.ts'
 import { startInstance } from '../support/server-instance.ts'
 
@@ -57,9 +57,9 @@ export interface Gatehouse {
   stop(): Promise<void>
 }
 
-/** A service of its own, on a new SQLite file, with `admin` in it. It runs inside of the tests: they must not block its event loop. */
-export async function startGatehouse(settings: Record<string, string> = {}): Promise<Gatehouse> {
-  const database = await createDatabase('sqlite')
+/** A service of its own, on a new database, with `admin` in it. It runs inside of the tests: they must not block its event loop. */
+export async function startGatehouse(settings: Record<string, string> = {}, kind: DatabaseKind = 'sqlite'): Promise<Gatehouse> {
+  const database = await createDatabase(kind)
   const ends = [() => database.drop()]
   const { url } = await startInstance(
     {
@@ -79,8 +79,8 @@ export async function startGatehouse(settings: Record<string, string> = {}): Pro
 }
 
 /** A service for the tests of a file, and machines that its admin is signed in on. */
-export function gatehouseFixture(settings: Record<string, string> = {}) {
-  const service = fixture(() => startGatehouse(settings))
+export function gatehouseFixture(settings: Record<string, string> = {}, kind: DatabaseKind = 'sqlite') {
+  const service = fixture(() => startGatehouse(settings, kind))
   afterAll(() => service.stop())
   let contexts: string | undefined
   return {
@@ -98,7 +98,7 @@ export function gatehouseFixture(settings: Record<string, string> = {}) {
         contexts = readFileSync(here.contextsPath, 'utf8')
       }
       mkdirSync(dirname(here.contextsPath), { recursive: true })
-      writeFileSync(here.contextsPath, contexts)
+      writeFileSync(here.contextsPath, contexts, { mode: 0o600 })
       return here
     },
   }

@@ -109,7 +109,7 @@ test('who is to be moved is asked for, and whether; no is exit 9', async () => {
   const move = here.terminal('pool move --to elsewhere')
   await move.shows('Who: ')
   move.type(`${admin.email}\r`)
-  await move.shows(`move ${admin.email} to the pool elsewhere? (yes/no)`)
+  await move.shows(`move ${admin.email} to the pool elsewhere in default (${service.url})? (yes/no)`)
   move.type('no\r')
   expect((await move.ended()).exit).toBe(9)
   expect(JSON.parse((await here.authctl(`user show ${admin.email} --json`)).stdout).namespace).toBe('default')

@@ -230,7 +230,7 @@ async function runCommand(spec: Command, tools: Tools, input: Input<Options>): P
     if (result.kind === 'report' && result.failure) throw result.failure
   } catch (thrown) {
     if (!(thrown instanceof PlannedRequest)) throw thrown
-    renderPlan(thrown.requests, settings.format, io)
+    renderPlan(thrown.requests, settings.format, tools)
   }
   io.finish()
   const notice = tools.updateNotice()

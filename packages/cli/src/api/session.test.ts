@@ -44,14 +44,28 @@ test('requests that are refused at once wait for one renewal', async () => {
     refresh_expires_at: hour,
   }
   const context = { base_url: baseUrl, email: null, tokens }
-  writeFileSync(join(folder, 'contexts.json'), JSON.stringify({ version: 1, current: 'default', contexts: { default: context } }))
+  writeFileSync(
+    join(folder, 'contexts.json'),
+    JSON.stringify({ version: 1, current: 'default', contexts: { default: context } }),
+    {
+      mode: 0o600,
+    },
+  )
   const contexts = openContexts(folder)
   const wire = {
     world: { fetch: globalThis.fetch, now: Date.now },
     io: { complain() {}, note() {} },
     settings: { timeoutMs: 10_000 },
   } as unknown as Wire
-  const session = contextSession(wire, contexts, { contextName: 'default', context, baseUrl, token: undefined })
+  const connection = {
+    contextName: 'default',
+    context,
+    baseUrl,
+    token: undefined,
+    isStandardAddress: false,
+    isContextNamed: false,
+  }
+  const session = contextSession(wire, contexts, connection)
   const api = createApi(wire, baseUrl, session)
   const lists = await Promise.all(Array.from({ length: 8 }, () => bodyOf(api.GET('/api/v1/admin/apps'))))
   expect(lists).toHaveLength(8)

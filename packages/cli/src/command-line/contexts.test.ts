@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -53,6 +53,19 @@ test.each(['999999999 gone', `${process.pid} mine, but old`])('an abandoned lock
 
 test.each(['[]', '{}', 'null', '{"contexts": {"a": {}}}', 'not json'])('%s is refused', (content) => {
   const place = folder()
-  writeFileSync(join(place, 'contexts.json'), content)
+  writeFileSync(join(place, 'contexts.json'), content, { mode: 0o600 })
   expect(() => openContexts(place).read()).toThrow(expect.objectContaining({ exit: 6 }))
 })
+
+test.runIf(process.platform !== 'win32').each([0o644, 0o640, 0o602])(
+  'a file of mode %o, which others can open, is refused',
+  (mode) => {
+    const place = folder()
+    const path = join(place, 'contexts.json')
+    writeFileSync(path, '{"version": 1, "current": null, "contexts": {}}')
+    chmodSync(path, mode)
+    expect(() => openContexts(place).read()).toThrow(expect.objectContaining({ exit: 6, code: 'contexts_not_private' }))
+    chmodSync(path, 0o600)
+    expect(openContexts(place).read().contexts).toEqual({})
+  },
+)

@@ -28,6 +28,8 @@ export interface Context {
   base_url: string
   email: string | null
   tokens: StoredTokens | null
+  /** Writes there are confirmed with the name of the context. */
+  protected?: boolean
   /** Tells the service at the next login that this machine has signed in before. It outlives the session, and opens nothing. */
   device_token?: string
 }
@@ -75,9 +77,11 @@ export function openContexts(folder: string): ContextStore {
   function read(): ContextFile {
     let content: string
     try {
+      assertPrivate(path)
       content = readFileSync(path, 'utf8')
     } catch (error) {
       if (systemCodeOf(error) === 'ENOENT') return { version: 1, current: null, contexts: {} }
+      if (error instanceof Failure) throw error
       throw new Failure('invalid', `cannot read ${path}: ${messageOf(error)}`, { code: 'contexts_unreadable' })
     }
     return parseContexts(content, path)
@@ -115,6 +119,17 @@ export function openContexts(folder: string): ContextStore {
       }
     },
   }
+}
+
+/** The file holds refresh tokens, so nobody else may have read or changed it. Windows keeps it private by its folder. */
+function assertPrivate(path: string): void {
+  if (process.platform === 'win32') return
+  const others = statSync(path).mode & 0o077
+  if (others === 0) return
+  throw new Failure('invalid', `other users of this machine can open ${path}, which holds the tokens of your sessions`, {
+    code: 'contexts_not_private',
+    hint: `chmod 600 ${path}, and if others use this machine: authctl logout --all, then authctl login`,
+  })
 }
 
 function parseContexts(content: string, path: string): ContextFile {

@@ -29,3 +29,14 @@ export function parseExpiry(text: string, now: number): string {
     hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 30d',
   })
 }
+
+/** Reads a moment of the past, such as the value of `--since`. Throws if it names none. */
+export function parsePast(flag: string, text: string | undefined, now: number): string | undefined {
+  if (text === undefined) return undefined
+  const moment = parseMoment(text, now, 'ago')
+  if (moment !== undefined) return moment
+  throw new Failure('invalid', `${flag} ${text} is no time`, {
+    code: 'invalid_time',
+    hint: 'such as 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z',
+  })
+}

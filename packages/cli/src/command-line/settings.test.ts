@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Failure } from './exit-codes.ts'
-import { normalizeBaseUrl, resolveConnection } from './settings.ts'
+import { isReadableOnTheWay, normalizeBaseUrl, placeOf, resolveConnection } from './settings.ts'
 
 const file = {
   version: 1 as const,
@@ -61,4 +61,21 @@ describe('which context', () => {
       expect.objectContaining({ exit: 6, message: 'AUTHCTL_TOKEN holds no token' }),
     )
   })
+})
+
+test('a question names the context and the address, or the address alone where the context is of another one', () => {
+  expect(placeOf(resolveConnection(nothing, {}, file))).toBe('in one (http://one.example)')
+  expect(placeOf(resolveConnection({ ...nothing, baseUrl: 'http://flag' }, {}, file))).toBe('at http://flag')
+})
+
+test('plain http to another machine can be read on the way', () => {
+  const readable = ['http://auth.example.com', 'http://10.0.0.1:4000', 'http://localhost.example.com']
+  const others = [
+    'https://auth.example.com',
+    'http://localhost:4000',
+    'http://127.0.0.2',
+    'http://[::1]:4000',
+    'http://a.localhost',
+  ]
+  expect([...readable, ...others].filter(isReadableOnTheWay)).toEqual(readable)
 })

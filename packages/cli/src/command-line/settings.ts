@@ -88,8 +88,29 @@ export interface Connection {
   context: Context | undefined
   /** Without `/api/v1` and without a final slash. */
   baseUrl: string
+  /** Nobody named the address: it is where a service runs unless told. */
+  isStandardAddress: boolean
+  /** The context was named by --context of this very command. */
+  isContextNamed: boolean
   /** An access token that is given from outside; the context's session is then left alone. */
   token: string | undefined
+}
+
+/** Where a command acts, as questions and dry runs name it: `in production (https://auth.example.com)`. */
+export function placeOf(connection: Connection): string {
+  const { contextName, baseUrl } = connection
+  return isAtContext(connection) ? `in ${contextName} (${baseUrl})` : `at ${baseUrl}`
+}
+
+/** Whether the service is that of the context, and no other address was given for this command. */
+export function isAtContext({ context, baseUrl }: Connection): boolean {
+  return context !== undefined && normalizeBaseUrl(context.base_url) === baseUrl
+}
+
+/** What goes there can be read on the way: plain http to another machine. */
+export function isReadableOnTheWay(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl)
+  return protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$|\.localhost$/.test(hostname)
 }
 
 /** A flag wins over the environment, which wins over the context. A named context must exist, unless `mayBeNew`. */
@@ -111,10 +132,13 @@ export function resolveConnection(
   }
   const token = input.tokenFile === undefined ? env.AUTHCTL_TOKEN?.trim() || undefined : readToken(input.tokenFile)
   if (token !== undefined) assertToken(token, input.tokenFile ?? 'AUTHCTL_TOKEN')
+  const address = input.baseUrl ?? (env.AUTHCTL_BASE_URL || context?.base_url)
   return {
     contextName,
     context,
-    baseUrl: normalizeBaseUrl(input.baseUrl ?? (env.AUTHCTL_BASE_URL || context?.base_url || standardBaseUrl)),
+    baseUrl: normalizeBaseUrl(address || standardBaseUrl),
+    isStandardAddress: !address,
+    isContextNamed: input.context !== undefined,
     token,
   }
 }

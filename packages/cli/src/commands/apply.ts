@@ -58,7 +58,7 @@ async function agree(tools: Tools, { changes }: Plan, prune: boolean): Promise<v
   // Asked even if nothing is pruned: a confirmation that names another context was meant for another service.
   if (prune && (pruned.length > 0 || tools.settings.confirm !== undefined)) {
     const { contextName } = tools.connect()
-    await confirmName(tools, contextName, `prune ${namesOf(pruned)} in ${contextName}`)
+    await confirmName(tools, contextName, `prune ${namesOf(pruned)}`)
   }
   const closed = changes.filter(
     ({ kind, change, fields }) =>
@@ -75,10 +75,10 @@ function namesOf(changes: Plan['changes']): string {
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }
 
-function report({ io, settings }: Tools, { changes, unchanged }: Plan, { rows, fatal }: Application): Result {
+function report({ io, settings, place }: Tools, { changes, unchanged }: Plan, { rows, fatal }: Application): Result {
   const counts = countsOf(rows, unchanged)
   for (const { kind, code, warnings = [] } of rows) for (const warning of warnings) io.note(`${kind} ${code}: ${warning}`)
-  if (settings.dryRun) io.note('nothing was sent (--dry-run)')
+  if (settings.dryRun) io.note(`nothing was sent ${place()} (--dry-run)`)
   const ending = settings.dryRun ? { dry_run: true } : { outcome: counts.changed > 0 ? 'applied' : 'unchanged' }
   const table = rowsOf(rows, ['outcome', 'kind', 'code', ['detail', ({ error }) => error?.message]])
   const details = settings.dryRun ? describeChanges(changes) : [table]

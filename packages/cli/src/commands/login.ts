@@ -4,7 +4,7 @@ import { ownAppCode, storedTokens } from '../api/session.ts'
 import { assertContextName, findContext } from '../command-line/contexts.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, text } from '../command-line/options.ts'
-import { normalizeBaseUrl } from '../command-line/settings.ts'
+import { isReadableOnTheWay, normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Result, record } from '../output/output.ts'
 import { askFor } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
@@ -33,10 +33,15 @@ export const login = command({
 })
 
 export async function runLogin(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const { contextName, context, baseUrl } = tools.connect({ mayBeNew: true })
+  const { contextName, context, baseUrl, isStandardAddress } = tools.connect({ mayBeNew: true })
   assertContextName(contextName)
   const email = input.email || context?.email || (await askFor(tools, '--email', 'E-mail:'))
   tools.io.note(`signing in at ${baseUrl} as ${email}`)
+  // Beside JSON a failure is one object alone.
+  const warn = tools.settings.asksForJson ? tools.io.note : tools.io.complain
+  if (isStandardAddress) warn(`warning: nobody named an address, so this is the standard one, ${baseUrl} (--base-url)`)
+  if (isReadableOnTheWay(baseUrl))
+    warn(`warning: ${baseUrl} is plain http to another machine: the password can be read on the way`)
   const { password, code } = await readSecrets(tools, input.passwordStdin)
   // Never send the tokens of one service to another.
   const device = context && normalizeBaseUrl(context.base_url) === baseUrl ? context.device_token : undefined
@@ -51,6 +56,7 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
       email: answer.user.email,
       tokens: storedTokens(answer, tools.now()),
       ...(answer.device_token === undefined ? {} : { device_token: answer.device_token }),
+      ...(before?.protected ? { protected: true } : {}),
     }
     file.current ??= contextName
     return file.current === contextName

@@ -6,6 +6,7 @@ import { askFor } from '../terminal/prompt.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import { redactUrl } from '../text/redact.ts'
 import type { Tools } from '../tools/create-tools.ts'
+import { inLanes } from './in-lanes.ts'
 import { findUserId, userRefSyntax } from './user-ref.ts'
 
 /** The users of a command that takes one or many. */
@@ -68,37 +69,62 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
     const { value, outcome } = await act(await findUserId(api, named.refs[0]!.ref))
     return record(value, outcome)
   }
-  const rows: Row[] = []
+  const rows = named.refs.map(({ line, ref }): Row => ({ line, user: ref, outcome: 'not_tried' }))
+  const underWay = new Set<Row>()
+  const forget = tools.onInterrupt(() => interrupted(rows, underWay))
+  let ended = 0
   let fatal: Failure | undefined
-  for (const { line, ref } of named.refs) {
-    const row = { line, user: ref }
-    if (fatal) {
-      rows.push({ ...row, outcome: 'not_tried' })
-      continue
-    }
-    try {
-      rows.push({ ...row, outcome: (await act(await findUserId(api, ref))).outcome })
-    } catch (thrown) {
-      if (thrown instanceof PlannedRequest) {
-        const request = thrown.requests.map(({ method, url }) => `${method} ${redactUrl(url)}`).join(', ')
-        rows.push({ ...row, outcome: 'planned', request })
-        continue
+  try {
+    await inLanes(rows, async (row) => {
+      underWay.add(row)
+      try {
+        row.outcome = (await act(await findUserId(api, row.user))).outcome
+      } catch (thrown) {
+        if (thrown instanceof PlannedRequest) notePlan(row, thrown)
+        else noteFailure(row, toFailure(thrown))
+      } finally {
+        underWay.delete(row)
       }
-      const failure = toFailure(thrown)
-      // Stop when the failure would be the same for everybody.
-      if (['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) fatal = failure
-      rows.push({ ...row, outcome: 'failed', code: failure.code, message: failure.message })
-    }
-    if (rows.length % progressEvery === 0) io.note(`${rows.length} of ${named.refs.length}`)
+      ended += 1
+      if (ended % progressEvery === 0) io.note(`${ended} of ${rows.length}`)
+    })
+  } catch (thrown) {
+    fatal = toFailure(thrown)
+  } finally {
+    forget()
   }
-  return report(rows, fatal, io)
+  return report(rows, fatal, tools)
 }
 
-function report(rows: Row[], fatal: Failure | undefined, io: Tools['io']): Result {
+function notePlan(row: Row, { requests }: PlannedRequest): void {
+  row.outcome = 'planned'
+  row.request = requests.map(({ method, url }) => `${method} ${redactUrl(url)}`).join(', ')
+}
+
+/** Throws the failure if it would be the same for everybody. */
+function noteFailure(row: Row, failure: Failure): void {
+  Object.assign(row, { outcome: 'failed', code: failure.code, message: failure.message })
+  if (['bug', 'notSignedIn', 'unreachable', 'interrupted', 'usage', 'declined'].includes(failure.ending)) throw failure
+}
+
+const mostNamed = 10
+
+function interrupted(rows: readonly Row[], underWay: ReadonlySet<Row>): Failure {
+  const done = rows.filter((row) => row.outcome !== 'not_tried').length
+  const lines = [...underWay].map(({ line }) => line)
+  const named = lines.slice(0, mostNamed).join(', ')
+  const under = lines.length === 0 ? '' : `; under way: ${lines.length === 1 ? 'line' : 'lines'} ${named}`
+  return new Failure('interrupted', `interrupted: ${done} of ${rows.length} users are done${under}`, {
+    code: 'interrupted',
+    hint: 'run it again as it was: what is done already is unchanged',
+  })
+}
+
+function report(rows: Row[], fatal: Failure | undefined, { io, place }: Pick<Tools, 'io' | 'place'>): Result {
   const counts: Record<string, number> = {}
   for (const { outcome } of rows) counts[outcome] = (counts[outcome] ?? 0) + 1
   const { planned = 0, failed = 0 } = counts
-  if (planned > 0) io.note('nothing was changed (--dry-run)')
+  if (planned > 0) io.note(`nothing was changed ${place()} (--dry-run)`)
   // A terminal shows only the number of successes.
   const shown = rows.filter(({ outcome }) => ['planned', 'failed', 'not_tried'].includes(outcome))
   const details = rowsOf(shown, ['line', 'user', 'outcome', 'code', ['detail', (row) => row.message ?? row.request]])

@@ -39,6 +39,11 @@ export type Outcome =
   | 'signed_in'
   | 'signed_out'
   | 'disabled'
+  | 'ended'
+  | 'unlinked'
+  | 'reset'
+  | 'cleared'
+  | 'offboarded'
 
 export type Result =
   | { kind: 'record'; record: Record<string, unknown> }
@@ -194,7 +199,7 @@ export function dotenvValue(value: string): string {
 }
 
 /** Prints the plan of --dry-run on stdout, several requests as a list. */
-export function renderPlan(requests: readonly Request[], format: Format, io: Io): void {
+export function renderPlan(requests: readonly Request[], format: Format, { io, place }: { io: Io; place: () => string }): void {
   const plans = requests.map(({ method, url, body }) => ({
     dry_run: true,
     request: { method, url: redactUrl(url), body: body === undefined ? null : redact(body) },
@@ -202,7 +207,7 @@ export function renderPlan(requests: readonly Request[], format: Format, io: Io)
   if (format === 'json') io.print(toJson(plans.length === 1 ? plans[0] : plans, 2))
   else if (format === 'ndjson') for (const plan of plans) io.print(toJson(plan))
   else for (const request of requests) io.print(describePlan(request))
-  io.note('nothing was changed (--dry-run)')
+  io.note(`nothing was changed ${place()} (--dry-run)`)
 }
 
 /** Prints a failure on stderr: as one JSON object if results are JSON, else in words. */

@@ -31,6 +31,13 @@ interface Asking {
   settings: Pick<Settings, 'yes' | 'confirm' | 'dryRun'>
   io: { canAsk: boolean }
   prompt: Prompt
+  /** Where the action happens, as every question about a service says: `in production (https://auth.example.com)`. */
+  place?: () => string
+}
+
+/** What is asked about. A question about this machine has no place. */
+function named(action: string, { place }: Asking): string {
+  return place ? `${action} ${place()}` : action
 }
 
 /** A value that the command cannot do without; `name` is how it is given on the command line. */
@@ -39,23 +46,25 @@ export async function askFor({ io, prompt }: Pick<Asking, 'io' | 'prompt'>, name
   return prompt.text(question)
 }
 
-function declined(): Failure {
+export function declined(): Failure {
   return new Failure('declined', 'declined; nothing was done', { code: 'declined' })
 }
 
 /** Returns if `--yes` was given or the user types yes. */
-export async function confirmYes({ settings, io, prompt }: Asking, action: string): Promise<void> {
+export async function confirmYes(asking: Asking, action: string): Promise<void> {
+  const { settings, io, prompt } = asking
   if (settings.yes || settings.dryRun) return
-  if (!io.canAsk) throw usageFailure(`to ${action}, --yes is required`, 'nothing was done')
-  if (!(await prompt.yesOrNo(`Really ${action}?`))) throw declined()
+  if (!io.canAsk) throw usageFailure(`to ${named(action, asking)}, --yes is required`, 'nothing was done')
+  if (!(await prompt.yesOrNo(`Really ${named(action, asking)}?`))) throw declined()
 }
 
 /** Returns if `--confirm` has the name or the user types it again. */
-export async function confirmName({ settings, io, prompt }: Asking, name: string, action: string): Promise<void> {
+export async function confirmName(asking: Asking, name: string, action: string): Promise<void> {
+  const { settings, io, prompt } = asking
   if (settings.dryRun) return
   if (settings.confirm === name) return
   if (settings.confirm !== undefined)
     throw usageFailure(`--confirm says "${settings.confirm}", not "${name}"`, 'nothing was done')
-  if (!io.canAsk) throw usageFailure(`to ${action}, --confirm ${name} is required`, 'nothing was done')
-  if ((await prompt.text(`To ${action}, type ${name}:`)) !== name) throw declined()
+  if (!io.canAsk) throw usageFailure(`to ${named(action, asking)}, --confirm ${name} is required`, 'nothing was done')
+  if ((await prompt.text(`To ${named(action, asking)}, type ${name}:`)) !== name) throw declined()
 }

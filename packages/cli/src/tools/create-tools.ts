@@ -4,8 +4,16 @@ import { type EndLook, lookForUpdate } from '../api/update-notice.ts'
 import { type ContextStore, openContexts } from '../command-line/contexts.ts'
 import type { Failure } from '../command-line/exit-codes.ts'
 import type { GlobalInput } from '../command-line/options.ts'
-import { type Connection, type Formats, readSettings, resolveConnection, type Settings } from '../command-line/settings.ts'
+import {
+  type Connection,
+  type Formats,
+  placeOf,
+  readSettings,
+  resolveConnection,
+  type Settings,
+} from '../command-line/settings.ts'
 import { renderFailure } from '../output/output.ts'
+import { confirmProtected } from '../terminal/confirm-protected.ts'
 import { createIo, type Io, type World } from '../terminal/io.ts'
 import { type Prompt, terminalPrompt } from '../terminal/prompt.ts'
 
@@ -23,6 +31,8 @@ export interface Tools {
   connect(options?: { mayBeNew?: boolean }): Connection
   /** That the service is newer than this program, once a day; for the end of a command that has asked it something. */
   updateNotice(): string | undefined
+  /** Where it acts: `in production (https://auth.example.com)`. */
+  place(): string
   /** As the signed-in user. */
   readonly api: Api
   /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
@@ -40,9 +50,14 @@ export interface Tools {
 export function createTools(world: World, input: GlobalInput, formats?: Formats): Tools {
   const settings = readSettings(input, { isTerminal: Boolean(world.stdout.isTTY), formats })
   const io = createIo(world, settings)
-  const wire = { world, io, settings }
   const contexts = openContexts(world.configFolder)
   const connect = (options?: { mayBeNew?: boolean }) => resolveConnection(input, world.env, contexts.read(), options)
+  let confirmed: Promise<void> | undefined
+  const beforeWrite = () => {
+    confirmed ??= confirmProtected({ settings, io, prompt: terminalPrompt }, connect())
+    return confirmed
+  }
+  const wire = { world, io, settings, beforeWrite }
 
   let session: Session | undefined
   let api: Api | undefined
@@ -65,6 +80,7 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
       }),
     connect,
     updateNotice: () => endLook?.(),
+    place: () => placeOf(connect()),
     get api() {
       if (!api) {
         const connection = connect()

@@ -211,7 +211,7 @@ async function agreeToReplace(
   const agreed = new Set<string>()
   for (const [file, content] of contents) {
     if (file === undefined || [undefined, content].includes(readIfThere(file))) continue
-    await confirmYes(tools, `replace ${file}`)
+    await confirmYes({ settings: tools.settings, io: tools.io, prompt: tools.prompt }, `replace ${file}`)
     agreed.add(file)
   }
   return agreed

@@ -19,8 +19,8 @@ export const deleteContext = command({
 })
 
 export async function runDeleteContext(tools: Tools, { name }: Input<typeof options>): Promise<Result> {
-  const { contexts, settings, now, io } = tools
-  await confirmName(tools, name, `delete the context ${name}`)
+  const { contexts, settings, now, io, prompt } = tools
+  await confirmName({ settings, io, prompt }, name, `delete the context ${name}`)
   const file = contexts.read()
   const answer = record(viewContext(name, getContext(file, name), file.current, now()), 'deleted')
   if (settings.dryRun) return answer

@@ -18,5 +18,9 @@ export async function runListContexts({ contexts, now }: Tools): Promise<Result>
   async function* onePage() {
     yield rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
-  return list(onePage(), ['name', 'current', 'base_url', 'email', 'signed_in'], 'no contexts: authctl login makes one')
+  return list(
+    onePage(),
+    ['name', 'current', 'base_url', 'email', 'protected', 'signed_in'],
+    'no contexts: authctl login makes one',
+  )
 }

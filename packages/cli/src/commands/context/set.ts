@@ -1,6 +1,6 @@
 import { assertContextName, type Context, findContext } from '../../command-line/contexts.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, positional, text } from '../../command-line/options.ts'
+import { type Input, positional, text, toggle } from '../../command-line/options.ts'
 import { normalizeBaseUrl } from '../../command-line/settings.ts'
 import { viewContext } from '../../nouns/view-context.ts'
 import { type Outcome, type Result, record } from '../../output/output.ts'
@@ -11,27 +11,30 @@ import type { Tools } from '../../tools/create-tools.ts'
 const options = {
   name: positional('NAME', 'Context to make or change', { completes: 'contexts' }),
   email: text('EMAIL', 'Who signs in there'),
+  protected: toggle('Ask for the name of the context before each command writes there'),
 }
 
 export const setContext = command({
   path: 'context set',
   summary: 'Make or change a context without signing in',
-  description: 'Its session is dropped when the address or the e-mail changes: a token of one service is never sent to another.',
+  description:
+    'Its session is dropped when the address or the e-mail changes: a token of one service is never sent to another. In a protected ' +
+    'context a command that writes asks for the name of the context first; without a terminal it needs --context NAME and --yes.',
   examples: [
     'context set production --base-url https://auth.example.com',
     'context set production --base-url https://auth.example.com --email ada@example.com',
-    'context set production --email bob@example.com',
+    'context set production --protected',
   ],
   options,
   run: runSetContext,
 })
 
-export async function runSetContext(tools: Tools, { name, email }: Input<typeof options>): Promise<Result> {
+export async function runSetContext(tools: Tools, { name, email, ...input }: Input<typeof options>): Promise<Result> {
   const { contexts, settings, now } = tools
   assertContextName(name)
   const existing = findContext(contexts.read(), name)
-  if (existing && settings.baseUrl === undefined && email === undefined)
-    throw usageFailure('--base-url or --email is required', 'nothing was changed')
+  if (existing && settings.baseUrl === undefined && email === undefined && input.protected === undefined)
+    throw usageFailure('--base-url, --email or --protected is required', 'nothing was changed')
   const baseUrl =
     settings.baseUrl ?? existing?.base_url ?? normalizeBaseUrl(await askFor(tools, '--base-url', 'Address of the service:'))
 
@@ -39,11 +42,17 @@ export async function runSetContext(tools: Tools, { name, email }: Input<typeof 
     const before = findContext(file, name)
     const named = { base_url: baseUrl, email: email ?? before?.email ?? null }
     const isSame = before?.base_url === named.base_url && before.email === named.email
-    const after: Context = isSame ? { ...before, ...named } : { ...named, tokens: null }
+    const session: Context = isSame ? { ...before, ...named } : { ...named, tokens: null }
+    const after = withProtection(session, input.protected ?? before?.protected ?? false)
     const outcome: Outcome = !before ? 'created' : JSON.stringify(before) === JSON.stringify(after) ? 'unchanged' : 'updated'
     file.contexts[name] = after
     file.current ??= name
     return record(viewContext(name, after, file.current, now()), outcome)
   }
   return settings.dryRun ? change(contexts.read()) : contexts.change(change)
+}
+
+/** Without the member where it says nothing, as in a file of before. */
+function withProtection({ protected: _, ...context }: Context, isProtected: boolean): Context {
+  return isProtected ? { ...context, protected: true } : context
 }

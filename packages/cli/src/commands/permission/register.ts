@@ -40,7 +40,7 @@ export async function runRegisterPermissions(tools: Tools, input: Input<typeof o
   if (tools.settings.dryRun) {
     const limit = maxPrune === undefined ? {} : { max_prune: maxPrune }
     const plan = await rehearse(tools, { ...body, ...limit })
-    tools.io.note('nothing was written (--dry-run)')
+    tools.io.note(`nothing was written ${tools.place()} (--dry-run)`)
     return report(plan, { dry_run: true })
   }
   const agreed = maxPrune ?? (await agreeToPrune(tools, body))
