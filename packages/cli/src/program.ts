@@ -12,7 +12,7 @@ import {
   type TextOption,
 } from './command-line/options.ts'
 import { version } from './command-line/version.ts'
-import { commands, nouns } from './commands/index.ts'
+import { commands, nestedNouns, nouns } from './commands/index.ts'
 import { render, renderPlan, type View } from './output/output.ts'
 import type { World } from './terminal/io.ts'
 import { askFor } from './terminal/prompt.ts'
@@ -50,16 +50,11 @@ export function buildProgram(words: readonly string[], world: World, complain: (
     .addHelpText('after', `\nExit codes:\n${exitLines.join('\n')}`)
   for (const [key, option] of Object.entries(globalOptions)) addOption(program, key, option)
 
-  const groups = new Map<string, CommanderCommand>()
+  const groups = new Map([['', program]])
   for (const spec of commands) {
-    const [noun = '', verb] = spec.path.split(' ')
-    if (verb === undefined) {
-      addCommand(program, noun, spec, { words, world })
-      continue
-    }
-    const group = groups.get(noun) ?? addGroup(program, noun)
-    groups.set(noun, group)
-    addCommand(group, verb, spec, { words, world })
+    const path = spec.path.split(' ')
+    const verb = path.pop()!
+    addCommand(groupOf(path, groups), verb, spec, { words, world })
   }
   program
     .command('help')
@@ -98,12 +93,18 @@ function commandsFirst(help: string): string {
   return `${(at === -1 ? [...others, ...commands] : others.toSpliced(at, 0, ...commands)).join('\n\n')}\n`
 }
 
-function addGroup(program: CommanderCommand, noun: string): CommanderCommand {
-  return program
-    .command(noun)
+/** The group that these words name, such as `user session`. Makes those that are missing. */
+function groupOf(words: readonly string[], groups: Map<string, CommanderCommand>): CommanderCommand {
+  const path = words.join(' ')
+  const known = groups.get(path)
+  if (known) return known
+  const made = groupOf(words.slice(0, -1), groups)
+    .command(words.at(-1)!)
     .helpCommand(false)
-    .description(nouns[noun] ?? noun)
-    .addHelpText('before', examplesText(groupExamples(noun)))
+    .description(nouns[path] ?? nestedNouns[path] ?? path)
+    .addHelpText('before', examplesText(groupExamples(path)))
+  groups.set(path, made)
+  return made
 }
 
 /** The first example of each of its commands; of few commands, more. */

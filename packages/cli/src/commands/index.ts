@@ -11,7 +11,9 @@ import { showApp } from './app/show.ts'
 import { updateApp } from './app/update.ts'
 import { applyDeclaration } from './apply.ts'
 import { listAudit } from './audit/list.ts'
+import { showAudit } from './audit/show.ts'
 import { tailAudit } from './audit/tail.ts'
+import { whoGave } from './audit/who.ts'
 import { completion } from './completion.ts'
 import { deleteContext } from './context/delete.ts'
 import { listContexts } from './context/list.ts'
@@ -25,13 +27,18 @@ import { addGrant } from './grant/add.ts'
 import { explainGrant } from './grant/explain.ts'
 import { listGrants } from './grant/list.ts'
 import { revokeGrant } from './grant/revoke.ts'
+import { clearLockouts } from './lockout/clear.ts'
+import { listLockouts } from './lockout/list.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
 import { createOrganization } from './org/create.ts'
+import { deleteOrganization } from './org/delete.ts'
+import { revokeInvitation } from './org/invitation/revoke.ts'
 import { inviteMember } from './org/invite.ts'
 import { listOrganizations } from './org/list.ts'
 import { setMember } from './org/member.ts'
 import { showOrganization } from './org/show.ts'
+import { updateOrganization } from './org/update.ts'
 import { generatePermissions } from './permission/codegen.ts'
 import { diffPermissions } from './permission/diff.ts'
 import { listPermissions } from './permission/list.ts'
@@ -60,6 +67,7 @@ import { listSsoProviders } from './sso-provider/list.ts'
 import { showSsoProvider } from './sso-provider/show.ts'
 import { updateSsoProvider } from './sso-provider/update.ts'
 import { inspect } from './token/inspect.ts'
+import { traceToken } from './token/trace.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
 import { activateUser } from './user/activate.ts'
@@ -67,12 +75,19 @@ import { createUser } from './user/create.ts'
 import { deleteUser } from './user/delete.ts'
 import { exportUsers } from './user/export.ts'
 import { findUsers } from './user/find.ts'
+import { listIdentities } from './user/identity/list.ts'
+import { unlinkIdentity } from './user/identity/unlink.ts'
 import { importUsers } from './user/import.ts'
 import { logoutUser } from './user/logout.ts'
+import { offboardUser } from './user/offboard.ts'
+import { resetTwoFactor } from './user/reset-two-factor.ts'
 import { setUserRole } from './user/role.ts'
+import { endSession } from './user/session/end.ts'
+import { listSessions } from './user/session/list.ts'
 import { showUser } from './user/show.ts'
 import { suspendUser } from './user/suspend.ts'
 import { unlockUser } from './user/unlock.ts'
+import { updateUser } from './user/update.ts'
 import { versionCommand } from './version.ts'
 import { listDeliveries } from './webhook/deliveries.ts'
 import { listWebhooks } from './webhook/list.ts'
@@ -125,19 +140,31 @@ export const commands: readonly Command[] = [
   findUsers,
   showUser,
   createUser,
+  updateUser,
   setUserRole,
   suspendUser,
   activateUser,
   unlockUser,
   logoutUser,
+  resetTwoFactor,
+  listSessions,
+  endSession,
+  listIdentities,
+  unlinkIdentity,
+  offboardUser,
   deleteUser,
   importUsers,
   exportUsers,
+  listLockouts,
+  clearLockouts,
   listOrganizations,
   showOrganization,
   createOrganization,
+  updateOrganization,
+  deleteOrganization,
   setMember,
   inviteMember,
+  revokeInvitation,
   createServiceAccount,
   listServiceAccounts,
   rotateServiceAccount,
@@ -151,11 +178,14 @@ export const commands: readonly Command[] = [
   secretStatus,
   listAudit,
   tailAudit,
+  showAudit,
+  whoGave,
   listWebhooks,
   listDeliveries,
   redeliverWebhook,
   testWebhooks,
   inspect,
+  traceToken,
   exportDeclaration,
   diffDeclaration,
   applyDeclaration,
@@ -174,6 +204,7 @@ export const nouns: Record<string, string> = {
   permission: 'What services let users do',
   role: 'Roles and their permissions',
   user: 'User accounts',
+  lockout: 'What failed logins have locked',
   org: 'Organizations and their members',
   'service-account': 'Accounts of programs',
   'sso-provider': 'Providers of third-party login',
@@ -181,4 +212,11 @@ export const nouns: Record<string, string> = {
   audit: 'What happened, and who did it',
   webhook: 'Where apps are told of new users',
   token: 'Access tokens',
+}
+
+/** What the first words of a command of three words are about. */
+export const nestedNouns: Record<string, string> = {
+  'user session': 'Logins of a user that are alive',
+  'user identity': 'Logins at providers that a user may come in with',
+  'org invitation': 'Invitations that nobody has accepted yet',
 }

@@ -27,7 +27,7 @@ export function complete(typed: readonly string[], commands: readonly Command[],
   }
   if (open && !(open.isSatisfied && current.startsWith('-'))) return valuesOf(open.option, current, spec)
   if (current.startsWith('-')) return words(flagsOf(options, given), current)
-  if (!spec) return words(path.length > 1 ? [] : nextWords(path, commands, nouns), current)
+  if (!spec) return words(nextWords(path, commands, nouns), current)
 
   const positionals = Object.values(spec.options).filter(({ kind }) => kind === 'positional')
   const positional = positionals[plain.length]
@@ -77,11 +77,16 @@ function takesValue({ kind }: Option): boolean {
 }
 
 function nextWords(path: string[], commands: readonly Command[], nouns: Record<string, string>): Candidate[] {
-  const [noun] = path
-  if (noun !== undefined) {
-    return commands
-      .filter((spec) => spec.path.startsWith(`${noun} `))
-      .map(({ path, summary }) => ({ value: path.slice(noun.length + 1), about: summary }))
+  if (path.length > 0) {
+    const begun = `${path.join(' ')} `
+    const next = commands
+      .filter((spec) => spec.path.startsWith(begun))
+      .map(({ path, summary }) => ({ words: path.slice(begun.length).split(' '), summary }))
+    const values = [...new Set(next.map(({ words }) => words[0]!))]
+    return values.map((value) => {
+      const named = next.find(({ words }) => words.length === 1 && words[0] === value)
+      return named ? { value, about: named.summary } : { value }
+    })
   }
   return [
     ...Object.entries(nouns).map(([value, about]) => ({ value, about })),

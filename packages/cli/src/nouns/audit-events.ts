@@ -1,7 +1,6 @@
 import type { components } from '@gatehouse/sdk/admin'
 import type { Api } from '../api/api-client.ts'
-import { parseMoment } from '../command-line/duration.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { parsePast } from '../command-line/duration.ts'
 import { type Input, type Options, text } from '../command-line/options.ts'
 import type { Column } from '../output/cells.ts'
 import { parseAppRef } from './app-ref.ts'
@@ -14,11 +13,15 @@ export type AuditEvent = components['schemas']['AuditEvent']
 export const auditFilters = {
   event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked', { completes: auditEventNames }),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
+  actor: text('USER', `Only what this user did, or the service account of this id: ${userRefSyntax}`),
   app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
   email: text('E-MAIL', 'Only events about its users, and refused logins with it'),
   ip: text('ADDRESS', 'Only what came from this address'),
   since: text('TIME', 'Only events from then on: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
 } satisfies Options
+
+/** The filter that a list has besides: what is followed has no end. */
+export const untilOption = text('TIME', 'Only events before then, in the same form')
 
 export interface AuditQuery {
   event?: string
@@ -26,25 +29,28 @@ export interface AuditQuery {
   app_id?: string
   email?: string
   ip?: string
+  actor_id?: string
   since?: string
+  until?: string
 }
 
 /** The filters as the service takes them. */
-export async function auditQuery(api: Api, input: Input<typeof auditFilters>, now: number): Promise<AuditQuery> {
-  const since = input.since === undefined ? undefined : parseMoment(input.since, now, 'ago')
-  if (input.since !== undefined && since === undefined) {
-    throw new Failure('invalid', `--since ${input.since} is no time`, {
-      code: 'invalid_time',
-      hint: 'such as 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z',
-    })
-  }
+export async function auditQuery(
+  api: Api,
+  input: Input<typeof auditFilters> & { until?: string | undefined },
+  now: number,
+): Promise<AuditQuery> {
+  const since = parsePast('--since', input.since, now)
+  const until = parsePast('--until', input.until, now)
   return {
     ...(input.event === undefined ? {} : { event: input.event }),
     ...(input.user === undefined ? {} : { user_id: await findUserId(api, input.user) }),
     ...(input.app === undefined ? {} : { app_id: parseAppRef(input.app) }),
     ...(input.email === undefined ? {} : { email: input.email }),
     ...(input.ip === undefined ? {} : { ip: input.ip }),
+    ...(input.actor === undefined ? {} : { actor_id: await findUserId(api, input.actor) }),
     ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
   }
 }
 

@@ -1,11 +1,11 @@
 import { bodyOf, pages } from '../../api/api-client.ts'
 import { count, type Input } from '../../command-line/options.ts'
-import { auditColumns, auditFilters, auditQuery } from '../../nouns/audit-events.ts'
+import { auditColumns, auditFilters, auditQuery, untilOption } from '../../nouns/audit-events.ts'
 import { list, type Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { ...auditFilters, limit: count('N', 'At most so many; all unless given') }
+const options = { ...auditFilters, until: untilOption, limit: count('N', 'At most so many; all unless given') }
 
 export const listAudit = command({
   path: 'audit list',
@@ -14,7 +14,7 @@ export const listAudit = command({
   examples: [
     'audit list --since 1h',
     'audit list --event login.failed --user bob@example.com --limit 20',
-    'audit list --app shop --since 7d -o ndjson',
+    'audit list --actor ada@example.com --since 7d --until 1d -o ndjson',
   ],
   options,
   lists: 'long',

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { inspectToken } from '@gatehouse/sdk/inspect'
-import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, optionalPositional, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
+import { readToken } from '../../tools/read-token.ts'
 
 const options = {
   source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given'),
@@ -30,12 +31,9 @@ export const inspect = command({
 })
 
 export async function runInspect(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  // Do not repeat other arguments: one of them may be the token.
-  if (input.source !== undefined && input.source !== '-')
-    throw usageFailure('a token is never taken on the command line', 'authctl token inspect - reads it from standard input')
+  const token = await readToken(tools, input.source, 'token inspect')
   const secrets = input.secretFile === undefined ? [] : [readSecret(input.secretFile)]
   const appCode = input.app === undefined ? undefined : parseAppRef(input.app)
-  const token = await readToken(tools, input.source === '-')
   const { valid, header, claims, checks } = await inspectToken(token, {
     secrets,
     appCode,
@@ -54,15 +52,6 @@ export async function runInspect(tools: Tools, input: Input<typeof options>): Pr
     ],
     failure: failed && new Failure('invalid', `${failed.name}: ${failed.detail}`, { code: failed.code! }),
   }
-}
-
-async function readToken({ io, prompt }: Tools, fromStdin: boolean): Promise<string> {
-  // A pipe works like `-`.
-  const asks = !fromStdin && io.inputIsTerminal
-  if (asks && !io.canAsk) throw usageFailure('a token is required', 'authctl token inspect - reads it from standard input')
-  const token = (asks ? await prompt.hidden('Token:') : await io.readInput()).trim()
-  if (token === '') throw usageFailure('standard input holds no token')
-  return token
 }
 
 /** Cuts the final line break, which editors add. */

@@ -1,26 +1,49 @@
-import { Failure } from '../../command-line/exit-codes.ts'
-import { type Input, positional } from '../../command-line/options.ts'
+import { bodyOf } from '../../api/api-client.ts'
+import { parsePast } from '../../command-line/duration.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, record } from '../../output/output.ts'
+import { askFor } from '../../terminal/prompt.ts'
 import { isUuid } from '../../text/uuid.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { id: positional('ID', 'Id of the delivery, as webhook deliveries shows it') }
+const options = {
+  id: optionalPositional('ID', 'One delivery, as webhook deliveries shows it'),
+  app: text('CODE', 'Instead of one: those of this app, by code or id', { completes: 'apps' }),
+  failed: flag('With --app: all that failed, of webhooks that are enabled'),
+  since: text('TIME', 'With --app: only what was first sent from then on: 6h, 2026-12-31 or 2026-12-31T18:00:00Z'),
+  until: text('TIME', 'With --app: only what was first sent before then, in the same form'),
+}
 
 export const redeliverWebhook = command({
   path: 'webhook redeliver',
-  summary: 'Send a finished delivery again',
-  description: 'Under the same webhook-id, to the URL that its webhook has now, with three attempts.',
+  summary: 'Send finished deliveries again: one, or all of an app that failed',
+  description:
+    'Under the same webhook-id, to the URL that the webhook has now, with three attempts. Deliveries about erased users are left out. ' +
+    'Doing it twice queues nothing twice; webhook deliveries shows what comes of it.',
   examples: [
+    'webhook redeliver --app shop --failed --since 6h',
     'webhook redeliver 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
-    'webhook redeliver 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --dry-run',
-    'webhook redeliver 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
+    'webhook redeliver --app shop --failed --since 6h --dry-run',
   ],
   options,
   run: runRedeliverWebhook,
 })
 
-export async function runRedeliverWebhook({ api }: Tools, { id }: Input<typeof options>): Promise<Result> {
+export async function runRedeliverWebhook(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { id, app, failed, since, until } = input
+  if (app !== undefined) {
+    if (id !== undefined) throw usageFailure('ID and --app contradict each other')
+    if (!failed) throw usageFailure('--failed is required with --app', 'what was delivered is sent again one by one')
+    return redeliverFailed(tools, { app: parseAppRef(app), since, until })
+  }
+  if (failed || since !== undefined || until !== undefined) throw usageFailure('--app is required')
+  return redeliverOne(tools, id ?? (await askFor(tools, 'ID or --app', 'Id of the delivery:')))
+}
+
+async function redeliverOne({ api }: Tools, id: string): Promise<Result> {
   if (!isUuid(id)) {
     throw new Failure('invalid', `"${id}" is no id of a delivery`, {
       code: 'invalid_delivery',
@@ -29,4 +52,24 @@ export async function runRedeliverWebhook({ api }: Tools, { id }: Input<typeof o
   }
   await api.POST('/api/v1/admin/webhook-deliveries/{deliveryId}/redeliver', { params: { path: { deliveryId: id } } })
   return record({ id }, 'queued')
+}
+
+async function redeliverFailed(
+  { api, rehearsalApi, settings, io, now, place }: Tools,
+  { app, ...range }: { app: string; since: string | undefined; until: string | undefined },
+): Promise<Result> {
+  const since = parsePast('--since', range.since, now())
+  const until = parsePast('--until', range.until, now())
+  const body = { app, status: 'failed' as const, ...(since ? { since } : {}), ...(until ? { until } : {}) }
+  const query = settings.dryRun ? { dry_run: true } : {}
+  // A rehearsal tells how many, which is more than the request that would be sent.
+  const through = settings.dryRun ? rehearsalApi : api
+  const { count } = await bodyOf(through.POST('/api/v1/admin/webhook-deliveries/redeliver', { params: { query }, body }))
+  const told = { app, status: 'failed', since: since ?? null, until: until ?? null, count }
+  if (settings.dryRun) {
+    io.note(`nothing was changed ${place()} (--dry-run)`)
+    return record({ ...told, dry_run: true })
+  }
+  if (count > 0) io.note(`authctl webhook deliveries --app ${app} shows what comes of it`)
+  return record(told, count > 0 ? 'queued' : 'unchanged')
 }

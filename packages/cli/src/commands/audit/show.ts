@@ -1,0 +1,50 @@
+import { bodyOf } from '../../api/api-client.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { type Input, positional } from '../../command-line/options.ts'
+import { namesFrom } from '../../nouns/names.ts'
+import { undoOf } from '../../nouns/undo-event.ts'
+import type { Result } from '../../output/output.ts'
+import { toCommandLine } from '../../text/shell-words.ts'
+import { isUuid } from '../../text/uuid.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+const options = { id: positional('ID', 'The event, as audit list shows it') }
+
+export const showAudit = command({
+  path: 'audit show',
+  summary: 'Show an event whole, and the command that takes the change back',
+  description: 'Users, apps and service accounts that are there still are shown by name. Not every change can be taken back.',
+  examples: [
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --context production',
+  ],
+  options,
+  run: runShowAudit,
+})
+
+export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>): Promise<Result> {
+  if (!isUuid(id)) {
+    throw new Failure('invalid', `"${id}" is no id of an event`, {
+      code: 'invalid_event',
+      hint: 'audit list --json shows the ids',
+    })
+  }
+  const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
+  const names = namesFrom(api)
+  const named = {
+    actor: await names.actor(event),
+    user: event.user_id === null ? null : await names.user(event.user_id),
+    app: event.app_id === null ? null : await names.app(event.app_id),
+  }
+  const words = undoOf(event)
+  const undo = words && `authctl ${toCommandLine(words)}`
+  const { details, actor: _, user_id, app_id, ...told } = event
+  const record = { ...told, ...named, user_id, app_id, ...(details ?? {}) }
+  return {
+    kind: 'report',
+    value: { ...event, names: named, undo: undo ?? null },
+    parts: [{ record }, ...(undo ? ['', 'To take it back:', `  ${undo}`] : [])],
+  }
+}

@@ -1,0 +1,69 @@
+import { readAll } from '../../api/api-client.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, optionalPositional } from '../../command-line/options.ts'
+import { inLanes } from '../../nouns/in-lanes.ts'
+import { lockoutsIn } from '../../nouns/lockouts.ts'
+import { isAbsent } from '../../nouns/user-records.ts'
+import { type Result, record } from '../../output/output.ts'
+import { askFor, confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+const options = {
+  key: optionalPositional('KEY', 'One lock or counter, as lockout list shows it'),
+  all: flag('All locks that stand now; while somebody is still guessing, this gives them new tries'),
+}
+
+export const clearLockouts = command({
+  path: 'lockout clear',
+  summary: 'Lift a lock, or all of them',
+  description: 'user unlock lifts all locks of one user. Doing it twice changes nothing.',
+  examples: [
+    'lockout clear --all --yes',
+    'lockout clear two-factor:0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
+    'lockout clear --all --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runClearLockouts,
+})
+
+export async function runClearLockouts(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  if (input.key !== undefined && input.all) throw usageFailure('KEY and --all contradict each other')
+  if (input.all) return clearAll(tools)
+  const key = input.key ?? (await askFor(tools, 'KEY or --all', 'Key of the lock:'))
+  return record({ key }, (await clear(tools, key)) ? 'cleared' : 'unchanged')
+}
+
+async function clearAll(tools: Tools): Promise<Result> {
+  await confirmYes(tools, 'lift all locks')
+  const locks = await readAll(lockoutsIn(tools.api, { locked: true }))
+  let cleared = 0
+  const forget = tools.onInterrupt(() => interrupted(cleared, locks.length))
+  try {
+    await inLanes(locks, async ({ key }) => {
+      if (await clear(tools, key)) cleared += 1
+    })
+  } finally {
+    forget()
+  }
+  return record({ locks: cleared }, cleared > 0 ? 'cleared' : 'unchanged')
+}
+
+/** False if there is none by this key. */
+async function clear({ api }: Tools, key: string): Promise<boolean> {
+  try {
+    await api.DELETE('/api/v1/admin/lockouts/{key}', { params: { path: { key } } })
+    return true
+  } catch (error) {
+    if (isAbsent(error)) return false
+    throw error
+  }
+}
+
+function interrupted(done: number, total: number): Failure {
+  return new Failure('interrupted', `interrupted: ${done} of ${total} locks are lifted`, {
+    code: 'interrupted',
+    hint: 'run it again as it was: it goes on with those that are left',
+  })
+}

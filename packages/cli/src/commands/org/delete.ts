@@ -1,0 +1,26 @@
+import { type Input, positional } from '../../command-line/options.ts'
+import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+const options = { org: positional('ORG', `The ${organizationRefSyntax}`) }
+
+export const deleteOrganization = command({
+  path: 'org delete',
+  summary: 'Delete an organization without members',
+  description: 'Its open invitations go. While it has members, or an app names it, it is exit 5. The slug is what confirms.',
+  examples: ['org delete acme --confirm acme', 'org delete acme', 'org delete acme --dry-run'],
+  options,
+  confirms: 'name',
+  run: runDeleteOrganization,
+})
+
+export async function runDeleteOrganization(tools: Tools, { org }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  const { id, slug, name } = await getOrganization(api, org)
+  await confirmName(tools, slug, `delete the organization ${slug}`)
+  await api.DELETE('/api/v1/admin/organizations/{organizationId}', { params: { path: { organizationId: id } } })
+  return record({ id, slug, name }, 'deleted')
+}

@@ -1,0 +1,49 @@
+import { Failure } from '../../../command-line/exit-codes.ts'
+import { type Input, positional, requiredText } from '../../../command-line/options.ts'
+import { getOrganization, organizationRefSyntax } from '../../../nouns/organization-ref.ts'
+import { isAbsent } from '../../../nouns/user-records.ts'
+import { type Result, record } from '../../../output/output.ts'
+import { confirmYes } from '../../../terminal/prompt.ts'
+import { isUuid } from '../../../text/uuid.ts'
+import { command } from '../../../tools/command.ts'
+import type { Tools } from '../../../tools/create-tools.ts'
+
+const options = {
+  invitation: positional('ID', 'The invitation, as org show lists it'),
+  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+}
+
+export const revokeInvitation = command({
+  path: 'org invitation revoke',
+  summary: 'Take an invitation back',
+  description: 'Nobody can accept it any more; what an accepted one has given stays. Doing it twice changes nothing.',
+  examples: [
+    'org invitation revoke 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --org acme --yes',
+    'org invitation revoke 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --org acme --reason "wrong address" --yes',
+    'org invitation revoke 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --org acme --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runRevokeInvitation,
+})
+
+export async function runRevokeInvitation(tools: Tools, { invitation, org }: Input<typeof options>): Promise<Result> {
+  if (!isUuid(invitation)) {
+    throw new Failure('invalid', `"${invitation}" is no id of an invitation`, {
+      code: 'invalid_invitation_id',
+      hint: 'authctl org show ORG lists them',
+    })
+  }
+  const { api } = tools
+  await confirmYes(tools, `take back the invitation ${invitation} to ${org}`)
+  const { id: organizationId, slug } = await getOrganization(api, org)
+  const answer = { id: invitation, organization: slug }
+  try {
+    const path = { organizationId, invitationId: invitation }
+    await api.DELETE('/api/v1/admin/organizations/{organizationId}/invitations/{invitationId}', { params: { path } })
+    return record(answer, 'revoked')
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+    return record(answer, 'unchanged')
+  }
+}

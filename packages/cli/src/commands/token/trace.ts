@@ -1,0 +1,94 @@
+import { bodyOf } from '../../api/api-client.ts'
+import type { components } from '../../api-types.ts'
+import { Failure } from '../../command-line/exit-codes.ts'
+import { type Input, optionalPositional } from '../../command-line/options.ts'
+import { userRefOf } from '../../nouns/user-ref.ts'
+import type { Result } from '../../output/output.ts'
+import { toCommandLine } from '../../text/shell-words.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+import { readToken } from '../../tools/read-token.ts'
+
+type Trace = components['schemas']['TokenTrace']
+
+const options = { source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given') }
+
+export const traceToken = command({
+  path: 'token trace',
+  summary: 'Tell whose a token is, what it opens, and how to end it',
+  description:
+    'For a token that was found in a log, a repository or a chat: an access token, a refresh token, or one of a service account ' +
+    '(gsa_). The service looks it up without using it, and the audit keeps that you asked. The token is sent in the body of the ' +
+    'request, never in an address, and is not shown. A token of another service ends with exit 3.',
+  examples: ['token trace', 'token trace - < token.txt', 'token trace - --json --reason "found in a log" < token.txt'],
+  options,
+  run: runTraceToken,
+})
+
+export async function runTraceToken(tools: Tools, { source }: Input<typeof options>): Promise<Result> {
+  const token = await readToken(tools, source, 'token trace')
+  const trace = await bodyOf(tools.api.POST('/api/v1/admin/tokens/trace', { body: { token } }))
+  const remedies = remediesOf(trace).map((words) => `authctl ${toCommandLine(words)}`)
+  return {
+    kind: 'report',
+    value: { ...trace, remedies },
+    parts: [{ record: recordOf(trace) }, '', meaningOf(trace), ...remedies.map((line) => `  ${line}`)],
+    failure: trace.state === 'unknown' ? unknownToken : undefined,
+  }
+}
+
+const unknownToken = new Failure('notFound', 'the service does not know this token', {
+  code: 'token_unknown',
+  hint: 'it may be cut, of another environment (--context), or of a service account that was deleted or rotated',
+})
+
+function recordOf({ kind, state, expires_at, user, session, service_account, ...opens }: Trace): Record<string, unknown> {
+  const of = {
+    kind,
+    state,
+    expires_at,
+    ...(user ? { user: userRefOf(user), user_id: user.id, status: user.status } : {}),
+  }
+  if (service_account) {
+    const { id, name, service, scopes, app_codes, last_used_at } = service_account
+    return { ...of, service_account: name, id, service, scopes, apps: app_codes, last_used_at }
+  }
+  if (!session) return of
+  const { id, alive, app, organization, auth_method, ip, user_agent, created_at, last_used_at } = session
+  const its = { app: app?.code ?? null, organization: organization?.slug ?? null, session: id, session_alive: alive }
+  return { ...of, ...its, auth_method, ip, user_agent, created_at, last_used_at, ...opens }
+}
+
+function meaningOf({ kind, state, session, administers }: Trace): string {
+  const reach = administers ? ' It opens the admin API.' : ''
+  switch (state) {
+    case 'forged':
+      return 'The signing secret has leaked: this token is signed with it, and the service never gave it out. Replace the secret now:'
+    case 'live':
+      return kind === 'service_account'
+        ? 'It is live. Give the account another token, or delete it:'
+        : `It is live.${reach} End it:`
+    case 'unknown':
+      return 'Nothing of this service.'
+    default:
+      return session?.alive ? `It is ${state}, but its session goes on. End it:` : `It is ${state} and opens nothing.`
+  }
+}
+
+/** The commands that end it, the narrowest first. */
+function remediesOf({ kind, state, user, session, service_account }: Trace): string[][] {
+  if (state === 'forged') return [['secret', 'rotate', '--leaked']]
+  if (kind === 'service_account') {
+    if (state !== 'live' || !service_account) return []
+    const { id, name } = service_account
+    return [
+      ['service-account', 'rotate', id, '--yes'],
+      ['service-account', 'delete', id, '--confirm', name],
+    ]
+  }
+  if (!user || !session?.alive) return []
+  return [
+    ['user', 'session', 'end', user.id, '--session', session.id],
+    ['user', 'logout', user.id],
+  ]
+}

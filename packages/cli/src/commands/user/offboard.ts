@@ -1,0 +1,135 @@
+import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
+import type { components } from '../../api-types.ts'
+import { Failure, toFailure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, positional } from '../../command-line/options.ts'
+import { parseUserRef, userRefOf } from '../../nouns/user-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { confirmName } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+type User = components['schemas']['User']
+type Offboarding = components['schemas']['Offboarding']
+
+const options = {
+  email: positional('EMAIL', 'Who leaves: an e-mail stands for the accounts in all pools, UUID and email@@pool for one'),
+  keepServiceAccounts: flag('Leave the service accounts whose token they know, and only list them: rotate those soon'),
+}
+
+export const offboardUser = command({
+  path: 'user offboard',
+  summary: 'Close everything that a person can reach, in all pools',
+  description:
+    'Suspends the accounts, ends sessions, revokes grants, ends memberships, takes back invitations, and deletes the service accounts ' +
+    'whose token they were shown last. Each account is closed whole or not at all. It prints what it did, and --dry-run what it would ' +
+    'do. Safe to repeat: what is done already stays done.',
+  examples: [
+    'user offboard bob@example.com --dry-run',
+    'user offboard bob@example.com --confirm bob@example.com --reason "left the company"',
+    'user offboard bob@example.com --confirm bob@example.com --keep-service-accounts --json',
+  ],
+  options,
+  confirms: 'name',
+  run: runOffboardUser,
+})
+
+interface Row {
+  user: string
+  outcome: 'offboarded' | 'unchanged' | 'planned' | 'failed'
+  did?: Offboarding
+  error?: { code: string; message: string }
+}
+
+export async function runOffboardUser(tools: Tools, { email, keepServiceAccounts }: Input<typeof options>): Promise<Result> {
+  const { settings, io } = tools
+  const users = await findAccounts(tools.api, email)
+  await confirmName(tools, email, `offboard ${users.map(userRefOf).join(', ')}`)
+  const rows: Row[] = []
+  let current: User | undefined
+  const forget = tools.onInterrupt(() => interrupted(rows, current))
+  let failure: Failure | undefined
+  try {
+    for (const user of users) {
+      current = user
+      try {
+        rows.push(rowOf(user, await offboard(tools, user.id, keepServiceAccounts), settings.dryRun))
+      } catch (thrown) {
+        failure = toFailure(thrown)
+        rows.push({ user: userRefOf(user), outcome: 'failed', error: { code: failure.code, message: failure.message } })
+        if (failure.ending !== 'conflict') break
+      }
+      current = undefined
+    }
+  } finally {
+    forget()
+  }
+  // Nothing was done, so its reason says all.
+  if (failure && rows.length === 1) throw failure
+  if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
+  return report(rows, failure)
+}
+
+async function findAccounts(api: Api, typed: string): Promise<User[]> {
+  const ref = parseUserRef(typed)
+  const users = 'id' in ref ? [await getUser(api, ref.id)] : await listByEmail(api, ref)
+  const open = users.filter(({ status }) => status !== 'deleted')
+  if (open.length > 0) return open
+  throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
+}
+
+function getUser(api: Api, userId: string): Promise<User> {
+  return bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
+}
+
+function listByEmail(api: Api, { email, pool }: { email: string; pool: string | undefined }): Promise<User[]> {
+  const filter = { email, ...(pool === undefined ? {} : { namespace: pool }) }
+  return readAll(pages((page) => bodyOf(api.GET('/api/v1/admin/users', { params: { query: { ...filter, ...page } } }))))
+}
+
+function offboard({ api, rehearsalApi, settings }: Tools, userId: string, keeps: boolean): Promise<Offboarding> {
+  const body = keeps ? { keep_service_accounts: true } : {}
+  const query = settings.dryRun ? { dry_run: true } : {}
+  // A rehearsal tells what would be done, which is more than the request that would be sent.
+  const through = settings.dryRun ? rehearsalApi : api
+  return bodyOf(through.POST('/api/v1/admin/users/{userId}/offboard', { params: { path: { userId }, query }, body }))
+}
+
+function rowOf(user: User, did: Offboarding, isDryRun: boolean): Row {
+  const { suspended, sessions, grants, organizations, invitations, service_accounts } = did
+  const isDone = suspended || sessions + grants.length + organizations.length + invitations > 0
+  const changes = isDone || service_accounts.some(({ deleted }) => deleted)
+  return { user: userRefOf(user), outcome: isDryRun ? 'planned' : changes ? 'offboarded' : 'unchanged', did }
+}
+
+function interrupted(rows: readonly Row[], current: User | undefined): Failure {
+  const done = rows.filter(({ outcome }) => outcome !== 'failed').map(({ user }) => user)
+  const told = done.length === 0 ? 'no account is done' : `done: ${done.join(', ')}`
+  const under = current ? `; ${userRefOf(current)} was under way` : ''
+  return new Failure('interrupted', `interrupted: ${told}${under}`, {
+    code: 'interrupted',
+    hint: 'run it again as it was: what is done already is unchanged',
+  })
+}
+
+function report(rows: Row[], failure: Failure | undefined): Result {
+  const parts = rows.flatMap(({ user, outcome, did, error }, index) => {
+    const head = { user, outcome, ...(error ? { error: error.message } : {}) }
+    const gap = index === 0 ? [] : ['']
+    if (!did) return [...gap, { record: head }]
+    const { user: _, service_accounts, ...told } = did
+    const accounts = rowsOf(service_accounts, [['service_account', ({ name }) => name], 'service', 'deleted', 'id'])
+    return [...gap, { record: { ...head, ...told } }, ...(service_accounts.length === 0 ? [] : [accounts])]
+  })
+  const failed = rows.filter(({ outcome }) => outcome === 'failed').length
+  return {
+    kind: 'report',
+    value: { accounts: rows.map(({ did, ...row }) => ({ ...row, ...(did ? { did } : {}) })) },
+    parts,
+    failure:
+      failure &&
+      new Failure('failures', `${failed} of ${rows.length} accounts failed: ${failure.message}`, {
+        code: failure.code,
+        hint: failure.hint,
+      }),
+  }
+}

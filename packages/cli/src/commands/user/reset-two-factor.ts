@@ -1,0 +1,41 @@
+import type { Input } from '../../command-line/options.ts'
+import { userSubject } from '../../nouns/user-commands.ts'
+import { getUserDetail, isAbsent } from '../../nouns/user-records.ts'
+import { type Result, record } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+const options = { user: userSubject }
+
+export const resetTwoFactor = command({
+  path: 'user reset-two-factor',
+  summary: 'Take the second factor of a user away',
+  description:
+    'For somebody who lost the device and the recovery codes: make sure that it is them who asks. The password alone opens the account ' +
+    'from then on, until they set up another one. A notice is mailed to them. Doing it twice changes nothing.',
+  examples: [
+    'user reset-two-factor bob@example.com --yes',
+    'user reset-two-factor bob@example.com@@staff --reason "lost phone, called back"',
+    'user reset-two-factor bob@example.com --dry-run',
+  ],
+  options,
+  confirms: 'yes',
+  run: runResetTwoFactor,
+})
+
+export async function runResetTwoFactor(tools: Tools, { user }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
+  await confirmYes(tools, `take the second factor of ${user} away`)
+  const { id, email, two_factor } = await getUserDetail(api, user)
+  const of = { user_id: id, email }
+  if (!two_factor) return record(of, 'unchanged')
+  try {
+    await api.DELETE('/api/v1/admin/users/{userId}/2fa', { params: { path: { userId: id } } })
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+    return record(of, 'unchanged')
+  }
+  tools.io.note('too many wrong codes may have locked the account as well: authctl user unlock lifts that')
+  return record(of, 'reset')
+}

@@ -1,0 +1,25 @@
+import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+
+export type Lockout = components['schemas']['Lockout']
+
+/** The counters of failed logins, or only those that lock. */
+export async function* lockoutsIn(
+  api: Api,
+  { locked, limit = Number.POSITIVE_INFINITY }: { locked: boolean; limit?: number | undefined },
+): Pages<Lockout> {
+  let left = limit
+  const all = pages((query) => bodyOf(api.GET('/api/v1/admin/lockouts', { params: { query } })))
+  for await (const page of all) {
+    const chosen = page.filter(({ locked_until }) => !locked || locked_until !== null).slice(0, left)
+    left -= chosen.length
+    yield chosen
+    if (left === 0) return
+  }
+}
+
+/** What the failures are counted of. */
+export function kindOfLockout({ key, pool }: Lockout): string {
+  if (pool !== null) return 'address'
+  return key.startsWith('two-factor:') ? 'second factor' : 'device'
+}

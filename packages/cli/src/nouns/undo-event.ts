@@ -1,0 +1,85 @@
+import type { AuditEvent } from './audit-events.ts'
+
+/** What takes a change back, or undefined where nothing does by one command. The words follow `authctl`. */
+export function undoOf({ event, user_id: user, app_id: app, details }: AuditEvent): string[] | undefined {
+  const text = (member: string) => textIn(details, member)
+  const before = recordIn(details, 'before')
+  if (user !== null && app !== null) {
+    // A grant that was there before was changed, not made.
+    if (event === 'grant.created') return before ? undefined : ['grant', 'revoke', '--app', app, '--user', user, '--yes']
+    if (event === 'grant.revoked') return ['grant', 'add', '--app', app, '--user', user]
+  }
+  if (user !== null) return undoOfUser(event, user, text, before)
+  if (app !== null && event === 'app.updated') return undoOfApp(app, before)
+  return undefined
+}
+
+function undoOfUser(
+  event: string,
+  user: string,
+  text: (member: string) => string | undefined,
+  before: Record<string, unknown> | undefined,
+): string[] | undefined {
+  const role = text('role_code')
+  const organization = text('organization_id')
+  switch (event) {
+    case 'role.assigned':
+      return role === undefined ? undefined : ['user', 'role', user, '--role', role, '--remove', '--yes']
+    case 'role.unassigned':
+      return role === undefined ? undefined : ['user', 'role', user, '--role', role]
+    case 'user.suspended':
+      return ['user', 'activate', user]
+    case 'user.activated':
+      return ['user', 'suspend', user, '--yes']
+    case 'user.namespace_changed': {
+      const pool = textIn(before, 'namespace')
+      return pool === undefined ? undefined : ['pool', 'move', '--user', user, '--to', pool, '--yes']
+    }
+    case 'user.updated':
+      return undoOfProfile(user, before)
+    case 'membership.created':
+      return organization === undefined ? undefined : [...memberOf(organization, user), '--remove', '--yes']
+    case 'membership.updated':
+    case 'membership.deleted': {
+      const roles = listIn(before, 'role_codes')
+      return organization === undefined || roles.length === 0 ? undefined : [...memberOf(organization, user), '--role', ...roles]
+    }
+    default:
+      return undefined
+  }
+}
+
+function memberOf(organization: string, user: string): string[] {
+  return ['org', 'member', '--org', organization, '--user', user]
+}
+
+function undoOfProfile(user: string, before: Record<string, unknown> | undefined): string[] | undefined {
+  const flags = { email: '--email', first_name: '--first-name', last_name: '--last-name' }
+  const words = Object.entries(flags).flatMap(([name, flag]) =>
+    before && name in before ? [flag, textIn(before, name) ?? ''] : [],
+  )
+  return words.length === 0 ? undefined : ['user', 'update', user, ...words]
+}
+
+function undoOfApp(app: string, before: Record<string, unknown> | undefined): string[] | undefined {
+  const others = Object.keys(before ?? {}).filter((name) => name !== 'status' && name !== 'updated_at')
+  if (others.length > 0) return undefined
+  const status = textIn(before, 'status')
+  if (status === 'active') return ['app', 'activate', app]
+  return status === 'inactive' ? ['app', 'deactivate', app, '--yes'] : undefined
+}
+
+function recordIn(of: Record<string, unknown> | null | undefined, member: string): Record<string, unknown> | undefined {
+  const value = of?.[member]
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+}
+
+function textIn(of: Record<string, unknown> | null | undefined, member: string): string | undefined {
+  const value = of?.[member]
+  return typeof value === 'string' ? value : undefined
+}
+
+function listIn(of: Record<string, unknown> | undefined, member: string): string[] {
+  const value: unknown = of?.[member]
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}

@@ -1,0 +1,40 @@
+import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+import { Failure } from '../command-line/exit-codes.ts'
+import type { Column } from '../output/cells.ts'
+import { findUserId } from './user-ref.ts'
+
+export type UserDetail = components['schemas']['UserDetail']
+export type Session = components['schemas']['Session']
+export type Identity = components['schemas']['Identity']
+
+/** The user who was named, with all that an admin sees. */
+export async function getUserDetail(api: Api, typed: string): Promise<UserDetail> {
+  const path = { userId: await findUserId(api, typed) }
+  return bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
+}
+
+export function sessionsOf(api: Api, userId: string, limit?: number): Pages<Session> {
+  const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
+  return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/sessions', params(page))), limit)
+}
+
+export function identitiesOf(api: Api, userId: string, limit?: number): Pages<Identity> {
+  const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
+  return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/identities', params(page))), limit)
+}
+
+export const sessionColumns: Column<Session>[] = [
+  ['app', ({ app }) => app?.code ?? null],
+  ['method', ({ auth_method }) => auth_method],
+  'ip',
+  'created_at',
+  'last_used_at',
+  'user_agent',
+  'id',
+]
+
+/** Whether the service says that what was to be removed is not there. */
+export function isAbsent(thrown: unknown): boolean {
+  return thrown instanceof Failure && thrown.code === 'not_found'
+}

@@ -1,0 +1,327 @@
+// Commands for when something is wrong.
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { totpAt } from '../support/totp.ts'
+import { addUser, admin, errorOf, gatehouseFixture, type Machine, nobody, parsed, register } from './sandbox.ts'
+
+const secret = 'a secret of this test alone, and long enough'
+const { service, signedInOnce } = gatehouseFixture({ AUTH_LOCKOUT_THRESHOLD: '2', JWT_ACCESS_SECRET: secret })
+const password = 'a fine password'
+
+async function call(method: string, path: string, body?: object, token?: string) {
+  const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) }
+  const response = await fetch(`${service.url}/api/v1${path}`, {
+    method,
+    headers,
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
+}
+
+const login = (email: string, typed = password, app_code = 'people') =>
+  call('POST', '/auth/login', { email, password: typed, app_code })
+const me = async (token: string) => (await call('GET', '/auth/me', undefined, token)).status
+
+let people: Promise<unknown> | undefined
+
+/** Somebody who has registered through the app `people`, with tokens. */
+async function person(email: string) {
+  people ??= authctl('app create people --name People --auto-grant')
+  await people
+  return (await register(service.url, { email, password, app_code: 'people' })) as {
+    user: { id: string }
+    access_token: string
+    refresh_token: string
+  }
+}
+
+const authctl: Machine['authctl'] = async (...words) => (await signedInOnce()).authctl(...words)
+
+describe('user', () => {
+  test('show tells lock, second factor, identities and sessions', async () => {
+    const { user } = await person('seen@example.com')
+    await login('seen@example.com')
+    for (const _ of [1, 2]) await login('seen@example.com', 'wrong')
+    const shown = parsed(await authctl('user show seen@example.com --json'))
+    expect(shown).toMatchObject({
+      id: user.id,
+      two_factor: false,
+      identities: [],
+      locked_until: expect.any(String),
+      last_login_at: expect.any(String),
+      sessions: [{ app: { code: 'people' } }, { app: { code: 'people' } }],
+    })
+    const { stdout } = await authctl('user show seen@example.com -o table')
+    expect(stdout).toMatch(/LOCKED UNTIL +\d{4}-/)
+    expect(stdout).toMatch(/\n\nAPP +ACCESS +EXPIRES AT\npeople +active/)
+    expect(stdout).toMatch(/\n\nSESSION +METHOD +IP .*\npeople +password +127\.0\.0\.1/)
+  })
+
+  test('update changes what is named; nothing named is exit 2', async () => {
+    await person('old@example.com')
+    const updated = parsed(await authctl('user update old@example.com --email new@example.com --first-name Nina --json'))
+    expect(updated).toMatchObject({ email: 'new@example.com', email_verified: false, first_name: 'Nina', outcome: 'updated' })
+    const same = parsed(await authctl('user update new@example.com --first-name Nina --json'))
+    expect(same.outcome).toBe('unchanged')
+    expect(parsed(await authctl(['user', 'update', 'new@example.com', '--first-name', '', '--json'])).first_name).toBeNull()
+    expect((await authctl('user update new@example.com')).exit).toBe(2)
+    expect((await authctl('user update new@example.com --email nonsense')).exit).toBe(6)
+    expect((await authctl(`user update ${nobody} --first-name X`)).exit).toBe(3)
+  })
+
+  test('reset-two-factor needs --yes, and then the password alone opens', async () => {
+    const { access_token } = await person('phone@example.com')
+    const { body: setUp } = await call('POST', '/auth/2fa/setup', {}, access_token)
+    await call('POST', '/auth/2fa/activate', { code: totpAt(setUp.secret, Date.now()) }, access_token)
+    expect((await login('phone@example.com')).status).toBe(401)
+    expect((await authctl('user reset-two-factor phone@example.com')).exit).toBe(2)
+    expect((await authctl('user reset-two-factor phone@example.com --dry-run')).exit).toBe(0)
+    expect((await login('phone@example.com')).status).toBe(401)
+    expect(parsed(await authctl('user reset-two-factor phone@example.com --yes --json')).outcome).toBe('reset')
+    expect((await login('phone@example.com')).status).toBe(200)
+    expect(parsed(await authctl('user reset-two-factor phone@example.com --yes --json')).outcome).toBe('unchanged')
+  })
+
+  test('session list and end; the other session goes on', async () => {
+    const first = await person('two@example.com')
+    const second = (await login('two@example.com')).body
+    const [newest, oldest] = parsed(await authctl('user session list two@example.com --json'))
+    expect([newest.app.code, oldest.auth_method]).toEqual(['people', 'password'])
+    const end = `user session end two@example.com --session ${oldest.id} --json`
+    expect(parsed(await authctl(end))).toMatchObject({ session_id: oldest.id, outcome: 'ended' })
+    expect([await me(first.access_token), await me(second.access_token)]).toEqual([401, 200])
+    expect(parsed(await authctl(end)).outcome).toBe('unchanged')
+    expect((await authctl('user session list two@example.com -o table')).stdout).toMatch(/^APP +METHOD +IP/)
+    expect((await authctl('user session end two@example.com --session ../../x')).exit).toBe(6)
+    expect((await authctl('user session end two@example.com')).exit).toBe(2)
+    expect((await authctl(`user session end ${nobody} --session ${oldest.id}`)).exit).toBe(3)
+    expect((await authctl(`user session list ${nobody}`)).exit).toBe(3)
+  })
+
+  test('identity list and unlink', async () => {
+    await person('linked@example.com')
+    expect((await authctl('user identity list linked@example.com -o table')).stderr).toBe('no identities\n')
+    expect((await authctl('user identity unlink linked@example.com --identity google')).exit).toBe(2)
+    const unlinked = await authctl('user identity unlink linked@example.com --identity google --yes --json')
+    expect(parsed(unlinked)).toMatchObject({ identity: 'google', outcome: 'unchanged' })
+  })
+})
+
+describe('user offboard', () => {
+  test('closes the accounts of an e-mail in all pools, says what it did, and is safe to repeat', async () => {
+    const { access_token } = await person('leaver@example.com')
+    const admins = await signedInOnce()
+    await addUser(admins, { email: 'leaver@example.com', password, namespace: 'staff' })
+    expect((await authctl('user offboard leaver@example.com')).exit).toBe(2)
+    expect((await authctl('user offboard leaver@example.com --confirm leaver')).exit).toBe(2)
+    const planned = await authctl('user offboard leaver@example.com --dry-run --json')
+    expect(planned.stderr).toContain(`nothing was changed in default (${service.url}) (--dry-run)`)
+    expect(parsed(planned).accounts).toMatchObject([
+      { user: 'leaver@example.com@@staff', outcome: 'planned', did: { suspended: true } },
+      { user: 'leaver@example.com@@default', outcome: 'planned', did: { suspended: true, sessions: 1, grants: ['people'] } },
+    ])
+    expect(await me(access_token)).toBe(200)
+    const command = 'user offboard leaver@example.com --confirm leaver@example.com'
+    const done = parsed(await authctl(`${command} --reason "left today" --json`))
+    expect(done.accounts.map(({ did }: { did: object }) => did)).toEqual(
+      parsed(planned).accounts.map(({ did }: { did: object }) => did),
+    )
+    expect(await me(access_token)).toBe(401)
+    const again = parsed(await authctl(`${command} --json`))
+    expect(again.accounts.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['unchanged', 'unchanged'])
+    const [event] = parsed(await authctl('audit list --event user.offboarded --email leaver@example.com --json'))
+    expect(event.audit_reason).toBe('left today')
+    expect((await authctl(`${command} -o table`)).stdout).toMatch(/USER +leaver@example\.com@@staff\nOUTCOME +unchanged/)
+    expect((await authctl('user offboard no@example.com --confirm no@example.com')).exit).toBe(3)
+  })
+
+  test('of the last admin is exit 5', async () => {
+    expect((await authctl(`user offboard ${admin.email} --confirm ${admin.email}`)).exit).toBe(5)
+  })
+})
+
+describe('token trace', () => {
+  const trace = (token: string, flags = '--json') => authctl(`token trace - ${flags}`, { input: `${token}\n` })
+
+  test('says whose a token is and prints the command that ends it', async () => {
+    const { user, access_token, refresh_token } = await person('leak@example.com')
+    for (const token of [access_token, refresh_token]) {
+      const traced = await trace(token, '--debug')
+      expect(traced.exit).toBe(0)
+      const { state, user: whose, remedies } = parsed(traced)
+      expect([state, whose.email]).toEqual(['live', 'leak@example.com'])
+      expect(remedies[0]).toMatch(new RegExp(`^authctl user session end ${user.id} --session `))
+      for (const part of [token, token.split('.').at(-1)!]) expect(traced.stdout + traced.stderr).not.toContain(part)
+    }
+    const table = await trace(access_token, '-o table')
+    expect(table.stdout).toMatch(/KIND +access\nSTATE +live\n/)
+    expect(table.stdout).toMatch(/USER +leak@example\.com@@default\n/)
+    const remedy = /^ {2}authctl (.*)$/m.exec(table.stdout)![1]!
+    expect((await authctl(remedy)).exit).toBe(0)
+    expect([await me(access_token), parsed(await trace(refresh_token)).state]).toEqual([401, 'ended'])
+  })
+
+  test('of a service account it ends by the printed command too', async () => {
+    const { token } = parsed(await authctl('service-account create leaky --service notes --json'))
+    const { remedies, service_account } = parsed(await trace(token))
+    expect([service_account.name, remedies.length]).toEqual(['leaky', 2])
+    expect((await authctl(remedies[0].replace('authctl ', ''))).exit).toBe(0)
+    expect((await trace(token)).exit).toBe(3)
+  })
+
+  test('a forged one says that the secret has leaked', async () => {
+    const { access_token } = await person('forged@example.com')
+    const [header, payload] = access_token.split('.')
+    const claims = { ...JSON.parse(Buffer.from(payload!, 'base64url').toString()), sid: nobody }
+    const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+    const forged = await trace(`${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`, '-o table')
+    expect(forged.exit).toBe(0)
+    expect(forged.stdout).toContain('The signing secret has leaked')
+  })
+
+  test('is never taken on the command line, and is a question with --dry-run too', async () => {
+    const refused = await authctl('token trace grt_of-somebody')
+    expect(refused.exit).toBe(2)
+    expect(refused.stderr).not.toContain('of-somebody')
+    const unknown = await trace('grt_of-somebody', '--dry-run --json')
+    expect([unknown.exit, errorOf(unknown).code]).toEqual([3, 'token_unknown'])
+    expect((await authctl('token trace -')).exit).toBe(2)
+  })
+})
+
+describe('lockout', () => {
+  test('list and clear, one lock and all', async () => {
+    await person('locked@example.com')
+    for (const email of ['locked@example.com', 'stranger@example.com']) for (const _ of [1, 2]) await login(email, 'wrong')
+    expect((await login('locked@example.com')).status).toBe(423)
+    const locks = parsed(await authctl('lockout list --locked --json'))
+    const own = locks.find(({ email }: { email: string | null }) => email === 'locked@example.com')
+    expect(own).toMatchObject({ pool: 'default', failures: 2 })
+    expect((await authctl('lockout list -o table')).stdout).toMatch(/locked@example\.com +default +address +2/)
+    expect(parsed(await authctl(`lockout clear ${own.key} --json`))).toEqual({ key: own.key, outcome: 'cleared' })
+    expect(parsed(await authctl(`lockout clear ${own.key} --json`)).outcome).toBe('unchanged')
+    expect((await login('locked@example.com')).status).toBe(200)
+    expect((await authctl('lockout clear --all')).exit).toBe(2)
+    const cleared = parsed(await authctl('lockout clear --all --yes --json'))
+    expect(cleared).toEqual({ locks: locks.length - 1, outcome: 'cleared' })
+    expect((await authctl('lockout list --locked -o table')).stderr).toBe('nothing is locked\n')
+    expect((await authctl('lockout clear --all --yes x')).exit).toBe(2)
+    expect((await authctl('lockout clear')).exit).toBe(2)
+  })
+})
+
+test('webhook redeliver sends all that failed again', async () => {
+  let isDown = true
+  const receiver = await startReceiver((response) => void response.writeHead(isDown ? 410 : 204).end(), onFileEnd)
+  await authctl('app create hooked --name H')
+  const input = JSON.stringify({ webhooks: [{ name: 'crm', url: receiver.url }] })
+  await authctl('api PATCH /admin/apps/hooked -f -', { input })
+  await authctl('webhook test --app hooked')
+  const statuses = async () =>
+    parsed(await authctl('webhook deliveries --app hooked --json')).map(({ status }: { status: string }) => status)
+  await expect.poll(statuses, { interval: 50 }).toEqual(['failed'])
+  isDown = false
+  const command = 'webhook redeliver --app hooked --failed --since 6h --json'
+  expect(parsed(await authctl(`${command} --dry-run`))).toMatchObject({ count: 1, dry_run: true })
+  expect(parsed(await authctl(command))).toMatchObject({ app: 'hooked', count: 1, outcome: 'queued' })
+  await expect.poll(statuses, { interval: 50 }).toEqual(['delivered'])
+  expect(parsed(await authctl(command))).toMatchObject({ count: 0, outcome: 'unchanged' })
+  for (const flags of ['--app hooked', '--failed', `--app hooked --failed ${nobody}`])
+    expect((await authctl(`webhook redeliver ${flags}`)).exit).toBe(2)
+  expect((await authctl('webhook redeliver --app hooked --failed --since yesterday')).exit).toBe(6)
+  expect((await authctl('webhook redeliver --app nowhere --failed')).exit).toBe(3)
+})
+
+describe('audit', () => {
+  test('list filters by actor and by the end of the time', async () => {
+    await authctl('app create acted --name A')
+    const events = parsed(await authctl(`audit list --actor ${admin.email} --app acted --json`))
+    expect(events.map(({ event }: { event: string }) => event)).toEqual(['app.created'])
+    expect(parsed(await authctl(`audit list --actor ${admin.email} --until 1h --json`))).toEqual([])
+    expect((await authctl('audit list --until never')).exit).toBe(6)
+    expect((await authctl('audit list --actor nobody@example.com')).exit).toBe(3)
+  })
+
+  test('show names who and whom, and prints what takes the change back', async () => {
+    await person('grantee@example.com')
+    await authctl('app create shown --name S')
+    const made = {
+      'grant.created': 'grant add --app shown --user grantee@example.com',
+      'user.suspended': 'user suspend grantee@example.com --yes',
+      'user.updated': 'user update grantee@example.com --first-name Greta',
+      'user.namespace_changed': 'pool move --user grantee@example.com --to elsewhere --yes',
+      'role.assigned': 'user role grantee@example.com --role super_admin',
+    }
+    await authctl('api PATCH /admin/apps/shown -f -', { input: '{"name": "Shown"}' })
+    for (const [event, command] of Object.entries(made).slice(0, 4)) {
+      expect((await authctl(command)).exit).toBe(0)
+      const [{ id }] = parsed(await authctl(`audit list --event ${event} --user grantee@example.com --limit 1 --json`))
+      const shown = parsed(await authctl(`audit show ${id} --json`))
+      expect(shown.names.actor).toBe(`${admin.email}@@default`)
+      const undone = await authctl(
+        shown.undo
+          .replace('authctl ', '')
+          .split(' ')
+          .map((word: string) => (word === "''" ? '' : word)),
+      )
+      expect({ event, exit: undone.exit }).toEqual({ event, exit: 0 })
+    }
+    const user = parsed(await authctl('user show grantee@example.com --json'))
+    expect(user).toMatchObject({ status: 'active', first_name: null, namespace: 'default' })
+    expect(user.apps.find(({ app_code }: { app_code: string }) => app_code === 'shown').effective).toBe('revoked')
+    const [created] = parsed(await authctl('audit list --event app.created --app shown --json'))
+    const table = await authctl(`audit show ${created.id} -o table`)
+    expect(table.stdout).toMatch(/APP +shown\n/)
+    expect(table.stdout).not.toContain('take it back')
+    expect((await authctl(`audit show ${nobody}`)).exit).toBe(3)
+    expect((await authctl('audit show ../users')).exit).toBe(6)
+  })
+
+  test('who tells who gave a role, and how to take it away', async () => {
+    const { id } = await addUser(await signedInOnce(), { email: 'promoted@example.com', password })
+    await authctl('user role promoted@example.com --role super_admin --reason "on call"')
+    const who = parsed(await authctl('audit who promoted@example.com super_admin --json'))
+    expect(who).toMatchObject({
+      user_id: id,
+      holds: true,
+      changes: [{ change: 'given', by: `${admin.email}@@default`, why: 'on call' }],
+    })
+    expect((await authctl(who.remedy.replace('authctl ', ''))).exit).toBe(0)
+    const after = parsed(await authctl('audit who promoted@example.com super_admin --json'))
+    expect(after).toMatchObject({ holds: false, remedy: null, changes: [{ change: 'taken' }, { change: 'given' }] })
+    await authctl('org create governed --name G')
+    await authctl('org member --org governed --user promoted@example.com --role org_admin')
+    const inside = await authctl('audit who promoted@example.com org_admin -o table')
+    expect(inside.stdout).toMatch(/ORGANIZATIONS +governed\n/)
+    expect(inside.stdout).toMatch(/given +ada@example\.com@@default +governed/)
+    const made = parsed(await authctl(`audit who ${admin.email} system_admin --json`))
+    expect(made.changes[0].by).toBe('the service itself, or its command line')
+    expect((await authctl('audit who promoted@example.com')).exit).toBe(2)
+  })
+})
+
+test('org update and delete, and invitations are taken back', async () => {
+  await authctl('org create renamed --name R')
+  expect(parsed(await authctl('org update renamed --name Renamed --slug anew --json'))).toMatchObject({
+    slug: 'anew',
+    name: 'Renamed',
+    outcome: 'updated',
+  })
+  expect(parsed(await authctl('org update anew --name Renamed --json')).outcome).toBe('unchanged')
+  expect((await authctl('org update anew')).exit).toBe(2)
+  const { id } = parsed(await authctl('org invite --org anew --email guest@example.com --role org_member --json'))
+  expect((await authctl(`org invitation revoke ${id} --org anew`)).exit).toBe(2)
+  expect(parsed(await authctl(`org invitation revoke ${id} --org anew --yes --json`)).outcome).toBe('revoked')
+  expect(parsed(await authctl(`org invitation revoke ${id} --org anew --yes --json`)).outcome).toBe('unchanged')
+  expect((await authctl('org invitation revoke x --org anew --yes')).exit).toBe(6)
+  expect((await authctl('org delete anew')).exit).toBe(2)
+  await person('member@example.com')
+  await authctl('org member --org anew --user member@example.com --role org_member')
+  expect((await authctl('org delete anew --confirm anew')).exit).toBe(5)
+  await authctl('org member --org anew --user member@example.com --remove --yes')
+  expect(parsed(await authctl('org delete anew --confirm anew --json'))).toMatchObject({ slug: 'anew', outcome: 'deleted' })
+  expect((await authctl('org show anew')).exit).toBe(3)
+})
