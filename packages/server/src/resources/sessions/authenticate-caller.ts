@@ -66,8 +66,8 @@ export function isSessionAlive(deps: Deps, session: LiveSession): boolean {
   )
 }
 
-function sessionFloorOf({ user_floor, app_floor }: LiveSession): number {
-  return Math.max(user_floor, app_floor ?? 0)
+function sessionFloorOf(session: LiveSession): number {
+  return Math.max(session.user_floor, session.app_floor ?? 0)
 }
 
 /** What the user of a session may do with a token of it. */
