@@ -10,7 +10,18 @@ import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents, countRows, isInvitationSpent } from '../support/rows.ts'
-import { buildApp, buildUser, claimsOf, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  PASSWORD,
+  someEmail,
+  somePool,
+  unique,
+} from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const service = serviceFixture({ AUTH_LOCKOUT_THRESHOLD: '2', AUTH_LOCKOUT_SECONDS: '100', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
@@ -360,6 +371,13 @@ describe('offboarding', () => {
     expect(await isInvitationSpent(service, token)).toBe(true)
     expect(await detail(twin.id)).toMatchObject({ status: 'active' })
     expect((await detail(friend.user.id)).organizations).toHaveLength(1)
+  })
+
+  test('of the last system_admin is refused, and closes nothing', async () => {
+    const own = await buildService()
+    const { id } = (await own.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+    expectError(await own.admin('POST', `/admin/users/${id}/offboard`, { body: {} }), 'last_system_admin')
+    expect((await own.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
   })
 
   test('of nobody is 404, and so is a deleted user; a body that says something else is 400', async () => {
