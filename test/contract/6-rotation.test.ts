@@ -63,13 +63,22 @@ describe('GET /admin/secrets', () => {
     const reply = await service.admin('GET', '/admin/secrets')
     expectHeaders(reply)
     expect(reply.body).toMatchObject({ current: { kid: current }, previous: { kid: previous } })
-    expect(Object.keys(reply.body).sort()).toEqual(['consumers', 'current', 'previous', 'service_id'])
+    expect(Object.keys(reply.body).sort()).toEqual([
+      'access_token_seconds',
+      'consumers',
+      'current',
+      'previous',
+      'service_id',
+      'signing_since',
+    ])
     expect(JSON.stringify(reply.body)).not.toContain(ACCESS_SECRET.slice(0, 8))
     const single = await buildService()
     expect((await single.admin('GET', '/admin/secrets')).body).toEqual({
       service_id: expect.any(String),
       current: { kid: current },
       previous: null,
+      signing_since: expect.stringMatching(/^\d{4}-.*Z$/),
+      access_token_seconds: 900,
       consumers: [],
     })
   })

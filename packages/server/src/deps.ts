@@ -53,6 +53,8 @@ export interface Deps<D extends Db = Db> {
 
 /** What the running program knows of itself. */
 export interface Lifecycle {
+  /** When the program began, and so since when it has its settings. */
+  startedAt: number
   /** Set when the server begins to stop. */
   isStopping: boolean
   /** The migrations that the database lacks; throws when it cannot be asked, or is newer than the server. */
@@ -94,7 +96,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     secretBox: new SecretBox(config.encryptionKeys),
     openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
     catalogCache: new GenerationCache(),
-    lifecycle: { isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
+    lifecycle: { startedAt: clock(), isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
 }
 

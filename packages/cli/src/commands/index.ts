@@ -56,6 +56,7 @@ import { listRoles } from './role/list.ts'
 import { permitRole } from './role/permit.ts'
 import { showRole } from './role/show.ts'
 import { newSecret } from './secret/new.ts'
+import { rotateSecret } from './secret/rotate.ts'
 import { secretStatus } from './secret/status.ts'
 import { createServiceAccount } from './service-account/create.ts'
 import { deleteServiceAccount } from './service-account/delete.ts'
@@ -176,6 +177,7 @@ export const commands: readonly Command[] = [
   deleteSsoProvider,
   newSecret,
   secretStatus,
+  rotateSecret,
   listAudit,
   tailAudit,
   showAudit,

@@ -1,6 +1,6 @@
 import { type Api, bodyOf, pages } from '../api/api-client.ts'
 import { counted } from '../text/counted.ts'
-import { whoAcceptsCurrent } from '../tokens/who-accepts-secret.ts'
+import { whoAccepts } from '../tokens/who-accepts-secret.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
 const dayMs = 86_400_000
@@ -18,7 +18,7 @@ export async function checkSecrets(api: Api, appCode: string | undefined, now: n
   )
   const codes = [...new Set(seen.map(({ app_code }) => app_code))].sort()
   const refusing = codes.flatMap((app) => {
-    const who = whoAcceptsCurrent(app, current.kid, seen)
+    const who = whoAccepts(app, current.kid, seen)
     if (who === 'all') return []
     const told = who === 'some' ? 'some consumers do not accept' : 'no consumer accepts'
     return [fault({ check, app }, `${told} the secret that signs (key id ${current.kid})`, 'authctl secret status')]

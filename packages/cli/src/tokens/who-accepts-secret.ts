@@ -3,10 +3,10 @@ import type { components } from '@gatehouse/sdk/admin'
 type Secrets = components['schemas']['Secrets']
 
 /** The service notes consumers about once a minute. One that was not seen for this long, while others were, is gone. */
-const latelyMs = 5 * 60_000
+export const latelyMs = 5 * 60_000
 
-/** Of the consumers of an app, those that accept the secret that signs. */
-export function whoAcceptsCurrent(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
+/** Of the consumers of an app, those that accept a secret. */
+export function whoAccepts(appCode: string, kid: string, seen: Secrets['consumers']): 'all' | 'some' | 'none' {
   const line = seen.find((each) => each.app_code === appCode && each.kid === kid)
   if (!line) return 'none'
   const isMissing = line.last_missing_at !== null && Date.parse(line.last_seen_at) - Date.parse(line.last_missing_at) < latelyMs

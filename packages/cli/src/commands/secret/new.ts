@@ -1,19 +1,17 @@
-import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { type Input, text } from '../../command-line/options.ts'
 import { commonFormats } from '../../command-line/settings.ts'
 import { type Result, record } from '../../output/output.ts'
 import { writeFile } from '../../terminal/write-file.ts'
+import { makeSecret } from '../../tokens/make-secret.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
-
-const bytes = 48
 
 /** docs/rotating-the-secret.md, as short as can be. */
 const rotation = [
   'to rotate to it without a failed request, in this order, each step whole before the next:',
   '1. servers:   JWT_ACCESS_SECRET=old  JWT_ACCESS_SECRET_PREVIOUS=new',
   '2. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
-  '   then authctl secret status, until every app has the new key id',
+  '   then authctl secret rotate, until it says go on',
   '3. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
   '   then wait for the life of an access token (JWT_ACCESS_TTL_SECONDS)',
   '4. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
@@ -36,10 +34,7 @@ export const newSecret = command({
 })
 
 export async function runNewSecret({ io, settings }: Tools, { out }: Input<typeof options>): Promise<Result> {
-  // Loaded late: no other command needs it.
-  const { hash, randomBytes } = await import('node:crypto')
-  const secret = randomBytes(bytes).toString('base64')
-  const kid = keyIdOf(secret, hash)
+  const { secret, kid } = await makeSecret()
   for (const line of rotation) io.note(line)
   io.note(`its key id is ${kid}`)
   if (out !== undefined) {

@@ -1,6 +1,6 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
-import { whoAcceptsCurrent } from '../../tokens/who-accepts-secret.ts'
+import { whoAccepts } from '../../tokens/who-accepts-secret.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
@@ -16,10 +16,12 @@ export const secretStatus = command({
 })
 
 export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
-  const { service_id, current, previous, ...secrets } = await bodyOf(api.GET('/api/v1/admin/secrets'))
+  const { service_id, current, previous, signing_since, access_token_seconds, ...secrets } = await bodyOf(
+    api.GET('/api/v1/admin/secrets'),
+  )
   const consumers = secrets.consumers.map((seen) => ({
     ...seen,
-    accepts_current: whoAcceptsCurrent(seen.app_code, current.kid, secrets.consumers),
+    accepts_current: whoAccepts(seen.app_code, current.kid, secrets.consumers),
   }))
   if (consumers.length === 0) io.note('no consumer was seen: an app shows here once its backends follow the revocation feed')
   const use = (kid: string | null) => (kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : 'unknown')
@@ -37,7 +39,7 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
   ])
   return {
     kind: 'report',
-    value: { service_id, current, previous, consumers },
+    value: { service_id, current, previous, signing_since, access_token_seconds, consumers },
     parts: consumers.length === 0 ? [own] : [own, '', seen],
   }
 }

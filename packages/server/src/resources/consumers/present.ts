@@ -7,14 +7,25 @@ interface Secrets {
   /** Key ids of the server's own secrets. */
   current: string
   previous: string | undefined
+  signingSince: number
+  accessTokenSeconds: number
   seen: readonly { appCode: string; kid: string | null; lastSeenAt: number; lastMissingAt: number | null }[]
 }
 
-export function presentSecrets({ serviceId, current, previous, seen }: Secrets): z.output<typeof secretsRecord> {
+export function presentSecrets({
+  serviceId,
+  current,
+  previous,
+  signingSince,
+  accessTokenSeconds,
+  seen,
+}: Secrets): z.output<typeof secretsRecord> {
   return {
     service_id: serviceId,
     current: { kid: current },
     previous: previous === undefined ? null : { kid: previous },
+    signing_since: iso(signingSince),
+    access_token_seconds: accessTokenSeconds,
     consumers: seen.map(({ appCode, kid, lastSeenAt, lastMissingAt }) => ({
       app_code: appCode,
       kid,

@@ -32,7 +32,9 @@ export const consumerRoutes: Route[] = [
     errors: [],
     handle: async (deps) => {
       const [current, previous] = deps.accessTokens.keyIds
-      return ok(presentSecrets({ current, previous, ...(await listConsumerSecrets(deps)) }))
+      const { config, lifecycle } = deps
+      const own = { current, previous, signingSince: lifecycle.startedAt, accessTokenSeconds: config.accessTtlSeconds }
+      return ok(presentSecrets({ ...own, ...(await listConsumerSecrets(deps)) }))
     },
   }),
 ]

@@ -20,6 +20,10 @@ export const secretsRecord = z
     service_id: serviceId,
     current: z.object({ kid }).meta({ description: 'Signs' }),
     previous: z.object({ kid }).nullable().meta({ description: 'Accepted besides' }),
+    signing_since: timestamp.meta({
+      description: 'When this server started: it takes another secret only by a restart. Other servers have their own',
+    }),
+    access_token_seconds: z.int().meta({ description: 'How long an access token lives' }),
     consumers: z.array(seenSecret),
   })
   .meta({ id: 'Secrets' })

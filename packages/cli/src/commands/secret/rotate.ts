@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { keyIdOf } from '@gatehouse/sdk/protocol'
+import { bodyOf } from '../../api/api-client.ts'
+import type { components } from '../../api-types.ts'
+import { Failure, messageOf, usageFailure } from '../../command-line/exit-codes.ts'
+import { flag, type Input, text, toggle } from '../../command-line/options.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { writeFile } from '../../terminal/write-file.ts'
+import { makeSecret } from '../../tokens/make-secret.ts'
+import { planReplacement, planRotation, type RotationState } from '../../tokens/plan-rotation.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+type Secrets = components['schemas']['Secrets']
+
+const options = {
+  next: text('KID', 'Key id of the secret to come, as secret new says it'),
+  secretFile: text('FILE', 'Instead: the file with that secret. Its key id is computed here, and the secret is not sent'),
+  new: text('FILE', 'Instead: make the secret and write it there, for you alone to read; no file that is there is replaced'),
+  leaked: flag('The secret that signs is in wrong hands: replace it everywhere at once, and let its tokens die'),
+  watch: toggle('Look every few seconds until the step is whole; so on a terminal unless told'),
+}
+
+export const rotateSecret = command({
+  path: 'secret rotate',
+  summary: 'Guide a change of the signing secret: where it stands, and whether to wait or to go on',
+  description:
+    'It changes nothing: you restart servers and consumers, and it says which, and with what. VERDICT is wait while the step is not ' +
+    'whole, go on, or done. The question is whether everybody accepts the next secret; several answers are read, so that every server ' +
+    'behind a balancer is likely heard. The steps are those of docs/rotating-the-secret.md. Consumers are those that follow the ' +
+    'revocation feed.',
+  examples: [
+    'secret rotate --new secret.txt',
+    'secret rotate --secret-file secret.txt',
+    'secret rotate --next 2a4432b6 --no-watch --json',
+  ],
+  options,
+  run: runRotateSecret,
+})
+
+/** Requests of one look: a balancer hands them to its servers in turn. */
+const samples = 6
+const pollMs = 2_000
+
+export async function runRotateSecret(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const next = nextKid(tools, input)
+  const look = async (): Promise<RotationState> => {
+    const answers = await askServers(tools)
+    if (next === undefined) return begin(input.leaked)
+    return input.leaked ? planReplacement(answers, next) : planRotation(answers, next, tools.now())
+  }
+  let state = await look()
+  const watches = next !== undefined && (input.watch ?? tools.io.canAsk)
+  for (let told = ''; watches && state.verdict === 'wait'; state = await look()) {
+    if (told !== state.why) for (const line of [state.why, ...state.todo.map((todo) => `  ${todo}`)]) tools.io.note(line)
+    told = state.why
+    await tools.sleep(pollMs)
+  }
+  return report(state, next)
+}
+
+/** The key id that was given. Undefined if no secret was named yet. */
+function nextKid({ settings, io }: Tools, { next, secretFile, ...input }: Input<typeof options>): string | undefined {
+  if ([next, secretFile, input.new].filter((given) => given !== undefined).length > 1)
+    throw usageFailure('--next, --secret-file and --new contradict each other')
+  if (input.new !== undefined) {
+    const { secret, kid } = await makeSecret()
+    if (!settings.dryRun) writeFile(input.new, `${secret}\n`, { isPrivate: true, replaces: false })
+    io.note(`the secret to come is in ${input.new}; later: authctl secret rotate --secret-file ${input.new}`)
+    return kid
+  }
+  if (secretFile !== undefined) return keyIdOf(readSecret(secretFile), hash)
+  if (next === undefined || /^[0-9a-f]{8}$/.test(next)) return next
+  throw new Failure('invalid', `"${next}" is no key id`, {
+    code: 'invalid_kid',
+    hint: 'eight hex digits, as secret new and secret status show them',
+  })
+}
+
+/** Without the line break at the end, as servers read such a file. */
+function readSecret(file: string): string {
+  try {
+    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    if (secret !== '') return secret
+  } catch (error) {
+    throw new Failure('invalid', `cannot read the secret: ${messageOf(error)}`, { code: 'file_unreadable' })
+  }
+  throw new Failure('invalid', `${file} is empty`, { code: 'file_unreadable' })
+}
+
+async function askServers({ api }: Tools): Promise<Secrets[]> {
+  const answers: Secrets[] = []
+  for (let turn = 0; turn < samples; turn += 1) answers.push(await bodyOf(api.GET('/api/v1/admin/secrets')))
+  return answers
+}
+
+function begin(leaked: boolean): RotationState {
+  return {
+    step: 1,
+    verdict: 'go on',
+    why: 'no next secret was named',
+    todo: [`authctl secret rotate --new secret.txt${leaked ? ' --leaked' : ''}`],
+    apps: [],
+  }
+}
+
+function report({ apps, ...state }: RotationState, next: string | undefined): Result {
+  const { step, verdict, why, todo } = state
+  const table = rowsOf(apps, [
+    ['app', ({ app_code }) => app_code],
+    ['accepts_next', ({ accepts_next }) => accepts_next],
+    ['accepts_others', ({ accepts_others }) => accepts_others],
+  ])
+  return {
+    kind: 'report',
+    value: { next: next ?? null, ...state, apps },
+    parts: [
+      { record: { next: next ?? null, step, verdict, why } },
+      ...(todo.length > 0 ? ['', ...todo.map((line) => `  ${line}`)] : []),
+      ...(apps.length > 0 ? ['', table] : []),
+    ],
+  }
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import { planReplacement, planRotation } from './plan-rotation.ts'
+
+const [old, next] = ['00000000', '11111111']
+const now = Date.UTC(2030, 0, 1)
+const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
+
+type Lines = [app: string, kid: string, seen: number, missing?: number][]
+
+/** The answer of a server that has these secrets since `since` seconds from now. */
+const server = (current: string, previous: string | null, lines: Lines = [], since = -60) => ({
+  service_id: 'service',
+  current: { kid: current },
+  previous: previous === null ? null : { kid: previous },
+  signing_since: at(since),
+  access_token_seconds: 900,
+  consumers: lines.map(([app_code, kid, seen, missing]) => ({
+    app_code,
+    kid,
+    is_ours: true,
+    last_seen_at: at(seen),
+    last_missing_at: missing === undefined ? null : at(missing),
+  })),
+})
+const verdict = (...answers: ReturnType<typeof server>[]) => {
+  const { step, verdict } = planRotation(answers, next, now)
+  return `${step} ${verdict}`
+}
+
+describe('the verdict', () => {
+  test.each<[string, ReturnType<typeof server>[], string]>([
+    ['no server accepts it', [server(old, null)], '1 wait'],
+    ['one server of two accepts it', [server(old, next), server(old, null)], '1 wait'],
+    ['the servers accept it, no consumer', [server(old, next, [['shop', old, 0]])], '2 wait'],
+    [
+      'one instance of a consumer was lately seen without it',
+      [
+        server(old, next, [
+          ['shop', next, 0, -60],
+          ['shop', old, 0],
+        ]),
+      ],
+      '2 wait',
+    ],
+    [
+      'one app of two accepts it',
+      [
+        server(old, next, [
+          ['shop', next, 0],
+          ['blog', old, 0],
+        ]),
+      ],
+      '2 wait',
+    ],
+    [
+      'everybody accepts it',
+      [
+        server(old, next, [
+          ['shop', next, 0],
+          ['shop', old, 0],
+          ['blog', next, 0, -600],
+        ]),
+      ],
+      '2 go on',
+    ],
+    ['one server of two signs with it', [server(next, old), server(old, next)], '3 wait'],
+    ['all sign with it, and old tokens live', [server(next, old), server(next, old, [], -899)], '3 wait'],
+    ['all sign with it, and a consumer refuses it', [server(next, old, [['shop', old, 0]], -2_000)], '3 wait'],
+    [
+      'old tokens are dead, and a consumer accepts the old one',
+      [
+        server(
+          next,
+          old,
+          [
+            ['shop', next, 0],
+            ['shop', old, -30],
+          ],
+          -906,
+        ),
+      ],
+      '4 wait',
+    ],
+    [
+      'nobody accepts the old one',
+      [
+        server(
+          next,
+          old,
+          [
+            ['shop', next, 0],
+            ['shop', old, -400],
+          ],
+          -906,
+        ),
+      ],
+      '4 go on',
+    ],
+    ['one server of two has forgotten the old one', [server(next, null, [], -906), server(next, old, [], -906)], '5 go on'],
+    ['it is alone', [server(next, null, [['shop', next, 0]])], '5 done'],
+  ])('%s', (_, answers, expected) => {
+    expect(verdict(...answers)).toBe(expected)
+  })
+})
+
+test('of a leaked secret it is done when the new one is alone, and everybody has it', () => {
+  const plan = (...answers: ReturnType<typeof server>[]) => planReplacement(answers, next).verdict
+  expect(plan(server(old, null))).toBe('wait')
+  expect(plan(server(next, old))).toBe('wait')
+  expect(plan(server(next, null), server(old, null))).toBe('wait')
+  expect(plan(server(next, null, [['shop', old, 0]]))).toBe('wait')
+  expect(plan(server(next, null, [['shop', next, 0, -70]]))).toBe('done')
+  expect(
+    plan(
+      server(next, null, [
+        ['shop', next, 0],
+        ['blog', old, -70],
+      ]),
+    ),
+  ).toBe('wait')
+})

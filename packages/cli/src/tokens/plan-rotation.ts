@@ -1,0 +1,122 @@
+import type { components } from '../api-types.ts'
+import { latelyMs, whoAccepts } from './who-accepts-secret.ts'
+
+type Secrets = components['schemas']['Secrets']
+
+/** Where a rotation stands: the step of docs/rotating-the-secret.md that is being done, and whether it is whole. */
+export interface RotationState {
+  step: 1 | 2 | 3 | 4 | 5
+  /** `wait` while the step is not whole, `go on` to the next one, or `done`. */
+  verdict: 'wait' | 'go on' | 'done'
+  why: string
+  /** What to do now; empty where waiting is all. */
+  todo: string[]
+  apps: AppState[]
+}
+
+export interface AppState {
+  app_code: string
+  /** Which of its consumers accept the secret to come. */
+  accepts_next: 'all' | 'some' | 'none'
+  /** Whether one of them lately accepted another one besides. */
+  accepts_others: boolean
+}
+
+const servers = (current: string, previous: string | undefined) =>
+  `servers, one after the other: JWT_ACCESS_SECRET=${current}  JWT_ACCESS_SECRET_PREVIOUS${previous ? `=${previous}` : ' unset'}`
+const consumers = (current: string, previous: string | undefined) => servers(current, previous).replace('servers', 'consumers')
+
+const toDo = {
+  1: servers('old', 'new'),
+  2: consumers('new', 'old'),
+  3: servers('new', 'old'),
+  4: consumers('new', undefined),
+  5: servers('new', undefined),
+}
+
+/** The clocks of the servers, and of this machine, may differ by so much. */
+const clockSlackMs = 5_000
+
+/**
+ * Reads where the rotation to the secret `next` stands. `answers` are of as many servers as could be asked: each tells what it has
+ * itself, and of the consumers all tell the same.
+ */
+export function planRotation(answers: readonly Secrets[], next: string, now: number): RotationState {
+  const newest = answers.at(-1)!
+  const apps = appStates(newest, next)
+  const at = (step: RotationState['step'], verdict: RotationState['verdict'], why: string, ...todo: string[]) => ({
+    step,
+    verdict,
+    why,
+    todo,
+    apps,
+  })
+  const accepting = answers.filter((answer) => kidsOf(answer).includes(next))
+  const signing = answers.filter(({ current }) => current.kid === next)
+  const behind = apps.filter(({ accepts_next }) => accepts_next !== 'all').map(({ app_code }) => app_code)
+
+  if (accepting.length < answers.length) return at(1, 'wait', 'not every server accepts the next secret', toDo[1])
+  if (signing.length === 0) {
+    if (behind.length > 0) return at(2, 'wait', `not every consumer accepts the next secret: ${behind.join(', ')}`, toDo[2])
+    return at(2, 'go on', 'everybody who was seen accepts the next secret', toDo[3])
+  }
+  if (signing.length < answers.length) return at(3, 'wait', 'some servers sign with the next secret, others not yet', toDo[3])
+  if (behind.length > 0) {
+    const why = `the next secret signs, and ${behind.join(', ')} ${behind.length === 1 ? 'does' : 'do'} not accept it everywhere`
+    return at(3, 'wait', why, consumers('new', 'old'))
+  }
+  const end = Math.max(...answers.map(({ signing_since, access_token_seconds: life }) => Date.parse(signing_since) + life * 1000))
+  const isForgotten = answers.every(({ previous }) => previous === null)
+  const left = end + clockSlackMs - now
+  if (left > 0 && !isForgotten) {
+    return at(
+      3,
+      'wait',
+      `tokens of the old secret live until ${new Date(end).toISOString()}, ${Math.ceil(left / 1000)} s from now`,
+    )
+  }
+  const holders = apps.filter(({ accepts_others }) => accepts_others).map(({ app_code }) => app_code)
+  if (isForgotten) return at(5, 'done', 'the next secret alone signs and is accepted')
+  if (holders.length > 0) return at(4, 'wait', `consumers still accept the old secret: ${holders.join(', ')}`, toDo[4])
+  return at(answers.some(({ previous }) => previous === null) ? 5 : 4, 'go on', 'nobody needs the old secret any more', toDo[5])
+}
+
+/** The same for a secret in wrong hands: it is replaced everywhere at once, and what it has signed is refused. */
+export function planReplacement(answers: readonly Secrets[], next: string): RotationState {
+  const newest = answers.at(-1)!
+  // A consumer without the new secret is refused, and so not seen any more: who was seen since has it.
+  const since = Math.min(...answers.map(({ signing_since }) => Date.parse(signing_since)))
+  const has = (app: string) =>
+    newest.consumers.some((seen) => seen.app_code === app && seen.kid === next && Date.parse(seen.last_seen_at) >= since)
+  const apps = appStates(newest, next).map((app) => ({
+    ...app,
+    accepts_next: has(app.app_code) ? ('all' as const) : ('none' as const),
+  }))
+  const isReplaced = answers.every(({ current, previous }) => current.kid === next && previous === null)
+  const behind = apps.filter(({ accepts_next }) => accepts_next !== 'all').map(({ app_code }) => app_code)
+  const todo = ['servers and consumers, all at once: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset']
+  if (!isReplaced) return { step: 1, verdict: 'wait', why: 'a server still has the old secret', todo, apps }
+  if (behind.length > 0) {
+    const why = `these refuse every user until they have the new secret: ${behind.join(', ')}`
+    return { step: 1, verdict: 'wait', why, todo, apps }
+  }
+  return { step: 1, verdict: 'done', why: 'the old secret opens nothing any more', todo: [], apps }
+}
+
+function kidsOf({ current, previous }: Secrets): string[] {
+  return previous ? [current.kid, previous.kid] : [current.kid]
+}
+
+function appStates({ consumers: seen }: Secrets, next: string): AppState[] {
+  return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => ({
+    app_code,
+    accepts_next: whoAccepts(app_code, next, seen),
+    accepts_others: seen.some((line) => line.app_code === app_code && line.kid !== next && isRecent(line, seen)),
+  }))
+}
+
+/** Whether a consumer of the app was lately seen that accepts this secret: about when the last one of the app was seen at all. */
+function isRecent({ app_code, last_seen_at }: Secrets['consumers'][number], seen: Secrets['consumers']): boolean {
+  const newest = Math.max(...seen.filter((line) => line.app_code === app_code).map((line) => Date.parse(line.last_seen_at)))
+  return newest - Date.parse(last_seen_at) < latelyMs
+}
