@@ -22,7 +22,7 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'dry-run', 'invitat
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
-      'test/cli/long-lists',
+      'test/cli/{long-lists,runbooks,secret-rotation}',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs}',
       'test/e2e/{api-reference,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
