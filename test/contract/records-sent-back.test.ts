@@ -23,6 +23,8 @@ const records: Record<string, { path: () => string; change: Json }> = {
   '/auth/me': { path: () => '/auth/me', change: { first_name: 'Other' } },
 }
 const named: Record<string, string> = {}
+/** What changes by itself says nothing when it is sent back. */
+const volatile = ['updated_at', 'last_login_at', 'locked_until']
 
 beforeAll(async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true, webhooks: [{ name: 'a', url: 'https://a.example' }] })
@@ -56,7 +58,7 @@ describe.each(Object.entries(records))('PATCH %s', (route, { path, change }) => 
     const { body: read } = await call('GET', path())
     const declared = listRoutes().find((each) => each.method === 'PATCH' && each.path === route)
     const settable = declared?.body && 'shape' in declared.body ? Object.keys(declared.body.shape as object) : []
-    const readOnly = Object.keys(read).filter((name) => name !== 'updated_at' && !settable.includes(name))
+    const readOnly = Object.keys(read).filter((name) => !volatile.includes(name) && !settable.includes(name))
     expect(readOnly.length).toBeGreaterThan(0)
     for (const name of readOnly) {
       const reply = await call('PATCH', path(), { ...read, [name]: 'another', ...change })

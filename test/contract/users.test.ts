@@ -68,6 +68,10 @@ describe('create', () => {
       apps: [],
       roles: ['base_user', role],
       organizations: [],
+      two_factor: false,
+      identities: [],
+      locked_until: null,
+      last_login_at: null,
       made_by: 'admin',
     })
     expect(await show(reply.body.id)).toEqual(reply.body)
