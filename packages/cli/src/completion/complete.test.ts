@@ -9,9 +9,13 @@ const words = (line: string) => {
 }
 
 test.each([
-  ['lo', ['login', 'logout']],
+  ['log', ['login', 'logout']],
   ['app s', ['show']],
   ['app de', ['deactivate', 'delete']],
+  ['user se', ['session']],
+  ['user session ', ['list', 'end']],
+  ['user session e', ['end']],
+  ['org invitation revoke x --o', ['--org', '--output']],
   ['--json app s', ['show']],
   ['--context production app s', ['show']],
   ['help app s', ['show']],
