@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import {
   apiError,
@@ -183,7 +184,6 @@ describe('user import', () => {
   test.each([
     ['a JSON array', '[{"email":"a@b.example"}]', /JSON array.*\n.*jq/],
     ['UTF-16', Buffer.from('\ufeff{"email":"a@b.example"}', 'utf16le'), /UTF-16.*\n.*iconv/],
-    ['compressed', Buffer.from([0x1f, 0x8b, 8, 0, 0]), /compressed.*\n.*gunzip -c users/],
   ])('%s is refused at once: exit 6', async (_, content, message) => {
     const here = await signedIn()
     write(here, 'users', content)
@@ -396,4 +396,92 @@ describe('user export', () => {
     expect((await here.authctl('user export --pool "no pool"')).exit).toBe(6)
     expect((await here.authctl('user export -o table')).exit).toBe(2)
   })
+})
+
+describe('a CSV file', () => {
+  const csv = (...rows: string[]) => rows.map((row) => `${row}\r\n`).join('')
+
+  test('is read by its header: lists, quotes, a byte order mark, and what it made of the columns', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    await authctl('app create listed --name L')
+    const rows = csv(
+      '\ufeffE-Mail,First Name,last_name,tags,apps,pool,email_verified,password_hash',
+      `one@csv.example,"Ann ""A.""","O'Neil, B.",alumni; guests,listed,staff,yes,${hash}`,
+      '',
+      'two@csv.example,"Two\r\nlines",,,,,no,',
+    )
+    write(here, 'users.csv', rows)
+    const ended = await authctl('user import -f users.csv --json')
+    expect(parsed(ended)).toMatchObject({ lines: 2, imported: 2, failed: 0 })
+    expect(ended.stderr).toContain(
+      'columns: E-Mail as email, First Name as first_name, last_name, tags (a list, split by ;), apps (a list, split by ;), ' +
+        'pool as namespace, email_verified (yes or no), password_hash',
+    )
+    expect(parsed(await authctl('user show one@csv.example --json'))).toMatchObject({
+      first_name: 'Ann "A."',
+      last_name: "O'Neil, B.",
+      namespaces: ['staff', 'alumni', 'guests'],
+      apps: [{ app_code: 'listed' }],
+      email_verified: true,
+    })
+    expect(parsed(await authctl('user show two@csv.example --json'))).toMatchObject({
+      first_name: 'Two\nlines',
+      email_verified: false,
+    })
+    const again = await authctl('user import -f - --format csv --json', { input: rows })
+    expect(parsed(again)).toMatchObject({ lines: 2, unchanged: 2 })
+  })
+
+  test('with a column that no user has, two of one, or no e-mail, is refused before anything is sent', async () => {
+    const here = await signedIn()
+    for (const [header, message] of [
+      ['email,phone,fax', /columns that no user has: "phone", "fax"/],
+      ['email;first_name', /a column that no user has/],
+      ['email,E-Mail', /two columns for email/],
+      ['first_name,last_name', /no column email/],
+      ['email,"first', /quotes/],
+    ] as const) {
+      write(here, 'bad.csv', csv(header, 'x@header.example,1'))
+      const refused = await here.authctl('user import -f bad.csv --json')
+      expect([header, refused.exit, errorOf(refused)]).toEqual([
+        header,
+        6,
+        expect.objectContaining({ code: 'invalid_columns', message: expect.stringMatching(message) }),
+      ])
+    }
+    write(here, 'users.txt', csv('email,first_name', 'x@header.example,X'))
+    const taken = await here.authctl('user import -f users.txt')
+    expect([taken.exit, taken.stderr]).toEqual([6, expect.stringContaining('--format csv')])
+    expect((await here.authctl('user find header.example --json')).stdout.trim()).toBe('[]')
+  })
+
+  test('keeps rows that fail as they were, under the header, by their place in the file', async () => {
+    const here = await signedIn()
+    const good = 'email,first_name,email_verified\nok@fail.example,Ok,1\n'
+    const bad = ['no-address,"Two\nlines",', 'few@fail.example', 'flag@fail.example,F,perhaps', '"open@fail.example,F,yes']
+    write(here, 'users.csv', good + bad.join('\n'))
+    const ended = await here.authctl('user import -f users.csv --failures failed.csv --json')
+    expect(ended.exit).toBe(8)
+    expect(parsed(ended)).toMatchObject({ lines: 5, imported: 1, failed: 4 })
+    expect(parsed(ended).errors).toMatchObject([
+      { line: 3, failures_line: 2 },
+      { line: 5, failures_line: 4, code: 'invalid_csv', message: expect.stringContaining('1 cells, the header 3') },
+      { line: 6, failures_line: 5, code: 'invalid_csv', message: expect.stringContaining('neither yes nor no') },
+      { line: 7, failures_line: 6, code: 'invalid_csv', message: expect.stringContaining('quotes') },
+    ])
+    expect(read(here, 'failed.csv')).toBe(`email,first_name,email_verified\n${bad.join('\n')}\n`)
+  })
+})
+
+test('gzip is unpacked, of a file and of standard input; one that is cut says so', async () => {
+  const here = await signedIn()
+  const rows = ndjson(...many('gzip.example', 2_500))
+  write(here, 'users.ndjson.gz', gzipSync(rows))
+  expect(parsed(await here.authctl('user import -f users.ndjson.gz --json'))).toMatchObject({ lines: 2_500, imported: 2_500 })
+  write(here, 'users.csv.gz', gzipSync('email,roles\n0@gzip.example,super_admin\n'))
+  expect(parsed(await here.authctl('user import -f users.csv.gz --json'))).toMatchObject({ lines: 1, updated: 1 })
+  write(here, 'cut.ndjson.gz', gzipSync(rows).subarray(0, 40))
+  const cut = await here.authctl('user import -f cut.ndjson.gz --json')
+  expect([cut.exit, errorOf(cut).code]).toEqual([6, 'file_unreadable'])
 })

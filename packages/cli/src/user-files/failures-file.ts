@@ -1,10 +1,14 @@
 import { closeSync, lstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 
+const newline = 0x0a
+
 /** Where rows go that could not be imported. */
 export interface FailuresFile {
   /** Appends a row as it was; returns its line there, counted from 1. */
   add(row: Uint8Array): number
+  /** The line that stands before the first row, where there is a row. */
+  setHeader(header: Uint8Array): void
   close(): void
 }
 
@@ -23,11 +27,21 @@ export function openFailuresFile(path: string, source: string): FailuresFile {
     return openSync(path, 'wx', 0o600)
   })
   let lines = 0
+  let header: Uint8Array | undefined
+  const append = (row: Uint8Array): number => {
+    attempt(path, () => writeWhole(file, Buffer.concat([row, Buffer.from('\n')])))
+    const first = lines + 1
+    lines += 1 + row.filter((byte) => byte === newline).length
+    return first
+  }
   return {
     add(row) {
-      attempt(path, () => writeWhole(file, Buffer.concat([row, Buffer.from('\n')])))
-      lines += 1
-      return lines
+      if (header) append(header)
+      header = undefined
+      return append(row)
+    },
+    setHeader(line) {
+      header = line
     },
     close: () => closeSync(file),
   }

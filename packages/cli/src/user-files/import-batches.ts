@@ -1,4 +1,5 @@
 import { Failure } from '../command-line/exit-codes.ts'
+import { csvLines } from './csv-lines.ts'
 import { type Line, splitLines } from './split-lines.ts'
 
 /** What is sent at once. */
@@ -16,19 +17,30 @@ const mostLines = 2_000
 /** Below the 10 MiB that the service takes, by more than a line. */
 const mostBytes = 2 * 1024 * 1024
 
+/** The form of a file of users. */
+export interface ImportForm {
+  /** With a header, instead of one JSON object a line. */
+  isCsv: boolean
+  /** Gets the columns of a CSV file: in words, and as its header has them. */
+  tellColumns(columns: string, header: Buffer): void
+}
+
 /** The lines of a file, in batches that the service accepts. Throws if the file is not a list of users at all. */
 export async function* importBatches(
   pieces: AsyncIterable<Buffer, void, undefined>,
   source: string,
+  { isCsv, tellColumns }: ImportForm,
 ): AsyncGenerator<Batch, void, undefined> {
   let lines: Line[] = []
   let bytes = 0
   let end = 0
   let isFirst = true
-  for await (const line of splitLines(pieces, longestLineBytes)) {
+  const plain = splitLines(pieces, longestLineBytes)
+  const users = isCsv ? csvLines(checked(plain, source), source, { tell: tellColumns, longestBytes: longestLineBytes }) : plain
+  for await (const line of users) {
     end = line.end
     if (!line.isTooLong && isBlank(line.bytes)) continue
-    if (isFirst) assertNdjson(line.bytes, source)
+    if (isFirst && !isCsv) assertNdjson(line.bytes, source)
     isFirst = false
     lines.push(line)
     bytes += line.bytes.length
@@ -47,20 +59,43 @@ function isBlank(bytes: Buffer): boolean {
 
 const openingBrace = 0x7b
 
-const strangers: [start: number[], what: string, hint: string][] = [
-  [[0x1f, 0x8b], 'is compressed', 'gunzip -c FILE | authctl user import -f -'],
+/** The same lines; the first one must be text. */
+async function* checked(lines: AsyncIterable<Line>, source: string): AsyncGenerator<Line, void, undefined> {
+  let isFirst = true
+  for await (const line of lines) {
+    if (isFirst) assertText(line.bytes, source)
+    isFirst = false
+    yield line
+  }
+}
+
+type Stranger = [start: number[], what: string, hint: string]
+
+const binaries: Stranger[] = [
   [[0x50, 0x4b, 0x03, 0x04], 'is a ZIP archive', 'unzip -p FILE | authctl user import -f -'],
   [[0xff, 0xfe], 'is UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE | authctl user import -f -'],
   [[0xfe, 0xff], 'is UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE | authctl user import -f -'],
-  [[0x5b], 'is a JSON array', "jq -c '.[]' FILE | authctl user import -f -"],
 ]
+const array: Stranger = [[0x5b], 'is a JSON array', "jq -c '.[]' FILE | authctl user import -f -"]
 
 /** Told at once, instead of once for each line. */
 function assertNdjson(firstLine: Buffer, source: string): void {
+  refuseStrangers(firstLine, source, [...binaries, array])
+  if (/^"?e[-_]?mail"?\s*[,;]/i.test(firstLine.toString('utf8', 0, 100)))
+    refuse(source, ['is CSV', 'authctl user import -f FILE --format csv'])
+}
+
+function assertText(firstLine: Buffer, source: string): void {
+  refuseStrangers(firstLine, source, binaries)
+}
+
+function refuseStrangers(firstLine: Buffer, source: string, strangers: readonly Stranger[]): void {
   const text = firstLine.subarray(firstLine.findIndex((byte) => byte !== 0x20 && byte !== 0x09))
   const found = strangers.find(([start]) => text.subarray(0, start.length).equals(Buffer.from(start)))
-  if (!found) return
-  const [, what, hint] = found
+  if (found) refuse(source, [found[1], found[2]])
+}
+
+function refuse(source: string, [what, hint]: [what: string, hint: string]): never {
   throw new Failure('invalid', `${source} ${what}, and not one JSON object per line`, {
     code: 'not_ndjson',
     hint: `${hint.replace('FILE', source === 'standard input' ? 'FILE' : source)}\nnothing was sent`,

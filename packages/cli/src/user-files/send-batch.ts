@@ -37,8 +37,10 @@ export async function sendBatch(
   lines: readonly Line[],
   { isFirst, ...mode }: Mode & { isFirst: boolean },
 ): Promise<BatchAnswer> {
-  const sent = lines.filter(({ isTooLong }) => !isTooLong)
-  const faults = lines.filter(({ isTooLong }) => isTooLong).map(({ line }) => ({ line, ...tooLong }))
+  const sent = lines.filter(({ isTooLong, fault }) => !isTooLong && !fault)
+  const faults = lines.flatMap(({ line, isTooLong, fault }) =>
+    isTooLong ? { line, ...tooLong } : fault ? { line, ...fault } : [],
+  )
   if (sent.length === 0) return { imported: 0, updated: 0, unchanged: 0, failed: faults.length, faults, wasSentAgain: false }
   const body = Buffer.concat(sent.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]))
   for (let attempt = 1; ; attempt += 1) {

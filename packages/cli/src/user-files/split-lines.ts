@@ -4,6 +4,10 @@ export interface Line {
   /** Without its end, CR and LF or LF alone, and without a byte order mark; of one that is too long the beginning. */
   bytes: Buffer
   isTooLong: boolean
+  /** The row as it stands in a file of another form. */
+  raw?: Buffer
+  /** Why it cannot be sent. */
+  fault?: { code: string; message: string }
   /** Where the next one begins, in bytes from the start of the file. */
   end: number
 }

@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { Failure, messageOf, toFailure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, requiredText, text } from '../../command-line/options.ts'
+import { choice, flag, type Input, requiredText, text } from '../../command-line/options.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { duration, grouped, progressBar } from '../../terminal/progress-bar.ts'
 import { sourceName } from '../../terminal/read-source.ts'
@@ -12,7 +14,10 @@ import { type Batch, importBatches } from '../../user-files/import-batches.ts'
 import { type LineFault, sendBatch, span } from '../../user-files/send-batch.ts'
 
 const options = {
-  file: requiredText('FILE', 'One JSON object a line; - is standard input', { short: 'f' }),
+  file: requiredText('FILE', 'One JSON object a line, or CSV with a header; gzip is unpacked; - is standard input', {
+    short: 'f',
+  }),
+  format: choice(['ndjson', 'csv'], 'What FILE is; unless told, csv where its name ends in .csv or .csv.gz'),
   claimUnverified: flag(
     'Claim accounts that nobody has proven: password, second factor, sessions, memberships and names of whoever registered them go, ' +
       'and the line is applied as for a new user',
@@ -24,14 +29,15 @@ export const importUsers = command({
   path: 'user import',
   summary: 'Import users with their password hashes',
   description:
-    'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. The file ' +
+    'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. In CSV the ' +
+    'header names these columns, in any order; tags, apps and roles are split by ;. The file ' +
     'is sent in portions, and may be sent again at any time: who is there already is unchanged, or gains tags, apps and roles. A line ' +
     'that cannot be taken stops no other, and ends with exit 8. A line for an account that somebody registered and nobody has proven fails ' +
     'with account_unverified, unless --claim-unverified is given. --dry-run lets the service judge the lines and writes nothing; it ' +
     'judges each portion of 2,000 lines by itself.',
   examples: [
     'user import -f users.ndjson --dry-run',
-    'user import -f users.ndjson --failures failed.ndjson',
+    'user import -f users.csv.gz --failures failed.csv',
     'user import -f - --json < users.ndjson',
   ],
   options,
@@ -57,23 +63,36 @@ interface Tally {
   stopped_at_line: number | null
 }
 
-export async function runImportUsers(tools: Tools, { file, failures, claimUnverified }: Input<typeof options>): Promise<Result> {
+export async function runImportUsers(
+  tools: Tools,
+  { file, format, failures, claimUnverified }: Input<typeof options>,
+): Promise<Result> {
   const { io, settings, now } = tools
   const { pieces, bytes } = await openSource(tools, file)
   const failuresFile = failures === undefined ? undefined : openFailuresFile(failures, file)
+  const isCsv = format === undefined ? /\.csv(\.gz)?$/i.test(file) : format === 'csv'
+  const form = {
+    isCsv,
+    tellColumns(columns: string, header: Buffer) {
+      failuresFile?.setHeader(header)
+      io.note(`columns: ${columns}`)
+    },
+  }
   const tally = newTally()
   const started = now()
   let current: Batch | undefined
   let nextLine = 1
   const forget = tools.onInterrupt(() => interrupted(tally, current))
   const show = (end: number) => {
-    const share = bytes === undefined ? undefined : Math.min(1, end / bytes)
+    const share = bytes === undefined || source?.isPacked !== false ? undefined : Math.min(1, end / bytes)
     io.showProgress(progressBar({ lines: tally.lines, share, elapsedMs: now() - started }))
   }
+  let source: Awaited<ReturnType<typeof unpacked>> | undefined
   let fatal: Failure | undefined
   try {
+    source = await unpacked(pieces, file)
     show(0)
-    for await (const batch of importBatches(pieces, sourceName(file))) {
+    for await (const batch of importBatches(source.pieces, sourceName(file), form)) {
       current = batch
       nextLine = batch.lines[0]!.line
       const isFirst = tally.lines === 0
@@ -92,6 +111,7 @@ export async function runImportUsers(tools: Tools, { file, failures, claimUnveri
     io.showProgress(undefined)
     failuresFile?.close()
   }
+  if (settings.dryRun) io.note(`nothing is imported ${tools.place()} (--dry-run)`)
   tellEnd(tools, tally, { file, failures, seconds: (now() - started) / 1000 })
   return report(tally, fatal, { dryRun: settings.dryRun, failures })
 }
@@ -110,6 +130,36 @@ async function openSource(
     return { pieces: readPieces(handle.createReadStream(), file), bytes }
   } catch (error) {
     throw unreadable(file, error)
+  }
+}
+
+const gzip = Buffer.from([0x1f, 0x8b])
+
+/** Unpacks what begins as gzip does. Its size says nothing of the lines in it. */
+async function unpacked(
+  pieces: AsyncIterable<Buffer, void, undefined>,
+  file: string,
+): Promise<{ pieces: AsyncIterable<Buffer, void, undefined>; isPacked: boolean }> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  let begin = Buffer.alloc(0)
+  while (begin.length < gzip.length) {
+    const next = await iterator.next()
+    if (next.done) break
+    begin = Buffer.concat([begin, next.value])
+  }
+  async function* all(): AsyncGenerator<Buffer, void, undefined> {
+    yield begin
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
+  }
+  const isPacked = begin.subarray(0, gzip.length).equals(gzip)
+  return {
+    pieces: isPacked
+      ? readPieces(
+          pipeline(Readable.from(all()), createGunzip(), () => {}),
+          file,
+        )
+      : all(),
+    isPacked,
   }
 }
 
@@ -145,11 +195,11 @@ function add(
   tally.failed += counts.failed
   if (wasSentAgain) tally.sent_again += lines.length
   const failed = new Map(faults.map((fault) => [fault.line, fault]))
-  for (const { line, bytes, isTooLong } of lines) {
+  for (const { line, bytes, raw, isTooLong } of lines) {
     const fault = failed.get(line)
     if (!fault) continue
     // Only the beginning of a line that is too long was kept.
-    const row = failuresFile && { failures_line: isTooLong ? null : failuresFile.add(bytes) }
+    const row = failuresFile && { failures_line: isTooLong ? null : failuresFile.add(raw ?? bytes) }
     if (tally.errors.length < mostErrors) tally.errors.push({ ...fault, ...row })
   }
 }
