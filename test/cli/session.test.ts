@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -420,13 +420,5 @@ describe('contexts', () => {
     expect(exit).toBe(6)
     expect(stderr).toContain(contextsPath)
     expect(readFileSync(contextsPath, 'utf8')).toBe('{"contexts": ')
-  })
-
-  test('a file that others could read is closed at the next change', async () => {
-    const { login, authctl, contextsPath } = machine()
-    await login(service.url)
-    chmodSync(contextsPath, 0o644)
-    await authctl('context set other --base-url http://other.example')
-    expect(statSync(contextsPath).mode & 0o777).toBe(0o600)
   })
 })

@@ -123,7 +123,7 @@ test('pruning asks for the name of the service', async () => {
   expect((await here.authctl(`${register} -`, { input: list })).exit).toBe(0)
   writeFileSync(join(here.folder, 'none.json'), '[]')
   const declined = here.terminal(`${register} none.json`)
-  await declined.shows('To prune a permission of pruned, type pruned')
+  await declined.shows(`To prune a permission of pruned in default (${service.url}), type pruned`)
   declined.type('yes\r')
   expect((await declined.ended()).exit).toBe(9)
   const agreed = here.terminal(`${register} none.json`)
