@@ -66,7 +66,7 @@ function configOf(work: string, name: string, source: string): ExtractorConfig {
       compiler: {
         overrideTsconfig: {
           compilerOptions: {
-            lib: ['ES2023'],
+            lib: ['ES2023', 'DOM'],
             types: [],
             module: 'NodeNext',
             skipLibCheck: true,

@@ -206,7 +206,7 @@ describe('grant and user', () => {
 
     const table = await authctl('grant list --app door -o table')
     expect(table.stdout).toMatch(/STATE +VIA +GRANTED BY +REASON/)
-    expect(table.stdout).toContain(`${admin.email}@@default`)
+    expect(table.stdout).toContain(admin.email)
     expect(table.stdout).toContain('for the audit')
     const codes = (list: { app_code: string }[]) => list.map(({ app_code }) => app_code).sort()
     expect(codes(parsed(await authctl('grant list --user bob@example.com --json')))).toEqual(['door', 'sign-up'])

@@ -20,6 +20,11 @@ const slowService = () =>
 const asked = (path: string) => (_: Terminal, service: StandIn) =>
   expect.poll(() => service.requests.some((request) => request.path.includes(path))).toBe(true)
 const shown = (text: string) => (terminal: Terminal) => terminal.shows(text)
+/** Without a prompt nothing shows that the program is there. */
+const typed = (text: string) => async (terminal: Terminal) => {
+  await expect.poll(() => terminal.catchesInterrupts()).toBe(true)
+  terminal.type(text)
+}
 
 test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unknown>]>([
   ['login', shown('E-mail:')],
@@ -32,8 +37,8 @@ test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unkn
   ['app deactivate shop --yes', (_, service) => expect.poll(() => service.requests.at(-1)?.method).toBe('PATCH')],
   ['app show busy', shown('trying again in 15 s')],
   ['audit tail', asked('/admin/audit')],
-  ['permission register -f -', async (terminal, _) => terminal.type('[')],
-  ['login --email ada@example.com --password-stdin', async (terminal, _) => terminal.type('secret')],
+  ['permission register -f -', typed('[')],
+  ['login --email ada@example.com --password-stdin', typed('secret')],
   ['user import -f users.ndjson', asked('/import')],
   ['pool move --to staff --from-file users.txt --yes', asked('/admin/users')],
 ])('%s', async (command, waits) => {

@@ -179,7 +179,10 @@ describe('--from-file', () => {
       reply(response, 200, method === 'GET' ? user : { namespace: 'a', namespaces: ['a', 'b'] })
     })
     const here = machine()
-    const ids = Array.from({ length: 40 }, (_, index) => `01997c2f-0000-7000-8000-0000000000${String(index + 1).padStart(2, '0')}`)
+    const ids = Array.from(
+      { length: 40 },
+      (_, index) => `01997c2f-0000-7000-8000-0000000000${String(index + 1).padStart(2, '0')}`,
+    )
     const env = { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url }
     const { stdout, exit } = await here.authctl(`pool tag --pool b ${listOf(here, ids)} --json`, { env })
     expect(exit).toBe(4)

@@ -144,6 +144,8 @@ export interface Terminal {
   /** Waits until the screen shows this, after what was waited for before. */
   shows(text: string): Promise<void>
   type(keys: string): void
+  /** Whether its program handles Ctrl-C by itself, as it does from its start on. */
+  catchesInterrupts(): boolean
   /** Everything shown until now, without the sequences that draw it. */
   screen(): string
   /** Everything shown, without the sequences that draw it, and the exit code. */
@@ -325,6 +327,10 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
       seen = found + text.length
     },
     type: (keys) => terminal.write(keys),
+    catchesInterrupts() {
+      const [, caught = '0'] = /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${terminal.pid}/status`, 'utf8')) ?? []
+      return (BigInt(`0x${caught}`) & 2n) !== 0n
+    },
     screen,
     async ended() {
       await until(() => exit !== undefined)

@@ -78,7 +78,7 @@ test('webhook test fires a sample, deliveries shows how it went, and redeliver s
   await deliveries(here, 'tried', 4)
   const failed = parsed(await authctl('webhook deliveries --app tried --status failed --json'))
   expect(failed.map(({ test }: { test: boolean }) => test)).toEqual([false, true])
-  const table = await authctl('webhook deliveries --app tried --limit 1 -o table')
+  const table = await authctl('webhook deliveries --app tried --limit 1 -o wide')
   expect(table.stdout.split('\n')[0]!.split(/ {2,}/)).toEqual([
     'CREATED AT',
     'WEBHOOK',

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -33,7 +34,7 @@ function linkModules(folder: string): void {
   if (!existsSync(join(from, '@gatehouse'))) return
   mkdirSync(join(to, '@gatehouse'))
   for (const name of readdirSync(join(from, '@gatehouse')))
-    symlinkSync(join(copy, 'packages', name), join(to, '@gatehouse', name))
+    symlinkSync(readlinkSync(join(from, '@gatehouse', name)), join(to, '@gatehouse', name))
 }
 
 beforeAll(() => {

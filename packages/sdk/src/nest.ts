@@ -26,7 +26,10 @@ interface HttpResponse {
  * otherwise, in the service's error shape. It verifies by itself, so it needs no guard before it, and believes none. For HTTP
  * on Express or Fastify; it refuses every other transport.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, HttpRequest> = {}): CanActivate {
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>, HttpRequest> = {},
+): CanActivate {
   return guardWith(admitAuthorized(auth, requirements))
 }
 

@@ -26,7 +26,10 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
  * the user may do what is asked; `getAuth(request)` gives the principal there. Answers 401 or 403 otherwise, in the service's
  * error shape. It verifies by itself: a route handler needs no middleware before it, and believes none.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, Request> = {}): NextGuard {
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>, Request> = {},
+): NextGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 

@@ -20,7 +20,10 @@ export type NodeGuard = (handler: (request: IncomingMessage, response: ServerRes
  * itself, so it needs nothing before it, and believes nothing. What the handler throws is thrown, but for a failed
  * `getAuth(request).assert(…)`, which is answered with 403.
  */
-export function requireAuth<Name extends string>(auth: Auth<Name>, requirements: Requirements<NoInfer<Name>, IncomingMessage> = {}): NodeGuard {
+export function requireAuth<Name extends string>(
+  auth: Auth<Name>,
+  requirements: Requirements<NoInfer<Name>, IncomingMessage> = {},
+): NodeGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 

@@ -167,7 +167,11 @@ export function flagSyntax(key: string, option: Option): string {
 
 /** The flags that every command takes. */
 export const globalOptions = {
-  output: text('FORMAT', 'table, json or ndjson, and for lists wide, csv or id; a table on a terminal and JSON into a pipe unless told', { short: 'o' }),
+  output: text(
+    'FORMAT',
+    'table, json or ndjson, and for lists wide, csv or id; a table on a terminal and JSON into a pipe unless told',
+    { short: 'o' },
+  ),
   json: flag('Short for -o json'),
   context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),

@@ -17,7 +17,8 @@ export function complete(typed: readonly string[], commands: readonly Command[],
   const current = typed.at(-1) ?? ''
   const before = typed.slice(0, -1)
   const { spec, path, plain, open, given } = read(before, commands)
-  const options: Options = { ...globalOptions, ...spec?.options }
+  // Those of the command come first, and win over those of every command.
+  const options: Options = { ...spec?.options, ...globalOptions, ...spec?.options }
 
   const assigned = /^--([^=]+)=/.exec(current)
   if (assigned) {

@@ -42,7 +42,7 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
       const typed = JSON.stringify(name)
       const end = `authctl service-account delete ${id} --confirm ${typed}`
       // Names are unique, and the old account works until its successor is in use.
-      const renew = `authctl service-account create ${JSON.stringify(`${name} 2`)} --service ${service}, then ${end}`
+      const renew = `authctl service-account create ${JSON.stringify(successorOf(name))} --service ${service}, then ${end}`
       if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" has ended ${expires_at}`, renew))
       else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" ends ${expires_at}`, renew))
       // Its apps were deleted: it was made with one.
@@ -52,4 +52,10 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
     }
   }
   return findings.length > 0 ? findings : [fine({ check }, `${count} service accounts, none ends within 30 days`)]
+}
+
+/** `worker` is followed by `worker 2`, and that by `worker 3`. */
+function successorOf(name: string): string {
+  const [, stem = name, turn = '1'] = /^(.+) (\d{1,9})$/.exec(name) ?? []
+  return `${stem} ${Number(turn) + 1}`
 }

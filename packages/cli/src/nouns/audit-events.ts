@@ -59,7 +59,7 @@ export const auditColumns: Column<AuditEvent>[] = [
   'event',
   // An older service gives no names.
   ['user', ({ user_id, names }) => (names?.user ? shownUser(names.user) : user_id)],
-  ['actor', ({ actor, names }) => (names?.actor ? shownUser(names.actor) : (actor.id ?? actor.type))],
+  ['actor', shownActor],
   ['app', ({ app_id, names }) => names?.app ?? app_id],
   'reason',
   'ip',
@@ -72,3 +72,9 @@ export const auditColumns: Column<AuditEvent>[] = [
   ['user_agent', (event) => event.user_agent, 'wide'],
   'id',
 ]
+
+/** By name while there is one. */
+export function shownActor({ actor, names }: AuditEvent): string {
+  if (names?.actor) return actor.type === 'user' ? shownUser(names.actor) : names.actor
+  return actor.id ?? actor.type
+}

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 
 export type Lockout = components['schemas']['Lockout']
 

@@ -1,7 +1,12 @@
 import type { AuditEvent } from './audit-events.ts'
 
 /** What takes a change back, or undefined where nothing does by one command. The words follow `authctl`. */
-export function undoOf({ event, user_id: user, app_id: app, details }: AuditEvent): string[] | undefined {
+export function undoOf({
+  event,
+  user_id: user,
+  app_id: app,
+  details,
+}: Pick<AuditEvent, 'event' | 'user_id' | 'app_id' | 'details'>): string[] | undefined {
   const text = (member: string) => textIn(details, member)
   const before = recordIn(details, 'before')
   if (user !== null && app !== null) {

@@ -1,10 +1,10 @@
 // What `app onboard --dev` adds: the secret of a service on this machine, a service account, and a user to try the app with.
 import { createHmac, hash } from 'node:crypto'
 import { join } from 'node:path'
+import type { components } from '@gatehouse/sdk/admin'
 import { inspectToken } from '@gatehouse/sdk/inspect'
 import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { bodyOf } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { findOnlyUserId, userRefOf } from '../nouns/user-ref.ts'
 import { readIfThere } from '../terminal/write-file.ts'

@@ -1,4 +1,4 @@
-import type { components } from '../api-types.ts'
+import type { components } from '@gatehouse/sdk/admin'
 import { latelyMs, whoAccepts } from './who-accepts-secret.ts'
 
 type Secrets = components['schemas']['Secrets']

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, positional } from '../../command-line/options.ts'
-import { namesFrom } from '../../nouns/names.ts'
+import { shownActor } from '../../nouns/audit-events.ts'
 import { undoOf } from '../../nouns/undo-event.ts'
 import type { Result } from '../../output/output.ts'
 import { toCommandLine } from '../../text/shell-words.ts'
@@ -32,19 +32,13 @@ export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>
     })
   }
   const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
-  const names = namesFrom(api)
-  const named = {
-    actor: await names.actor(event),
-    user: event.user_id === null ? null : await names.user(event.user_id),
-    app: event.app_id === null ? null : await names.app(event.app_id),
-  }
   const words = undoOf(event)
   const undo = words && `authctl ${toCommandLine(words)}`
-  const { details, actor: _, user_id, app_id, ...told } = event
-  const record = { ...told, ...named, user_id, app_id, ...(details ?? {}) }
+  const { details, actor: _, names, user_id, app_id, ...told } = event
+  const record = { ...told, actor: shownActor(event), user: names.user, app: names.app, user_id, app_id, ...(details ?? {}) }
   return {
     kind: 'report',
-    value: { ...event, names: named, undo: undo ?? null },
+    value: { ...event, undo: undo ?? null },
     parts: [{ record }, ...(undo ? ['', 'To take it back:', `  ${undo}`] : [])],
   }
 }

@@ -1,7 +1,6 @@
 import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import { type Input, positional } from '../../command-line/options.ts'
-import type { AuditEvent } from '../../nouns/audit-events.ts'
-import { namesFrom } from '../../nouns/names.ts'
+import { type AuditEvent, shownActor } from '../../nouns/audit-events.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { undoOf } from '../../nouns/undo-event.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
@@ -51,7 +50,6 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
   const role = parsePlainName(input.role, 'role')
   const user = await getUserDetail(api, input.user)
   const organizations = new Map(user.organizations.map(({ id, slug }) => [id, slug]))
-  const names = namesFrom(api)
   const changes: Change[] = []
   for (const event of await changesOf(api, user.id)) {
     const change = changeOf(event, role)
@@ -60,7 +58,7 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
     changes.push({
       at: event.at,
       change,
-      by: await names.actor(event),
+      by: event.actor.type === 'system' ? 'the service itself, or its command line' : shownActor(event),
       organization: id === undefined ? null : (organizations.get(id) ?? id),
       ip: event.ip,
       why: event.audit_reason,
@@ -70,7 +68,7 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
   const within = user.organizations.filter(({ role_codes }) => role_codes.includes(role)).map(({ slug }) => slug)
   const holds = user.roles.includes(role)
   const takesAway = holds
-    ? undoOf({ ...emptyEvent, event: 'role.assigned', user_id: user.id, details: { role_code: role } })
+    ? undoOf({ event: 'role.assigned', user_id: user.id, app_id: null, details: { role_code: role } })
     : undefined
   const remedy = takesAway && `authctl ${toCommandLine(takesAway)}`
   const head = { user: userRefOf(user), user_id: user.id, role, holds, organizations: within }
@@ -85,22 +83,6 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
       ...(remedy ? ['', 'To take it away:', `  ${remedy}`] : []),
     ],
   }
-}
-
-const emptyEvent: AuditEvent = {
-  id: '',
-  event: '',
-  at: '',
-  reason: null,
-  audit_reason: null,
-  actor: { type: 'system', id: null },
-  user_id: null,
-  app_id: null,
-  ip: null,
-  user_agent: null,
-  request_id: null,
-  count: 1,
-  details: null,
 }
 
 /** Newest first. */

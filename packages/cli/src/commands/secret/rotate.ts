@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { components } from '@gatehouse/sdk/admin'
 import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { bodyOf } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { Failure, messageOf, usageFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, text, toggle } from '../../command-line/options.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
@@ -44,7 +43,7 @@ const samples = 6
 const pollMs = 2_000
 
 export async function runRotateSecret(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const next = nextKid(tools, input)
+  const next = await nextKid(tools, input)
   const look = async (): Promise<RotationState> => {
     const answers = await askServers(tools)
     if (next === undefined) return begin(input.leaked)
@@ -61,7 +60,10 @@ export async function runRotateSecret(tools: Tools, input: Input<typeof options>
 }
 
 /** The key id that was given. Undefined if no secret was named yet. */
-function nextKid({ settings, io }: Tools, { next, secretFile, ...input }: Input<typeof options>): string | undefined {
+async function nextKid(
+  { settings, io }: Tools,
+  { next, secretFile, ...input }: Input<typeof options>,
+): Promise<string | undefined> {
   if ([next, secretFile, input.new].filter((given) => given !== undefined).length > 1)
     throw usageFailure('--next, --secret-file and --new contradict each other')
   if (input.new !== undefined) {
@@ -70,7 +72,10 @@ function nextKid({ settings, io }: Tools, { next, secretFile, ...input }: Input<
     io.note(`the secret to come is in ${input.new}; later: authctl secret rotate --secret-file ${input.new}`)
     return kid
   }
-  if (secretFile !== undefined) return keyIdOf(readSecret(secretFile), hash)
+  if (secretFile !== undefined) {
+    const { hash } = await import('node:crypto')
+    return keyIdOf(readSecret(secretFile), hash)
+  }
   if (next === undefined || /^[0-9a-f]{8}$/.test(next)) return next
   throw new Failure('invalid', `"${next}" is no key id`, {
     code: 'invalid_kid',

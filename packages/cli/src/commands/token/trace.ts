@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, optionalPositional } from '../../command-line/options.ts'
 import { userRefOf } from '../../nouns/user-ref.ts'

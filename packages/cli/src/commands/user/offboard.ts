@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
-import type { components } from '../../api-types.ts'
 import { Failure, toFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, positional } from '../../command-line/options.ts'
 import { parseUserRef, userRefOf } from '../../nouns/user-ref.ts'

@@ -3,13 +3,7 @@ import { App } from '../../models/app.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { User } from '../../models/user.ts'
-
-/** What people call those that events name by id, as they are called now. What is gone has no name. */
-export interface Names {
-  users: ReadonlyMap<string, string>
-  apps: ReadonlyMap<string, string>
-  serviceAccounts: ReadonlyMap<string, string>
-}
+import type { Names } from './present.ts'
 
 /** Three statements, however many events there are. */
 export async function findNames(deps: Deps, events: readonly AuditEvent[]): Promise<Names> {

@@ -1,8 +1,14 @@
 import type { z } from 'zod'
 import { iso } from '../../lib/timestamps.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
-import type { Names } from './find-names.ts'
 import type { auditRecord } from './schema.ts'
+
+/** What people call those that events name by id, as they are called now. What is gone has no name. */
+export interface Names {
+  users: ReadonlyMap<string, string>
+  apps: ReadonlyMap<string, string>
+  serviceAccounts: ReadonlyMap<string, string>
+}
 
 export function presentAuditEvent(event: AuditEvent, names: Names): z.output<typeof auditRecord> {
   return {
