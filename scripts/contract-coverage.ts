@@ -46,6 +46,7 @@ export function readCoverage(): Coverage {
   const covered = new Set(citations.map(({ anchor }) => anchor))
   for (const { page, anchor } of sentences)
     if (!covered.has(anchor)) faults.push(`${folder}/${page}.md#${anchor} is covered by no test`)
+  faults.push(...readIndexFaults(found))
   const testsOf = (anchor: string) => citations.filter((citation) => citation.anchor === anchor)
   return {
     sentences: found.map(({ page, title, sentences }) => ({
@@ -66,6 +67,19 @@ function readPage(page: string): { page: string; title: string; sentences: Sente
     title,
     sentences: Array.from(items, ([, anchor = '', text = '']) => ({ page, anchor, text: text.replace(/\s+/g, ' ') })),
   }
+}
+
+/** What the page of topics gets wrong: links to sentences that are not there, and pages that no topic leads to. */
+function readIndexFaults(found: readonly { page: string; sentences: readonly Sentence[] }[]): string[] {
+  const index = `${folder}/README.md`
+  const links = [...readFileSync(join(root, index), 'utf8').matchAll(/\]\(([a-z]+)\.md#([a-z0-9-]+)\)/g)]
+  const there = new Set(found.flatMap(({ page, sentences }) => sentences.map(({ anchor }) => `${page}#${anchor}`)))
+  const dead = links.filter(([, page, anchor]) => !there.has(`${page}#${anchor}`))
+  const unseen = found.filter(({ page }) => !links.some(([, linked]) => linked === page))
+  return [
+    ...dead.map(([, page, anchor]) => `${index} leads to ${page}.md#${anchor}, which is not there`),
+    ...unseen.map(({ page }) => `${index} leads to no sentence of ${page}.md`),
+  ]
 }
 
 function readCitations(file: string, faults: string[]): Citation[] {

@@ -28,6 +28,7 @@ describe('an element', () => {
   })
 
   const valid = { name: 'crm', url, events: ['user.registered'], enabled: true }
+  // covers webhook-events-only webhook-name webhook-url
   test.each<[unknown, string]>([
     [{ ...valid, name: undefined }, 'webhooks.0.name: required'],
     [{ ...valid, name: '' }, 'webhooks.0.name: too_short'],
@@ -52,6 +53,9 @@ describe('an element', () => {
     [{ ...valid, url: 'https://db.example.com:5432/' }, 'webhooks.0.url: invalid_value'],
     [{ ...valid, url: 'https://cache.example.com:6379/' }, 'webhooks.0.url: invalid_value'],
     [{ ...valid, events: ['user.deleted'] }, 'webhooks.0.events.0: invalid_value'],
+    [{ ...valid, events: ['user.registered', 'USER.REGISTERED'] }, 'webhooks.0.events.1: invalid_value'],
+    [{ ...valid, events: ['*'] }, 'webhooks.0.events.0: invalid_value'],
+    [{ ...valid, events: [''] }, 'webhooks.0.events.0: invalid_value'],
     [{ ...valid, events: 'user.registered' }, 'webhooks.0.events: invalid_type'],
     [{ ...valid, enabled: 'true' }, 'webhooks.0.enabled: invalid_type'],
     [{ ...valid, enabled: 1 }, 'webhooks.0.enabled: invalid_type'],

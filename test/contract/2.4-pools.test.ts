@@ -132,6 +132,7 @@ describe('of two users of one address in the set, the first by precedence is tri
     expect((await service.register(users.email, app.code)).body.code).toBe('user_exists')
   }
 
+  // covers register-pool-set
   test('home pools go by the order of the set', async () => {
     const [x, y] = [somePool(), somePool()]
     const { email, first, second } = await twoUsers([x], [y])

@@ -28,7 +28,7 @@ function create(fields: Record<string, unknown>, target = service): Promise<Repl
 }
 
 describe('what is created', () => {
-  // covers service-app-registered app-id app-auto-grant-default app-created-at app-create-minimum app-create-answer
+  // covers service-app-registered app-id app-auto-grant-default app-created-at app-create-minimum app-create-answer app-description app-status
   test('code and name are enough; the answer is the whole record', async () => {
     const reply = await service.admin('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop' } })
     expect(reply.status).toBe(201)
@@ -63,7 +63,7 @@ describe('what is created', () => {
     expect((await service.admin('GET', '/admin/apps/shop')).body).toEqual(reply.body)
   })
 
-  // covers app-description
+  // covers app-description app-auth-method-names webhook-events
   test('every field is stored as it was given', async () => {
     const fields = {
       name: 'Ünïcode “app” 💡',
@@ -85,7 +85,7 @@ describe('what is created', () => {
       override_role_codes: ['billing', 'org_admin'],
       frontend_url: 'https://app.example.com',
       allowed_email_domains: ['example.com', '*.corp.example'],
-      allowed_auth_methods: ['password', 'magic_link', 'google'],
+      allowed_auth_methods: ['password', 'magic_link', 'passkey', 'google'],
       webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook', events: ['user.registered'], enabled: false }],
       permission_scope: 'roles',
       sign_up: 'invitation',
@@ -143,6 +143,7 @@ describe('what is created', () => {
     permission_scope: 'services',
     sign_up: 'open',
   }
+  // covers app-redirects-optional app-description
   test.each(Object.entries(optional))('%s: null and "" are as if it were left out', async (field, unset) => {
     for (const value of [null, '']) {
       const { status, body } = await create({ [field]: value })
@@ -180,7 +181,7 @@ describe('what is created', () => {
 })
 
 describe('codes', () => {
-  // covers app-code-format
+  // covers app-code-format limit-app-code
   test.each(['a', '1', 'a-b-c', '0-0', 'x'.repeat(100), 'null', 'true', 'constructor', '12345678-1234-1234-1234-12345678901'])(
     '%s is one',
     async (code) => {
@@ -188,7 +189,7 @@ describe('codes', () => {
     },
   )
 
-  // covers app-code-format limit-app-code
+  // covers app-code-format limit-app-code app-create-refusals
   test.each([
     ['', 'too_short'],
     ['x'.repeat(101), 'too_long'],
@@ -224,7 +225,7 @@ describe('codes', () => {
     expectError(await create({ code: 'authctl' }), 'app_code_taken')
   })
 
-  // covers app-code-unique
+  // covers app-code-unique service-app-registered
   test('twenty at once for one code: one is created, nineteen are told that it is taken', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) => create({ code: 'contested', name: `Number ${index}` })),
@@ -332,7 +333,7 @@ describe('refused', () => {
     ['created_at', '2020-01-01T00:00:00.000Z', 'created_at: unknown_field'],
     ['Name', 'x', 'Name: unknown_field'],
   ]
-  // covers app-pool-names app-create-refusals
+  // covers app-pool-names app-create-refusals limit-pool-name
   test.each(cases)('%s %j', async (field, value, fault) => {
     const reply = await create({ [field]: value })
     expectError(reply, 'validation_failed')
@@ -397,6 +398,7 @@ describe('default_role_code', () => {
     }
   })
 
+  // covers app-role-exists app-role-org-scoped error-default-role app-create-refusals
   test.each([
     'no-such-role',
     'system_admin',
@@ -425,7 +427,7 @@ describe('in production mode', () => {
     production = await buildService({ ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }, onFileEnd)
   })
 
-  // covers app-redirects-production
+  // covers app-redirects-production limit-redirects
   test.each([[undefined], [[]], [null], ['']])('allowed_redirect_urls %j is refused', async (urls) => {
     const reply = await create({ allowed_redirect_urls: urls }, production)
     expectError(reply, 'validation_failed')

@@ -39,10 +39,12 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   },
   permission_scope: { value: 'roles', cleared: 'services' },
   sign_up: { value: 'closed', cleared: 'open' },
+  organization_sign_up: { value: false, cleared: true },
+  require_verified_email: { value: true, cleared: false },
 }
 
 describe('a change', () => {
-  // covers app-frontend-url-clear app-update-fields app-update-clear
+  // covers app-frontend-url-clear app-update-fields app-update-clear app-policy-update
   test.each(Object.entries(fields))('of %s changes that field alone; null and "" clear it', async (field, { value, cleared }) => {
     const before = await buildApp(service)
     service.advance(1)
@@ -62,12 +64,21 @@ describe('a change', () => {
     }
   })
 
+  // covers app-update-fields
+  test('reaches every field of a record, but its code and what the service sets', async () => {
+    const judgedBelow = ['name', 'status', 'service_codes', 'default_organization_id', 'default_role_code']
+    const fixed = ['id', 'code', 'built_in', 'created_at', 'updated_at']
+    expect(Object.keys(await buildApp(service)).sort()).toEqual([...Object.keys(fields), ...judgedBelow, ...fixed].sort())
+  })
+
+  // covers app-update-fields
   test('of service_codes: cleared, they are the code of the app; an empty list is one', async () => {
     const app = await buildApp(service, { service_codes: ['a'] })
     expect((await patch(app, { service_codes: [] })).body.service_codes).toEqual([])
     for (const blank of [null, '']) expect((await patch(app, { service_codes: blank })).body.service_codes).toEqual([app.code])
   })
 
+  // covers app-update-fields
   test('of name and status', async () => {
     const app = await buildApp(service)
     expect((await patch(app, { name: '  Other  ', status: 'inactive' })).body).toMatchObject({
@@ -144,7 +155,7 @@ describe('a change', () => {
   })
 })
 
-// covers app-code-immutable
+// covers app-code-immutable service-app-registered app-update-fields
 test('the code never changes: 400 code_immutable', async () => {
   const app = await buildApp(service)
   for (const code of ['other', null, '', 5]) expectError(await patch(app, { code, name: 'x' }), 'code_immutable')
@@ -168,7 +179,7 @@ describe('frontend_url', () => {
 describe('default_organization_id and default_role_code are judged together', () => {
   const roleFault = ['default_role_code: invalid_value']
 
-  // covers app-role-needs-organization
+  // covers app-role-needs-organization app-update-role
   test('a role without an organization is 400', async () => {
     const app = await buildApp(service)
     const reply = await patch(app, { default_role_code: 'billing' })
@@ -179,6 +190,7 @@ describe('default_organization_id and default_role_code are judged together', ()
     })
   })
 
+  // covers app-update-fields
   test('a role joins the organization that is there', async () => {
     const app = await buildApp(service, { default_organization_id: organization.id })
     expect(app.default_role_code).toBe('org_member')
@@ -307,7 +319,7 @@ describe('in production mode', () => {
     return app
   }
 
-  // covers limit-redirects
+  // covers limit-redirects app-redirects-production
   test('redirect URLs cannot be emptied', async () => {
     const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
     for (const urls of [[], null, '']) {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { addMember, assignRole, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, changeCatalog, countWrites } from '../support/rows.ts'
-import { buildApp, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
 
 const declared = serviceFixture({ AUTH_CLIENT_OVERRIDES: 'declared' })
 const service = serviceFixture()
@@ -87,7 +88,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     }
   })
 
-  // covers override-request
+  // covers override-request override-fallback
   test('takes role and links from the request in place of the settings of the app', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
@@ -132,6 +133,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     }
   })
 
+  // covers app-default-organization-auto-grant provision-first-touch
   test('gives nothing where the app does not auto-grant, whatever the request names', async () => {
     const organization = await buildOrganization(service)
     const other = await buildApp(service, { auto_grant_on_signup: true })
@@ -145,6 +147,20 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     expect(registered).toMatchObject({ access: 'pending', organization: null })
     expect(await holdings(service, registered.user.id)).toEqual({ apps: {}, organizations: {} })
   })
+})
+
+// covers provision-apps
+test('a linked app that nobody made is skipped with a warning', async () => {
+  const on = await buildService()
+  const linked = await buildApp(on)
+  const app = await buildApp(on, { auto_grant_on_signup: true, linked_app_codes: ['nobody-knows-this', linked.code] })
+  const lines: string[] = []
+  on.deps.logger = createLogger('warn', { write: (line) => void lines.push(line) })
+  const { user } = await buildUser(on, app)
+  expect((await holdings(on, user.id)).apps).toEqual({ [app.code]: 'active', [linked.code]: 'active' })
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', app: app.code, linked_app_codes: ['nobody-knows-this'] },
+  ])
 })
 
 test('a request that names more than fifty linked apps is 400 at both doors', async () => {
@@ -171,7 +187,7 @@ test('provisioning comes before the check of organization membership, and a logi
   expect(claimsOf(admitted.body.access_token)).toMatchObject({ org_id: organization.id, roles: ['org_member'] })
 })
 
-// covers provision-idempotent
+// covers provision-idempotent provision-first-touch
 test('later logins provision nothing, also after the settings of the app changed, and read no override', async () => {
   const [early, late] = [await buildApp(service), await buildApp(service)]
   const app = await buildApp(service, { auto_grant_on_signup: true })

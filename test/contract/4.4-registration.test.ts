@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { addMember, buildOrganization, buildRole, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, countWrites } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
 
 const service = serviceFixture()
 
@@ -47,6 +47,7 @@ describe('the answer', () => {
     })
   })
 
+  // covers service-login-names-app service-token-pair
   test('carries tokens without an organization when access is granted, and they work', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -67,7 +68,7 @@ describe('the answer', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })).status).toBe(200)
   })
 
-  // covers register-base-user register-no-organization
+  // covers register-base-user register-no-organization register-no-grant
   test('gives the new user the role base_user and nothing else', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.admin('GET', `/admin/users/${user.id}`)
@@ -131,6 +132,7 @@ describe('step 1, the e-mail', () => {
     })
   })
 
+  // covers register-fields register-email register-modes
   test.for([
     ['email', undefined, 'required'],
     ['email', 7, 'invalid_type'],
@@ -140,12 +142,14 @@ describe('step 1, the e-mail', () => {
     ['password', 12345678, 'invalid_type'],
     ['first_name', {}, 'invalid_type'],
     ['first_name', 'x'.repeat(201), 'too_long'],
+    ['last_name', 7, 'invalid_type'],
     ['app_code', 5, 'invalid_type'],
     ['mode', 'upsert', 'invalid_value'],
     ['linked_app_codes', 'app', 'invalid_type'],
     ['linked_app_codes', Array(51).fill('app'), 'too_long'],
     ['role_code', ['org_admin'], 'invalid_type'],
     ['invite_code', 1, 'invalid_type'],
+    ['invite_token', {}, 'invalid_type'],
     ['organization_name', true, 'invalid_type'],
   ] as [string, unknown, string][])('%s: %j is refused as %s, and types are never coerced', async ([path, value, code]) => {
     const app = await buildApp(service)
@@ -158,6 +162,7 @@ describe('step 1, the e-mail', () => {
   })
 })
 
+// covers register-fields
 test.for([null, '', ' \t'])('an optional field that is %j is as if it were left out', async (blank) => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const names = ['first_name', 'last_name', 'mode', 'invite_code', 'invite_token', 'organization_name', 'role_code']
@@ -247,6 +252,30 @@ describe('step 1, the app', () => {
   })
 })
 
+// covers register-order
+test('where everything is wrong at once, each check answers in its turn: address, app, policy, pools and who is in them', async () => {
+  const pool = somePool()
+  const { user } = await buildUser(service, await buildApp(service, { registration_namespace: pool }))
+  const settings = { status: 'inactive', registration_namespace: pool, allowed_email_domains: ['corp.example'] }
+  const app = await buildApp(service, settings)
+  const change = (body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
+  const answer = async (email: string, code: string) => {
+    const { status, body } = await service.register(email, code)
+    return body.code ?? status
+  }
+  expect(await answer('no address', 'no-such-app')).toBe('validation_failed')
+  expect(await answer(user.email, 'no-such-app')).toBe('app_not_found')
+  expect(await answer(user.email, app.code)).toBe('app_inactive')
+  await change({ status: 'active' })
+  expect(await answer(user.email, app.code)).toBe('email_domain_not_allowed')
+  await change({ allowed_email_domains: [], allowed_auth_methods: ['google'] })
+  expect(await answer(user.email, app.code)).toBe('auth_method_not_allowed')
+  await change({ allowed_auth_methods: [] })
+  expect(await answer(user.email, app.code)).toBe('user_exists')
+  await change({ registration_namespace: somePool() })
+  expect(await answer(user.email, app.code)).toBe(201)
+})
+
 describe('step 2, the policy', () => {
   // covers app-email-domains app-auth-methods register-policy-first
   test.for([
@@ -290,7 +319,7 @@ describe('step 2, the policy', () => {
 })
 
 describe('step 4, an existing user', () => {
-  // covers register-conflict error-user-exists
+  // covers register-conflict error-user-exists register-modes
   test('register is 409 whatever else is sent, and changes nothing', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, await buildApp(service))

@@ -2,23 +2,26 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { countWrites } from '../support/rows.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
+import { auditEvents, countWrites } from '../support/rows.ts'
 import {
   buildApp,
   buildService,
   buildUser,
+  type CallOptions,
   claimsOf,
   type Json,
   PASSWORD,
   someEmail,
   type TestService,
 } from '../support/service.ts'
+import { enableTwoFactor } from '../support/totp.ts'
 
 const service = serviceFixture()
 
 const wrong = { password: 'not this password' }
 
-// covers service-login-names-app service-token-pair login-tokens
+// covers service-login-names-app service-token-pair login-tokens user-names
 test('a login answers with tokens, the user, the app and no organization', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
@@ -36,6 +39,88 @@ test('a login answers with tokens, the user, the app and no organization', async
     app: { id: app.id, code: app.code },
     organization: null,
   })
+})
+
+// covers login-order
+test('where everything is wrong at once, each step answers in its turn, until all is mended', async () => {
+  const limits = { AUTH_RATE_LIMIT_ACCOUNT: '3/60', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '120' }
+  const on = freezeClock(await buildService(limits))
+  const { user, access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
+  const phone = await enableTwoFactor(on, access_token)
+  await closeAccount(on, user.id, 'suspended')
+  const app = await buildApp(on)
+  const change = (body: Json) => on.admin('PATCH', `/admin/apps/${app.id}`, { body })
+  const answer = async (code: string, extra: Json = {}) => {
+    const { status, body } = await on.login(user.email, code, extra)
+    return body.code ?? (body.requires_2fa ? 'requires_2fa' : status)
+  }
+  for (let i = 0; i < 3; i += 1) expect(await answer(app.code, wrong)).toBe('invalid_credentials')
+  await change({ status: 'inactive', registration_namespace: 'elsewhere' })
+
+  expect(await answer('no-such-app', wrong)).toBe('rate_limited')
+  on.advance(60)
+  expect(await answer('no-such-app', wrong)).toBe('app_not_found')
+  expect(await answer(app.code, wrong)).toBe('app_inactive')
+  await change({ status: 'active' })
+  expect(await answer(app.code)).toBe('invalid_credentials')
+  await change({ registration_namespace: 'default' })
+  expect(await answer(app.code, wrong)).toBe('account_locked')
+  on.advance(60)
+  expect(await answer(app.code, wrong)).toBe('invalid_credentials')
+  const elsewhere = { organization_id: (await buildOrganization(on)).id }
+  expect(await answer(app.code, elsewhere)).toBe('account_suspended')
+  await on.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'active' } })
+  expect(await answer(app.code, elsewhere)).toBe('requires_2fa')
+  expect(await answer(app.code, { ...elsewhere, two_factor_code: phone.wrongCode() })).toBe('invalid_two_factor_code')
+  expect(await answer(app.code, { ...elsewhere, two_factor_code: phone.code() })).toBe('organization_membership_required')
+  expect(await answer(app.code, { two_factor_code: phone.code() })).toBe('app_access_denied')
+  await on.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
+  const before = await auditEvents(on, { event: 'login.success', user_id: user.id })
+  expect(await answer(app.code, { two_factor_code: phone.code() })).toBe(200)
+  expect(await auditEvents(on, { event: 'login.success', user_id: user.id })).toHaveLength(before.length + 1)
+})
+
+// covers service-same-contract version-clients
+test('a browser, a phone and a server are answered alike at each step, and none by a cookie', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const clients: Record<string, Record<string, string>> = {
+    browser: {
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      accept: 'application/json',
+      origin: 'https://shop.example.com',
+      referer: 'https://shop.example.com/login',
+      cookie: 'theme=dark',
+      'sec-fetch-mode': 'cors',
+      'sec-fetch-site': 'cross-site',
+    },
+    phone: { 'user-agent': 'Shop/7.1 (iPhone; iOS 26.0) CFNetwork/3826', accept: '*/*' },
+    server: {},
+  }
+  const told: Record<string, string[]> = {}
+  for (const [client, headers] of Object.entries(clients)) {
+    const lines: string[] = []
+    const ask = async (method: string, path: string, options: CallOptions): Promise<Json> => {
+      const reply = await service.call(method, path, { ...options, headers })
+      expect(reply.headers.get('set-cookie')).toBeNull()
+      const masked = JSON.stringify(reply.body, (_, value) => (typeof value === 'string' ? 'a text' : value))
+      lines.push(`${method} ${path} ${reply.status} ${reply.headers.get('content-type')} ${masked}`)
+      return reply.body
+    }
+    const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
+    await ask('POST', '/auth/register', { body })
+    await ask('POST', '/auth/register', { body })
+    await ask('POST', '/auth/login', { body: { ...body, ...wrong } })
+    const { refresh_token } = await ask('POST', '/auth/login', { body })
+    const { access_token: token } = await ask('POST', '/auth/refresh', { body: { refresh_token } })
+    await ask('GET', '/auth/me', { token })
+    await ask('GET', '/admin/apps', { token })
+    await ask('POST', '/auth/logout-all', { token })
+    await ask('GET', '/auth/me', { token })
+    told[client] = lines
+  }
+  expect(told.server!.map((line) => line.split(' ')[2])).toEqual(['201', '409', '401', '200', '200', '200', '403', '204', '401'])
+  expect(told.browser).toEqual(told.server)
+  expect(told.phone).toEqual(told.server)
 })
 
 describe('step 2, the app', () => {
@@ -69,7 +154,7 @@ describe('step 2, the app', () => {
   })
 })
 
-// covers state-deleted login-one-answer error-credentials
+// covers state-deleted login-one-answer error-credentials login-account-state
 test('a wrong password, an unknown user, one outside the pools, a deleted one and one without a password are one answer', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: `pool-${randomUUID()}` })
@@ -122,7 +207,7 @@ test('suspended, denied and not a member are told only after the right password'
 })
 
 describe('organization_id', () => {
-  // covers claim-roles login-organization
+  // covers claim-roles login-organization login-global-roles login-permissions permissions-tokens
   test('of a member puts the organization and its roles alone into the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
@@ -279,6 +364,7 @@ describe('a login without an app', () => {
   })
 })
 
+// covers login-required
 test.for([
   ['email', undefined, 'required'],
   ['email', 'no address', 'invalid_value'],
@@ -287,6 +373,7 @@ test.for([
   ['password', ['x'], 'invalid_type'],
   ['password', 'x'.repeat(1_025), 'too_long'],
   ['app_code', 1, 'invalid_type'],
+  ['organization_id', 1, 'invalid_type'],
   ['role_code', 1, 'invalid_type'],
   ['linked_app_codes', [1], 'invalid_type'],
   ['linked_app_codes', Array(51).fill('x'), 'too_long'],

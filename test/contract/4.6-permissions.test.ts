@@ -238,7 +238,7 @@ describe('who may register', () => {
     expect(event).toMatchObject({ actor_type: 'service_account', details: { service: mine, created: 1 } })
   })
 
-  // covers permission-core
+  // covers permission-core permission-core-codes
   test('nobody for core, which is built in', async () => {
     expectError(await register('core', []), 'service_reserved')
     const { token } = await buildServiceAccount({ service: 'core' })

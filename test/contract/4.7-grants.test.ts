@@ -79,6 +79,7 @@ test('a grant made again opens the app for new tokens, while old ones of either 
     expect((await service.admin('POST', path)).status).toBe(201)
     for (const tokens of dead) await expectDead(tokens)
     const tokens = (await service.login(user.email, app.code)).body
+    expect(claimsOf(tokens.access_token).tv).toBe(round)
     dead.push(await expectAlive(tokens))
     await service.admin('DELETE', path)
   }
@@ -91,7 +92,7 @@ test('a grant made again opens the app for new tokens, while old ones of either 
   ])
 })
 
-// covers state-revoke-others
+// covers state-revoke-others state-revoke-version
 test('a revoke leaves the tokens and sessions of other apps and other users alone', async () => {
   const [app, other] = [
     await buildApp(service, { auto_grant_on_signup: true }),

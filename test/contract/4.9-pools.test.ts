@@ -77,6 +77,7 @@ describe('the list of pools', () => {
       apps: [{ id: second.id, code: second.code, as: 'registration' }],
     })
     expect((await poolNamed('default'))?.apps).toContainEqual({ id: expect.any(String), code: 'authctl', as: 'registration' })
+    expectError(await service.admin('POST', '/admin/namespaces', { body: { namespace: somePool() } }), 'method_not_allowed')
   })
 
   test('comes in pages, each pool once, in the order of characters', async () => {
@@ -112,7 +113,7 @@ describe('the list of pools', () => {
 })
 
 describe('moving to another home pool', () => {
-  // covers pool-home pools-move
+  // covers pool-home pools-move user-token-version claim-version
   test('ends all sessions, changes the claim and what apps find the user, and keeps no tag', async () => {
     const [from, to] = [somePool(), somePool()]
     const [old, next] = [await appOver(from), await appOver(to)]
@@ -172,7 +173,7 @@ describe('moving to another home pool', () => {
     expect((await move(user, somePool())).body.status).toBe('suspended')
   })
 
-  // covers app-pool-names
+  // covers app-pool-names limit-pool-name
   test.each(['', 'Upper', 'a b', 'ä', 'a'.repeat(101), null, 5, ['a']])('takes no name that is none: %j', async (name) => {
     const user = await create('default')
     const reply = await move(user, name)

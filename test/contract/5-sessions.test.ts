@@ -47,6 +47,7 @@ test('ending one session kills its tokens and no others; somebody else’s sessi
   expect((await service.call('DELETE', path, { token: second.access_token })).status).toBe(404)
 })
 
+// covers user-token-version claim-version auth-version auth-logout-everywhere
 test('logout-all ends every session in every app, and a new login works', async () => {
   const { user, access_token, refresh_token } = await buildUser(service, app)
   const second = (await service.login(user.email, other.code)).body
@@ -55,7 +56,9 @@ test('logout-all ends every session in every app, and a new login works', async 
   expect([await me(access_token), await me(second.access_token)]).toEqual([401, 401])
   expect([await refresh(refresh_token), await refresh(second.refresh_token)]).toEqual([401, 401])
   expect(await me(stranger.access_token)).toBe(200)
-  expect(await me((await service.login(user.email, app.code)).body.access_token)).toBe(200)
+  const { access_token: next } = (await service.login(user.email, app.code)).body
+  expect(await me(next)).toBe(200)
+  expect([access_token, second.access_token, next].map((token) => claimsOf(token).tv)).toEqual([0, 0, 1])
   const rows = await service.deps.db('revocations').where({ user_id: user.id }).select('app_id', 'session_id', 'min_tv')
   expect(rows).toEqual([{ app_id: null, session_id: null, min_tv: 1 }])
 })

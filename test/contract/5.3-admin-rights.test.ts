@@ -84,7 +84,7 @@ describe('the next call after', () => {
     expect((await ask(token)).status).toBe(200)
   })
 
-  // covers user-token-version auth-version
+  // covers auth-version
   test('the floor under all of the user’s tokens was raised is 401', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('users').where({ id }).update({ token_version: 7, min_token_version: 7 })

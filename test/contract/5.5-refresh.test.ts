@@ -71,6 +71,7 @@ describe('a token that comes twice', () => {
     expect((await refresh(once.refresh_token)).status).toBe(200)
   })
 
+  // covers auth-refresh
   test('ends the session after the leeway: both chains are dead, audited and told to validators', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)

@@ -38,7 +38,7 @@ const status =
     void response.writeHead(code, headers).end()
 
 describe('an attempt fails, and is made three times in all, when', () => {
-  // covers event-asynchronous event-attempts
+  // covers event-asynchronous event-attempts limit-webhook
   test('the receiver hangs, drips its headers or drips its body', async () => {
     const drip = (response: Parameters<Answer>[0], write: () => void) => {
       const timer = setInterval(write, 30)

@@ -121,13 +121,14 @@ describe('the event', () => {
     expect(sent).toContain(extras)
   })
 
-  // covers webhook-url webhook-enabled
+  // covers webhook-url webhook-enabled webhook-events
   test('goes to each enabled webhook, under an id of its own', async () => {
     const { app, received } = await appWithWebhook({
       webhooks: [
         { name: 'a', url: `${receiver.url}/each` },
         { name: 'b', url: `${receiver.url}/each` },
         { name: 'off', url: `${receiver.url}/off`, enabled: false },
+        { name: 'of no event', url: `${receiver.url}/off`, events: [] },
       ],
     })
     await service.register('each@example.com', app.code)

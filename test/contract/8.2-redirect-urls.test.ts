@@ -29,6 +29,7 @@ test.each([
   expect((await buildApp(service, { allowed_redirect_urls: [rule] })).allowed_redirect_urls).toEqual([rule])
 })
 
+// covers app-create-refusals
 test.each([
   '',
   '*',

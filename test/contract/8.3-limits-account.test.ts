@@ -205,6 +205,7 @@ test('it and the limit by address do not count for one another', async () => {
   expect(await countedBy(service)).toEqual([3, 1, 1, 1, 1, 1, 1])
 })
 
+// covers login-one-answer
 test('exactly one bcrypt runs for anybody, whoever it is', async () => {
   const { service, app, user } = await build('off')
   const closed = await buildApp(service)

@@ -309,7 +309,7 @@ async function verdictFor(route: string, caller: Caller, { body, query }: { body
   return gateCodes.has(reply?.code) ? reply.code : 'open'
 }
 
-// covers endpoint-admin pools-callers
+// covers endpoint-admin
 test('every route stands in one row of the table', () => {
   const declared = listRoutes().map(({ method, path }) => `${method} ${path}`)
   expect(
@@ -319,6 +319,7 @@ test('every route stands in one row of the table', () => {
   ).toEqual(declared.sort())
 })
 
+// covers endpoint-admin service-app-registered permissions-callers grant-callers pools-callers auth-admin auth-sso
 describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...input }) => {
   const refused = callers.filter((caller) => verdicts[caller] !== 'open')
   const welcome = callers.filter((caller) => verdicts[caller] === 'open')

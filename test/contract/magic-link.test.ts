@@ -80,6 +80,7 @@ test('of twenty uses at once one logs in', async () => {
 })
 
 describe('the gate', () => {
+  // covers provision-first-touch
   test('first access provisions, as at a login', async () => {
     const { user } = await build()
     const organization = await buildOrganization(service)

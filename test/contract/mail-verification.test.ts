@@ -41,6 +41,24 @@ describe('after a registration', () => {
     expect((await auditEvents(service, { user_id: user.id, event: 'email.verified' }))[0]).toMatchObject({ app_id: app.id })
   })
 
+  // covers app-frontend-url app-frontend-url-mails
+  test('every other link leads there too: to set a password, to sign in, to accept an invitation', async () => {
+    const { user } = await buildUser(service, app)
+    await mailbox.take(user.email)
+    const { body: organization } = await service.admin('POST', '/admin/organizations', { body: { name: 'Guests' } })
+    const invited = anAddress()
+    await service.admin('POST', `/admin/organizations/${organization.id}/invitations`, {
+      body: { email: invited, role_codes: ['org_member'], app_code: app.code },
+    })
+    const links = [(await mailbox.take(invited)).links[0]]
+    for (const path of ['/auth/email/resend', '/auth/password/forgot', '/auth/magic-link']) {
+      expect((await ask(path, user.email)).status).toBe(202)
+      links.push((await mailbox.take(user.email)).links[0])
+    }
+    const pages = ['accept-invitation', 'verify-email', 'reset-password', 'magic-link']
+    expect(links.map((link) => link?.split('?')[0])).toEqual(pages.map((page) => `${FRONTEND}/${page}`))
+  })
+
   test('register_or_return mails a new user and no existing one', async () => {
     const email = anAddress()
     const call = () =>

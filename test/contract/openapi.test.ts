@@ -8,7 +8,7 @@ import type { Json } from '../support/service.ts'
 const service = serviceFixture()
 const document: Json = fixture(async () => (await service.call('GET', '/openapi.json')).body)
 
-// covers version-stable
+// covers version-described
 test('the document is OpenAPI 3.1 and lists every route with every status it answers', () => {
   expect(document.openapi).toMatch(/^3\.1\./)
   for (const route of listRoutes()) {

@@ -1,10 +1,10 @@
 // The SDK beside the real service: permissions registered at boot, and what a backend asks with `auth.api`.
 import { randomUUID } from 'node:crypto'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { ACCESS_SECRET, buildApp, buildUser, claimsOf, type Json, PASSWORD, unique } from '../support/service.ts'
+import { ACCESS_SECRET, buildApp, buildUser, claimsOf, type Json, PASSWORD, someEmail, unique } from '../support/service.ts'
 
 const service = serviceFixture()
 const app = appFixture(service)
@@ -35,6 +35,26 @@ async function codesOf(name: string): Promise<string[]> {
   const { body } = await service.admin('GET', `/admin/permissions?service=${name}&limit=200`)
   return body.items.map((item: Json) => item.code).sort()
 }
+
+// covers service-onboarding service-consumer-settings
+test('an app is on board once an admin made it, its backend has three settings, and its logins name it', async () => {
+  const code = unique('onboard')
+  const email = someEmail()
+  expect((await service.register(email, code)).body.code).toBe('app_not_found')
+  const body = { code, name: 'On board', auto_grant_on_signup: true }
+  expect((await service.admin('POST', '/admin/apps', { body })).status).toBe(201)
+  const settings = { SERVICE_AUTH_URL: service.url, SERVICE_APP_CODE: code, JWT_ACCESS_SECRET: ACCESS_SECRET }
+  for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const auth = createAuth({ revocation: { mode: 'off' } })
+  onTestFinished(() => auth.close())
+  const { user } = (await service.register(email, code)).body
+  expect((await service.login(email, '')).body.code).toBe('app_code_required')
+  const { access_token } = (await service.login(email, code)).body
+  expect(await auth.verify(access_token)).toMatchObject({ userId: user.id })
+  const elsewhere = await buildUser(service, app)
+  await expect(auth.verify(elsewhere.access_token)).rejects.toMatchObject({ code: 'TOKEN_AUDIENCE' })
+})
 
 describe('registerPermissions', () => {
   // covers service-permissions-declared permissions-idempotent

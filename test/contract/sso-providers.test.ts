@@ -162,6 +162,7 @@ test('providers are listed newest first and in pages', async () => {
   expect([...first.items, ...second.items].map((item: Json) => item.code)).toEqual(codes.toReversed())
 })
 
+// covers app-auth-method-names
 test('an app may name the code of any provider among its methods, and nothing that is none', async () => {
   const { code } = await buildSsoProvider(service, someCode(), { issuer, enabled: false })
   const app = await buildApp(service, { allowed_auth_methods: ['password', code, 'google'] })

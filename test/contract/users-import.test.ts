@@ -75,6 +75,27 @@ describe('a new user', () => {
     expect(await countRows(service, 'outbox')).toBe(0)
   })
 
+  // covers provision-migrated state-grant-auto
+  test('who is given no app is provisioned at the first login, as anybody is', async () => {
+    const { body: organization } = await service.admin('POST', '/admin/organizations', { body: { name: 'Movers' } })
+    const linked = await buildApp(service)
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      default_organization_id: organization.id,
+      linked_app_codes: [linked.code],
+    })
+    const email = someEmail()
+    await load({ email, password_hash: hash })
+    const [{ id }] = await find(email)
+    expect(await show(id)).toMatchObject({ apps: [], organizations: [] })
+    expect((await service.login(email, app.code)).status).toBe(200)
+    const { apps, organizations } = await show(id)
+    expect(apps.map(({ app_code, status }: Json) => [app_code, status]).sort()).toEqual(
+      [app, linked].map(({ code }) => [code, 'active']).sort(),
+    )
+    expect(organizations).toMatchObject([{ id: organization.id, role_codes: ['org_member'] }])
+  })
+
   test('needs no more than an e-mail', async () => {
     const email = someEmail()
     expect(counts(await load({ email, password_hash: '', first_name: null }))).toMatchObject({ imported: 1, failed: 0 })

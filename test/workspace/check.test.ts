@@ -281,9 +281,10 @@ test('a line that a planted fault no longer fits is told', async () => {
   expect(output).toContain(`what it replaces stands 2 times in ${file}`)
 })
 
-test('a sentence of the contract without a test, and a test of a sentence that is not there, are refused', async () => {
+test('a sentence of the contract without a test, and a test or a topic of a sentence that is not there, are refused', async () => {
   const files = {
     'docs/contract/service.md': '- <a id="planted-sentence"></a>Nobody has tried this.\n',
+    'docs/contract/README.md': '[a topic](service.md#no-such-sentence)\n',
     'test/contract/planted.test.ts':
       "// covers no-such-sentence\ntest('a planted test', () => {})\n// covers planted-sentence\nplant()\n",
   }
@@ -292,6 +293,7 @@ test('a sentence of the contract without a test, and a test of a sentence that i
   expect(output).toContain('docs/contract/service.md#planted-sentence is covered by no test')
   expect(output).toContain('planted.test.ts: “a planted test” covers no-such-sentence, which no page of docs/contract has')
   expect(output).toContain('planted.test.ts: what comes after “covers planted-sentence” is no test')
+  expect(output).toContain('docs/contract/README.md leads to service.md#no-such-sentence, which is not there')
 })
 
 test('an unknown check is named, and so are those there are', async () => {

@@ -14,6 +14,7 @@ const released: Json = JSON.parse(
   gunzipSync(readFileSync(join(root, 'test/workspace/openapi-baseline.json.gz'))).toString('utf8'),
 )
 
+// covers version-stable
 test('whatever is removed from the API since the last release, or narrowed, stands in a changeset word by word', () => {
   const folder = join(root, '.changeset')
   const said = readdirSync(folder)

@@ -55,6 +55,7 @@ describe('createAuth', () => {
   })
 
   const good: AuthOptions = { appCode: 'billing', secret: SECRET, revocation }
+  // covers service-secret-length
   test.each<[string, object, RegExp]>([
     ['no app code', { secret: SECRET }, /SERVICE_APP_CODE/],
     ['an empty app code', { ...good, appCode: '' }, /SERVICE_APP_CODE/],

@@ -152,7 +152,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     expect(await ask('/optional', undefined, { authorization })).toMatchObject({ status: 200, body: { user: null } })
   })
 
-  // covers auth-app-binding error-other-app
+  // covers auth-app-binding error-other-app auth-version
   test.each([
     ['an expired token', signToken({ exp: NOW - 5 }), 'token_expired'],
     ['a revoked token', signToken({ tv: 2 }), 'token_revoked'],
