@@ -22,7 +22,8 @@ test('a token has exactly these claims, and the two lists last', async () => {
   const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
   const claims = claimsOf(access_token)
   const now = Math.floor(service.deps.clock() / 1000)
-  for (const id of [claims.app_id, claims.uid]) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  for (const id of [claims.app_id, claims.uid])
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   expect(claims).toEqual({
     app_id: app.id,
     app_code: app.code,

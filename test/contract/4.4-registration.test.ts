@@ -252,7 +252,7 @@ describe('step 1, the app', () => {
   })
 })
 
-// covers register-order
+// covers register-order register-policy-first register-pool-set
 test('where everything is wrong at once, each check answers in its turn: address, app, policy, pools and who is in them', async () => {
   const pool = somePool()
   const { user } = await buildUser(service, await buildApp(service, { registration_namespace: pool }))
@@ -360,6 +360,7 @@ describe('step 4, an existing user', () => {
     expect([status, body.created, body.access]).toEqual([201, true, 'pending'])
   })
 
+  // covers register-or-login
   test('register_or_login is the login in everything it refuses', async () => {
     const app = await buildApp(service)
     const auto = await buildApp(service, { auto_grant_on_signup: true })

@@ -41,12 +41,16 @@ test('a login answers with tokens, the user, the app and no organization', async
   })
 })
 
-// covers login-order
+// covers login-order login-account-limit login-app-first login-account-state
 test('where everything is wrong at once, each step answers in its turn, until all is mended', async () => {
   const limits = { AUTH_RATE_LIMIT_ACCOUNT: '3/60', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '120' }
   const on = freezeClock(await buildService(limits))
   const { user, access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
   const phone = await enableTwoFactor(on, access_token)
+  const nextCode = () => {
+    on.advance(30)
+    return { two_factor_code: phone.code() }
+  }
   await closeAccount(on, user.id, 'suspended')
   const app = await buildApp(on)
   const change = (body: Json) => on.admin('PATCH', `/admin/apps/${app.id}`, { body })
@@ -68,15 +72,15 @@ test('where everything is wrong at once, each step answers in its turn, until al
   on.advance(60)
   expect(await answer(app.code, wrong)).toBe('invalid_credentials')
   const elsewhere = { organization_id: (await buildOrganization(on)).id }
-  expect(await answer(app.code, elsewhere)).toBe('account_suspended')
-  await on.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'active' } })
   expect(await answer(app.code, elsewhere)).toBe('requires_2fa')
   expect(await answer(app.code, { ...elsewhere, two_factor_code: phone.wrongCode() })).toBe('invalid_two_factor_code')
-  expect(await answer(app.code, { ...elsewhere, two_factor_code: phone.code() })).toBe('organization_membership_required')
-  expect(await answer(app.code, { two_factor_code: phone.code() })).toBe('app_access_denied')
+  expect(await answer(app.code, { ...elsewhere, ...nextCode() })).toBe('account_suspended')
+  await on.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'active' } })
+  expect(await answer(app.code, { ...elsewhere, ...nextCode() })).toBe('organization_membership_required')
+  expect(await answer(app.code, nextCode())).toBe('app_access_denied')
   await on.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
   const before = await auditEvents(on, { event: 'login.success', user_id: user.id })
-  expect(await answer(app.code, { two_factor_code: phone.code() })).toBe(200)
+  expect(await answer(app.code, nextCode())).toBe(200)
   expect(await auditEvents(on, { event: 'login.success', user_id: user.id })).toHaveLength(before.length + 1)
 })
 
@@ -207,7 +211,7 @@ test('suspended, denied and not a member are told only after the right password'
 })
 
 describe('organization_id', () => {
-  // covers claim-roles login-organization login-global-roles login-permissions permissions-tokens
+  // covers claim-roles login-organization login-global-roles login-permissions permissions-tokens membership-role
   test('of a member puts the organization and its roles alone into the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, markVerified } from '../support/rows.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -69,7 +69,7 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
   expect((await service.admin('DELETE', path)).body).toMatchObject({ status: 404, code: 'not_found' })
 })
 
-// covers state-revoke-version
+// covers state-revoke-version grant-row
 test('a grant made again opens the app for new tokens, while old ones of either kind stay dead', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
@@ -90,6 +90,7 @@ test('a grant made again opens the app for new tokens, while old ones of either 
     [app.id, null, 2],
     [app.id, null, 3],
   ])
+  expect(await countRows(service, 'user_apps', { user_id: user.id })).toBe(1)
 })
 
 // covers state-revoke-others state-revoke-version

@@ -37,8 +37,20 @@ const status =
   (response) =>
     void response.writeHead(code, headers).end()
 
+// covers event-asynchronous
+test('a registration is answered while the receiver of its webhook still holds it up', async () => {
+  const patient = await buildService()
+  sendWebhooks(patient, { timeoutMs: 600_000 })
+  const held: Parameters<Answer>[0][] = []
+  const { app, receiver } = await registerTowards((response) => void held.push(response), patient)
+  await expect.poll(() => held.length).toBe(1)
+  expect(receiver.unanswered()).toBe(1)
+  held[0]!.writeHead(204).end()
+  await deliveriesOf(patient, app, [{ status: 'delivered', attempts: 1 }])
+})
+
 describe('an attempt fails, and is made three times in all, when', () => {
-  // covers event-asynchronous event-attempts limit-webhook
+  // covers event-attempts limit-webhook
   test('the receiver hangs, drips its headers or drips its body', async () => {
     const drip = (response: Parameters<Answer>[0], write: () => void) => {
       const timer = setInterval(write, 30)

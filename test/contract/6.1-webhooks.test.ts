@@ -112,6 +112,7 @@ describe('the event', () => {
     expect(payload).not.toContain(secret)
   })
 
+  // covers register-other-fields
   test('carries numbers in the digits that they were sent in', async () => {
     const { app, received } = await appWithWebhook()
     const extras = '"referral":12345678901234567890,"rate":[1.0,{"of":1e3}],"small":-0'

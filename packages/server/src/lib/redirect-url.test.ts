@@ -7,12 +7,12 @@ import { matchesRedirectUrl, redirectRuleFault } from './redirect-url.ts'
 describe('an exact rule', () => {
   const rule = 'https://app.example.com/cb'
 
-  // covers redirect-exact
   test('matches itself', () => {
     expect(matchesRedirectUrl(rule, [rule])).toBe(true)
     expect(matchesRedirectUrl(rule, ['https://other.example/', rule])).toBe(true)
   })
 
+  // covers redirect-exact
   test.each([
     'https://app.example.com/cb/',
     'https://app.example.com/cb?',
@@ -54,6 +54,7 @@ describe('an exact rule', () => {
 describe('a rule that ends in *', () => {
   const rules = ['https://app.example.com/app/*']
 
+  // covers redirect-wildcard app-redirects-wildcard
   test.each([
     'https://app.example.com/app/',
     'https://app.example.com/app/x',
@@ -144,7 +145,7 @@ describe('a rule that ends in *', () => {
     expect(matchesRedirectUrl('https://app.example.com/?next=/x', ['https://app.example.com/?next=*'])).toBe(true)
   })
 
-  // covers redirect-wildcard
+  // covers redirect-wildcard app-redirects-wildcard
   test('whatever follows an allowed prefix, the browser stays on its origin and below its path', () => {
     fc.assert(
       fc.property(
