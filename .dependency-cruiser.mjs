@@ -267,7 +267,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['(^|/)node_modules/', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/', '^test/platforms/[.]work'] },
+    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/', '^test/platforms/[.]work', '^examples/next-app/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     combinedDependencies: true,

@@ -1,8 +1,8 @@
 // The tests that examples bring along, run as their reader would: beside the packed SDK.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -21,12 +21,18 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('the worker passes its own tests in workerd', () => {
-  const example = join(root, 'examples', 'worker')
-  const copy = join(folder, 'worker')
-  cpSync(example, copy, { recursive: true, filter: (path) => !/[/]worker[/](node_modules|dist)/.test(path) })
-  for (const name of ['esbuild', 'workerd'])
-    symlinkSync(realpathSync(join(example, 'node_modules', name)), join(folder, 'node_modules', name))
+test.each([
+  { name: 'worker', packages: ['esbuild', 'workerd'] },
+  { name: 'nest-api', packages: ['@nestjs/common', '@nestjs/core', 'esbuild', 'reflect-metadata'] },
+])('$name passes its own tests', ({ name, packages }) => {
+  const example = join(root, 'examples', name)
+  const copy = join(folder, name)
+  cpSync(example, copy, { recursive: true, filter: (path) => !/[/](node_modules|dist)$/.test(path) })
+  for (const each of packages) {
+    const link = join(folder, 'node_modules', each)
+    mkdirSync(dirname(link), { recursive: true })
+    if (!existsSync(link)) symlinkSync(realpathSync(join(example, 'node_modules', each)), link)
+  }
   const printed = execFileSync(process.execPath, ['--test', '--test-reporter=tap'], {
     cwd: copy,
     env: { PATH: process.env.PATH },

@@ -20,6 +20,8 @@ export function openWorkplace(): Workplace {
   const folder = mkdtempSync(join(here, '.work-'))
   unpack(npmPack('sdk', join(folder, 'packed')), join(folder, 'node_modules', '@gatehouse', 'sdk'))
   cpSync(join(here, 'fixtures'), folder, { recursive: true })
+  const isSource = (path: string) => !/[/](node_modules|[.]next)$/.test(path)
+  cpSync(join(here, '../../examples/next-app'), join(folder, 'next-app'), { recursive: true, filter: isSource })
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   return { folder, peer: peerFile, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

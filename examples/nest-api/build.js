@@ -1,0 +1,16 @@
+// Nest is built on decorators, which Node does not take away by itself as it does with types.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+await build({
+  absWorkingDir: fileURLToPath(new URL('.', import.meta.url)),
+  entryPoints: ['server.ts'],
+  outfile: 'dist/server.js',
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'es2022',
+  tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+  logLevel: 'warning',
+})

@@ -1,0 +1,13 @@
+import { headers } from 'next/headers'
+import { auth } from '../auth'
+
+/** Rendered on the server, for a token in the headers: a proxy before it adds one, a browser does not. */
+export default async function Page() {
+  const principal = await auth.authenticate(await headers()).catch(() => undefined)
+  return (
+    <main>
+      <h1>{principal ? principal.claims.email : 'nobody'}</h1>
+      <a href="/login">Sign in</a>
+    </main>
+  )
+}
