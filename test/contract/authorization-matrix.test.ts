@@ -126,6 +126,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'GET /admin/settings',
       'GET /admin/secrets',
       'GET /admin/explain',
+      'GET /admin/stats',
       'GET /admin/lockouts',
       'DELETE /admin/lockouts/{key}',
       'GET /admin/audit',

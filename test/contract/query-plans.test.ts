@@ -233,6 +233,15 @@ describe('lists of the admin', () => {
   })
 })
 
+test('the figures read no more of the events than they count', async () => {
+  const since = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString()
+  for (let turn = 0; turn < repeats; turn += 1) {
+    const { status, body } = await expectFewRead('stats', () => service.admin('GET', `/admin/stats?since=${since}`), 4_100)
+    expect(status).toBe(200)
+    expect(body.logins.outcomes).not.toEqual([])
+  }
+})
+
 describe('what admins and the service itself do', () => {
   test('end an account', async () => {
     const path = `/admin/users/${userId}`

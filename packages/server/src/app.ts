@@ -48,6 +48,7 @@ import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { sessionRoutes } from './resources/sessions/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
+import { statsRoutes } from './resources/stats/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
 import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
 import { userImportRoutes } from './resources/user-imports/routes.ts'
@@ -99,6 +100,7 @@ export function listRoutes(): Route[] {
     ...introspectionRoutes,
     ...consumerRoutes,
     ...explainRoutes,
+    ...statsRoutes,
     openApiRoute(openApiDocument),
   ]
 }

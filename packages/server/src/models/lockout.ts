@@ -62,6 +62,15 @@ const expired = `delete from lockouts where key in (
   order by key limit :limit`
 const deletingExpired = new Statement(`${expired} for update skip locked)`, [`${expired})`])
 
+const mostSeen = 5_000
+const lockedNow = new Statement<LockedNow>(`
+  select key, user_id, failures, locked_until, count(*) over () as total from (
+    select key, user_id, failures, locked_until, last_failed_at from lockouts order by last_failed_at desc limit ${mostSeen}
+  ) as newest
+  where locked_until > :now order by last_failed_at desc, key limit :limit`)
+
+type LockedNow = Lock & Pick<Lockout, 'user_id'> & { total: number }
+
 /** The failed tries that are counted together, and the lock that they led to. */
 export class Lockout extends BaseModel {
   static override tableName = 'lockouts'
@@ -125,6 +134,11 @@ export class Lockout extends BaseModel {
       })
     })
     return withPageByName(query, request, 'key')
+  }
+
+  /** What is locked now, the newest first, and how many there are: of the 5,000 counters that failed last, so that a flood costs no more. */
+  static async listLocked(db: Db, { now, limit }: { now: number; limit: number }): Promise<LockedNow[]> {
+    return lockedNow.all(db, { now, limit })
   }
 
   /**

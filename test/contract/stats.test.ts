@@ -1,0 +1,193 @@
+// What an operator looks at while something is wrong: logins by outcome, who fails, what is locked, what waits, who lacks the secret.
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { firstIdAt } from '../../packages/server/src/lib/uuid.ts'
+import { assertionOf, kidOf } from '../support/consumer.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
+
+const service = serviceFixture(
+  { AUTH_TRUST_PROXY: '1', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: 'off' },
+  { frozen: true },
+)
+const app = appFixture(service)
+const rita: Json = fixture(() => buildUser(service, app))
+
+const stats = async (since?: number): Promise<Json> => {
+  const query = since === undefined ? '' : `?since=${new Date(since).toISOString()}`
+  const { status, body } = await service.admin('GET', `/admin/stats${query}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body
+}
+
+/** The time from now on, in which nothing has happened yet. */
+async function begin(): Promise<number> {
+  await service.admin('GET', '/admin/settings')
+  service.advance(1)
+  const from = service.deps.clock()
+  service.advance(1)
+  return from
+}
+
+async function login(email: string, password: string, ip: string): Promise<number> {
+  const body = { email, password, app_code: app.code }
+  return (await service.call('POST', '/auth/login', { body, headers: { 'x-forwarded-for': ip } })).status
+}
+
+const outcomes = ({ logins }: Json) => Object.fromEntries(logins.outcomes.map(({ outcome, count }: Json) => [outcome, count]))
+const total = ({ logins }: Json, of: 'succeeded' | 'failed') =>
+  logins.steps.reduce((sum: number, step: Json) => sum + step[of], 0)
+
+test('logins are counted by their outcome, and the failed ones by address and e-mail', async () => {
+  const since = await begin()
+  const stranger = `${randomUUID()}@example.com`
+  const { user } = await buildUser(service, app)
+  expect(await login(user.email, 'a wrong password', '192.0.2.1')).toBe(401)
+  expect(await login(stranger, 'a wrong password', '192.0.2.1')).toBe(401)
+  service.advance(1)
+  expect(await login(stranger, 'a wrong password', '192.0.2.2')).toBe(401)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+
+  const found = await stats(since)
+  expect(outcomes(found)).toEqual({ success: 1, unknown_user: 2, wrong_password: 1 })
+  expect(found.logins.outcomes[0]).toEqual({ outcome: 'unknown_user', count: 2 })
+  const now = new Date(service.deps.clock())
+  const before = new Date(now.getTime() - 1000)
+  expect(found.failing_addresses).toEqual([
+    { ip: '192.0.2.1', failures: 2, last_failed_at: before.toISOString() },
+    { ip: '192.0.2.2', failures: 1, last_failed_at: now.toISOString() },
+  ])
+  expect(found.failing_emails).toEqual([
+    { email: stranger, user_id: null, pool: null, failures: 2, last_failed_at: now.toISOString() },
+    { email: user.email, user_id: user.id, pool: user.namespace, failures: 1, last_failed_at: before.toISOString() },
+  ])
+})
+
+test('they are counted by time, from the moment on that was asked for', async () => {
+  const since = await begin()
+  await login(rita.user.email, 'a wrong password', '192.0.2.1')
+  service.advance(57)
+  await service.login(rita.user.email, app.code)
+  const { at, logins } = await stats(since)
+  expect(logins).toMatchObject({ since: new Date(since).toISOString(), counted_since: new Date(since).toISOString() })
+  expect(logins.steps[0].at).toBe(logins.since)
+  expect(logins.steps.length).toBeLessThanOrEqual(60)
+  const ends = (index: number) => Date.parse(logins.steps[index + 1]?.at ?? at) + (logins.steps[index + 1] ? -1 : 0)
+  const found = logins.steps.flatMap(({ at, succeeded, failed }: Json, index: number) =>
+    succeeded + failed === 0 ? [] : [{ from: Date.parse(at) - since, to: ends(index) - since, succeeded, failed }],
+  )
+  expect(found.map(({ succeeded, failed }: Json) => [succeeded, failed])).toEqual([
+    [0, 1],
+    [1, 0],
+  ])
+  for (const [index, moment] of [1_000, 58_000].entries()) {
+    expect(found[index].from).toBeLessThanOrEqual(moment)
+    expect(found[index].to).toBeGreaterThanOrEqual(moment)
+  }
+  // An hour, unless another time is asked for.
+  const usual = await stats()
+  expect(Date.parse(usual.at) - Date.parse(usual.logins.since)).toBe(3_600_000)
+})
+
+test('refusals that the audit counts in one event are all counted', async () => {
+  const since = await begin()
+  const email = `${randomUUID()}@example.com`
+  for (let tries = 0; tries < 3; tries += 1) await login(email, 'a wrong password', '192.0.2.3')
+  for (let tries = 0; tries < 4; tries += 1) expect(await login(email, 'a wrong password', '192.0.2.3')).toBe(423)
+  const found = await stats(since)
+  expect(outcomes(found)).toEqual({ unknown_user: 3, account_locked: 4 })
+  expect(found.failing_addresses).toMatchObject([{ ip: '192.0.2.3', failures: 7 }])
+  expect(found.failing_emails).toMatchObject([{ email, failures: 7 }])
+})
+
+test('a user who was deleted has no address here', async () => {
+  const since = await begin()
+  const { user } = await buildUser(service, app)
+  await login(user.email, 'a wrong password', '192.0.2.1')
+  await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
+  expect((await stats(since)).failing_emails).toMatchObject([{ email: null, user_id: user.id, pool: null, failures: 1 }])
+})
+
+test('however many logins there are, the newest 2,000 of either outcome are counted, and it says since when', async () => {
+  const since = await begin()
+  const from = service.deps.clock()
+  const many = 2_010
+  const event = (name: string, index: number) => {
+    const at = from + index * 10
+    const id = firstIdAt(at).replace(/.{12}$/, `${name === 'login.success' ? 'a' : 'b'}${String(index).padStart(11, '0')}`)
+    return { id, event: name, reason: name === 'login.failed' ? 'made_up' : null, actor_type: 'anonymous', at, ip: '192.0.2.9' }
+  }
+  const rows = Array.from({ length: many }, (_, index) => event('login.success', index))
+  for (let start = 0; start < many; start += 500) await service.deps.db('audit_events').insert(rows.slice(start, start + 500))
+  await service.deps.db('audit_events').insert([event('login.failed', 3), event('login.failed', many - 1)])
+  service.advance(60)
+
+  const found = await stats(since)
+  expect(found.logins.since).toBe(new Date(since).toISOString())
+  expect(found.logins.counted_since).toBe(new Date(from + 90).toISOString())
+  // Both from the same moment on, so that they can be compared.
+  expect(outcomes(found)).toEqual({ success: 2_001, made_up: 1 })
+  expect([total(found, 'succeeded'), total(found, 'failed')]).toEqual([2_001, 1])
+  expect(found.failing_addresses).toMatchObject([{ ip: '192.0.2.9', failures: 1 }])
+  service.advance(3_600 * 2)
+})
+
+test('what is locked now is told, the newest first', async () => {
+  const before = (await stats()).locked.count
+  const { user } = await buildUser(service, app)
+  for (let tries = 0; tries < 3; tries += 1) await login(user.email, 'a wrong password', '192.0.2.1')
+  const { locked } = await stats()
+  expect(locked.count).toBe(before + 1)
+  expect(locked.items[0]).toMatchObject({ email: user.email, pool: user.namespace, failures: 3 })
+  service.advance(901)
+  expect((await stats()).locked).toEqual({ count: 0, items: [] })
+})
+
+test('what waits to be sent tells for how long', async () => {
+  const webhooks = [{ name: 'crm', url: 'https://example.com/hook' }]
+  const announced = await buildApp(service, { auto_grant_on_signup: true, webhooks })
+  const waiting = (found: Json) => found.outbox.find(({ kind }: Json) => kind === 'webhook')
+  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 0, oldest_due_seconds: 0 })
+  await service.register(`${randomUUID()}@example.com`, announced.code)
+  service.advance(90)
+  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 1, oldest_due_seconds: 90 })
+})
+
+test('apps whose consumers lack the current secret are named, until those were not seen for five minutes', async () => {
+  const poll = async (of: Json, secret: string) => {
+    const now = service.deps.clock()
+    const token = assertionOf(of, { now, claims: { kids: [kidOf(secret)] } })
+    expect((await service.call('GET', '/revocations', { token })).status).toBe(200)
+    return new Date(now).toISOString()
+  }
+  const current = service.deps.config.accessSecret
+  const old = 'a secret that was signed with before, of 32 characters'
+  const [one, other, good] = [await buildApp(service), await buildApp(service), await buildApp(service)]
+  const begun = await stats()
+  const oldAt = await poll(one, old)
+  await poll(other, old)
+  await poll(good, current)
+  service.advance(120)
+  const newAt = await poll(one, current)
+
+  const { consumers } = await stats()
+  expect([consumers.app_count - begun.consumers.app_count, consumers.behind_count]).toEqual([3, 2])
+  expect(consumers.behind).toEqual(
+    [
+      { app_code: one.code, current_last_seen_at: newAt, behind_last_seen_at: oldAt },
+      { app_code: other.code, current_last_seen_at: null, behind_last_seen_at: oldAt },
+    ].sort((a, b) => (a.app_code < b.app_code ? -1 : 1)),
+  )
+  service.advance(240)
+  await poll(one, current)
+  expect((await stats()).consumers.behind.map(({ app_code }: Json) => app_code)).toEqual([other.code])
+})
+
+test.each([
+  ['yesterday', 'must be ISO 8601: 2026-01-31T12:00:00Z, with an offset, or a date alone'],
+  ['2100-01-01', 'must be in the past'],
+  ['2020-01-01', 'must be at most 7 days ago'],
+])('since %s is refused by its name', async (since, message) => {
+  const { status, body } = await service.admin('GET', `/admin/stats?since=${since}`)
+  expect([status, body.errors]).toEqual([400, [{ path: 'since', code: 'invalid_value', message }]])
+})
