@@ -53,6 +53,7 @@ const cliRooms = [
   'onboarding',
   'declarations',
   'completion',
+  'live',
 ]
 const cliFoundations = ['^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
 const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)

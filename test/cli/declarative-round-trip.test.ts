@@ -152,6 +152,7 @@ async function signIn({ url }: Gatehouse) {
       now: Date.now,
       sleep: () => Promise.resolve(),
       onInterrupt: () => () => {},
+      leave: () => {},
       configFolder: '/no/such/folder',
     })
     stdout.end()

@@ -152,6 +152,8 @@ export interface Terminal {
   ended(): Promise<{ screen: string; exit: number }>
   /** All that it was sent until its program ended, as it was sent. */
   sent(): Promise<string>
+  /** The same until now. */
+  sentSoFar(): string
   /** Whether it had colours or emphasis when it ended. */
   colours(): Promise<boolean>
 }
@@ -265,6 +267,7 @@ async function runInside(words: string[], cwd: string, { input = '', env = {} }:
       sleep: (milliseconds) => sleep(milliseconds),
       configFolder: join(env.XDG_CONFIG_HOME!, 'authctl'),
       onInterrupt: () => () => {},
+      leave: () => {},
     })
     return { ...ended, exit }
   } finally {
@@ -340,6 +343,7 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
       await until(() => exit !== undefined)
       return raw
     },
+    sentSoFar: () => raw,
     async colours() {
       await until(() => exit !== undefined)
       return raw.includes('\u001b[')

@@ -37,5 +37,6 @@ export async function run(configFolder: string): Promise<void> {
       lastWords.add(words)
       return () => void lastWords.delete(words)
     },
+    leave: (exit) => leave(() => process.exit(exit)),
   })
 }

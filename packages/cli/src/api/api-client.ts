@@ -82,14 +82,17 @@ export interface Wire {
   beforeWrite?: (() => Promise<void>) | undefined
   /** With --dry-run nothing is sent: for writes that build on one another, of which the service could judge the first alone. */
   plansAlone?: boolean
+  /** Nothing is waited for and sent again: for a screen that asks anew by itself. */
+  sendsOnce?: boolean
 }
 
 /** One request with its retries; any status is an answer. Throws when there is none. */
-export async function send({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+export async function send(wire: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+  const { world, io } = wire
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await sendOnce({ world, io, settings }, request, bearer)
+    const answer = await sendOnce(wire, request, bearer)
     const mayRepeat = request.method === 'POST' ? refusedStatuses : retriedStatuses
-    if (!mayRepeat.has(answer.status) || attempt === attempts) return answer
+    if (!mayRepeat.has(answer.status) || attempt === attempts || wire.sendsOnce) return answer
     const waitMs = retryAfterMs(answer.headers, world.now()) ?? 250 * 2 ** attempt
     if (waitMs > longestWaitMs) return answer
     io.note(`the service answered ${answer.status}; trying again in ${Math.ceil(waitMs / 1000)} s`)

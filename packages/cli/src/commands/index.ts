@@ -69,6 +69,7 @@ import { showSsoProvider } from './sso-provider/show.ts'
 import { updateSsoProvider } from './sso-provider/update.ts'
 import { inspect } from './token/inspect.ts'
 import { traceToken } from './token/trace.ts'
+import { top } from './top.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
 import { activateUser } from './user/activate.ts'
@@ -109,6 +110,7 @@ export const commands: readonly Command[] = [
   setContext,
   deleteContext,
   doctor,
+  top,
   createApp,
   listApps,
   showApp,

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { text as readAll } from 'node:stream/consumers'
+import { ReadStream, WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import { escapeControls } from '../text/escape-controls.ts'
 
@@ -20,6 +21,8 @@ export interface World {
   configFolder: string
   /** Calls `run` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
   onInterrupt(lastWords: () => void): () => void
+  /** Ends the program with this exit code, whatever it still waits for. */
+  leave(exit: number): void
 }
 
 export interface Io {
@@ -37,6 +40,8 @@ export interface Io {
   now(): number
   /** Columns of the terminal on stdout. Infinity if stdout is not a terminal or does not tell. */
   readonly width: number
+  /** The terminal itself, for what fills it and reads single keys. Undefined where there is none on both sides, or it cannot move its cursor. */
+  terminal(): { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream } | undefined
   /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
   note(line: string): void
   /** Call it when the command has succeeded: it shows the hints that it held back. */
@@ -77,6 +82,10 @@ export function createIo(world: World, options: { quiet: boolean; color: boolean
     print: (line) => void world.stdout.write(`${line}\n`),
     write: (text) => void world.stdout.write(text),
     width: (world.stdout.isTTY && world.stdout.columns) || Number.POSITIVE_INFINITY,
+    terminal() {
+      const { stdin, stdout, env } = world
+      return stdin instanceof ReadStream && stdout instanceof WriteStream && env.TERM !== 'dumb' ? { stdin, stdout } : undefined
+    },
     note: (line) => {
       if (options.quiet) return
       if (options.asksForJson) held.push(line)

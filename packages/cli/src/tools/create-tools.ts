@@ -39,6 +39,10 @@ export interface Tools {
   readonly rehearsalApi: Api
   /** As the signed-in user, for writes that build on one another: with --dry-run the service is not asked. */
   readonly planningApi: Api
+  /** As the signed-in user, for a screen or page that is shown while the service is away: nothing is tried again. */
+  readonly watchingApi: Api
+  /** Ends the program with this exit code, whatever it still waits for. */
+  leave(exit: number): void
   /** Without a session. */
   anonymousApi(baseUrl: string): Api
   /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
@@ -97,6 +101,11 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
       const connection = connect()
       return createApi({ ...wire, plansAlone: true }, connection.baseUrl, openSession(connection))
     },
+    get watchingApi() {
+      const connection = connect()
+      return createApi({ ...wire, sendsOnce: true }, connection.baseUrl, openSession(connection))
+    },
+    leave: world.leave,
     anonymousApi: (baseUrl) => createApi(wire, baseUrl, undefined),
     probe: (path) => sendOnce(wire, { method: 'GET', url: `${connect().baseUrl}/api/v1${path}`, body: undefined }, undefined),
     call({ path, ...request }) {

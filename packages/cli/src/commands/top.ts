@@ -1,0 +1,80 @@
+import { parsePast } from '../command-line/duration.ts'
+import { endings, usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, text } from '../command-line/options.ts'
+import type { InkScreen } from '../live/ink-screen.ts'
+import type { KeyName } from '../live/watch.ts'
+import { servicePlace } from '../nouns/service-place.ts'
+import { readStats } from '../nouns/stats.ts'
+import { type Result, record } from '../output/output.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
+
+const options = {
+  since: text('TIME', 'Count logins from then on: 10m, 6h or a moment, at most 7 days ago; an hour ago unless given'),
+}
+
+export const top = command({
+  path: 'top',
+  summary: 'Watch the service: logins by outcome, who fails, what is locked, what waits to be sent',
+  description:
+    'A screen that asks every 2 seconds. Arrows choose a line and Enter opens its list, from there the events behind a row; Esc goes back, ' +
+    'q leaves. It needs a terminal; with --json it prints the figures once.',
+  examples: ['top', 'top --since 10m', 'top --json'],
+  options,
+  formats: { all: ['table', 'json'], terminal: 'table', pipe: 'table' },
+  run: runTop,
+})
+
+export async function runTop(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const { settings, io, now } = tools
+  const since = () => parsePast('--since', input.since, now())
+  if (settings.format === 'json') return record(await readStats(tools.api, since()))
+  const terminal = io.terminal()
+  if (!terminal)
+    throw usageFailure(
+      'top needs a terminal',
+      'authctl top --json prints the figures once; authctl audit tail follows what happens',
+    )
+  const api = tools.watchingApi
+  const stats = await readStats(api, since())
+  // React would check and measure itself otherwise, and keep the measurements.
+  process.env.NODE_ENV ??= 'production'
+  const [{ openScreen }, { Watch }] = await Promise.all([import('../live/ink-screen.ts'), import('../live/watch.ts')])
+  let screen: InkScreen | undefined
+  const watch = new Watch({
+    ...{ api, stats, since, sleep: tools.sleep, where: servicePlace(tools.connect()) },
+    show: (lines) => screen?.show(lines.map(({ text, style }) => (style === undefined ? text : io.style(style, text)))),
+    // A line more would make the terminal scroll.
+    room: () => ({ width: terminal.stdout.columns, height: terminal.stdout.rows - 1 }),
+  })
+  screen = openScreen(terminal, (typed, key) => {
+    const leave = (ending: 'done' | 'interrupted') => {
+      screen?.close()
+      tools.leave(endings[ending].exit)
+    }
+    if (key.ctrl && typed === 'c') return leave('interrupted')
+    // What is typed quickly comes together.
+    for (const character of typed === '' ? [''] : typed) {
+      if (character === 'q') return leave('done')
+      const name = nameOf(character, key)
+      if (name !== undefined) watch.press(name)
+    }
+  })
+  terminal.stdout.on('resize', () => watch.redraw())
+  try {
+    return await watch.run()
+  } finally {
+    screen.close()
+  }
+}
+
+function nameOf(
+  typed: string,
+  key: Record<'upArrow' | 'downArrow' | 'leftArrow' | 'return' | 'escape' | 'backspace' | 'delete', boolean>,
+): KeyName | undefined {
+  if (key.upArrow || typed === 'k') return 'up'
+  if (key.downArrow || typed === 'j') return 'down'
+  if (key.return) return 'enter'
+  if (key.escape || key.leftArrow || key.backspace || key.delete) return 'back'
+  return undefined
+}

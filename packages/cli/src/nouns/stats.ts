@@ -1,0 +1,15 @@
+import { type Api, bodyOf } from '../api/api-client.ts'
+import type { components } from '../api-types.ts'
+
+export type Stats = components['schemas']['Stats']
+
+/** How the service is doing; `since` is when logins are counted from. */
+export async function readStats(api: Api, since: string | undefined): Promise<Stats> {
+  return bodyOf(api.GET('/api/v1/admin/stats', { params: { query: since === undefined ? {} : { since } } }))
+}
+
+/** How many logins succeeded, and how many were refused. */
+export function loginTotals({ logins }: Stats): { succeeded: number; failed: number } {
+  const total = (of: 'succeeded' | 'failed') => logins.steps.reduce((sum, step) => sum + step[of], 0)
+  return { succeeded: total('succeeded'), failed: total('failed') }
+}
