@@ -54,6 +54,7 @@ const cliRooms = [
   'declarations',
   'completion',
   'live',
+  'dashboard',
 ]
 const cliFoundations = ['^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
 const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)

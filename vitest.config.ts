@@ -64,7 +64,9 @@ const neutral = isFastLane
   : []
 
 /** What looks through a Chromium. */
-const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'react', 'sso-spa'].map((name) => `test/e2e/${name}.test.ts`)
+const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'dashboard', 'react', 'sso-spa'].map(
+  (name) => `test/e2e/${name}.test.ts`,
+)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (

@@ -20,6 +20,7 @@ import { listContexts } from './context/list.ts'
 import { setContext } from './context/set.ts'
 import { showContext } from './context/show.ts'
 import { useContext } from './context/use.ts'
+import { dashboard } from './dashboard.ts'
 import { diffDeclaration } from './diff.ts'
 import { doctor } from './doctor.ts'
 import { exportDeclaration } from './export.ts'
@@ -111,6 +112,7 @@ export const commands: readonly Command[] = [
   deleteContext,
   doctor,
   top,
+  dashboard,
   createApp,
   listApps,
   showApp,

@@ -79,7 +79,9 @@ function overview(selected: number, stats: Stats, room: Room): Line[] {
     return `  ${label.padEnd(labelWidth)} ${bars}`.trimEnd()
   }
   return [
-    { text: `  Logins since ${clockOf(stats.logins.counted_since)}${isCut(stats) ? `, too many since ${clockOf(stats.logins.since)}` : ''}` },
+    {
+      text: `  Logins since ${clockOf(stats.logins.counted_since)}${isCut(stats) ? `, too many since ${clockOf(stats.logins.since)}` : ''}`,
+    },
     { text: graph('succeeded', 'succeeded'), style: succeeded > 0 ? 'green' : 'dim' },
     { text: graph('failed', 'failed'), style: failed > 0 ? 'red' : 'dim' },
     { text: '' },

@@ -1,5 +1,5 @@
+import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf } from '../api/api-client.ts'
-import type { components } from '../api-types.ts'
 
 export type Stats = components['schemas']['Stats']
 

@@ -1,0 +1,50 @@
+import { Html, type HtmlPart, html } from './html.ts'
+import { style } from './style.ts'
+
+/** What stands in the address after the token, and what people read. */
+export const pageTitles = {
+  '': 'Now',
+  users: 'Users',
+  sessions: 'Sessions',
+  grants: 'Grants',
+  audit: 'Audit',
+  webhooks: 'Webhook log',
+} as const
+export type PageName = keyof typeof pageTitles
+
+interface Document {
+  page: PageName
+  /** Which service: `in production (https://auth.example.com)`. */
+  where: string
+  body: HtmlPart
+}
+
+/** The whole document: no script, and nothing from anywhere else. */
+export function renderDocument({ page, where, body }: Document): string {
+  const links = Object.entries(pageTitles).map(([name, title]) => {
+    const current = name === page ? html` aria-current="page"` : ''
+    return html`<li><a href="./${name}"${current}>${title}</a></li>\n`
+  })
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${pageTitles[page]} - Gatehouse ${where}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<header>
+<p>Gatehouse ${where}</p>
+<nav aria-label="Pages"><ul>
+${links}</ul></nav>
+</header>
+<main>
+<h1>${pageTitles[page]}</h1>
+${body}
+</main>
+</body>
+</html>
+`.markup
+}

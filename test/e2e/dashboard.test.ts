@@ -1,0 +1,145 @@
+// The pages of `authctl dashboard` in a real Chromium: in the light and in the dark, on a desk and at 320 pixels, judged by axe.
+import { join } from 'node:path'
+import axe, { type AxeResults } from 'axe-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { gatehouseFixture, register } from '../cli/sandbox.ts'
+import { openBrowser } from '../support/browser.ts'
+
+/** A folder to look at what the tests saw; nothing is kept without it. */
+const shots = process.env.SCREENSHOTS
+const browser = openBrowser()
+const { service, signedInOnce } = gatehouseFixture({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
+const person = { email: 'eve.with.a.long.name@example.com', password: 'correct horse battery', app_code: 'shop' }
+let userId: string | undefined
+
+/** The address of a dashboard on a service where something goes on. */
+async function serve(): Promise<string> {
+  const here = await signedInOnce()
+  if (userId === undefined) {
+    await here.authctl('app create shop --name Shop --auto-grant --redirect https://shop.example.com/callback')
+    userId = (await register(service.url, { ...person, first_name: 'Eve' })).user.id
+    for (const [email, password] of [
+      [person.email, person.password],
+      [person.email, 'a wrong password'],
+      [person.email, 'a wrong password'],
+      [person.email, 'a wrong password'],
+      ['nobody@example.com', 'a wrong password'],
+    ])
+      await fetch(`${service.url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email, password, app_code: 'shop' }),
+      })
+  }
+  return here.start('dashboard').line()
+}
+
+interface Seen {
+  page: Page
+  url: string
+  /** What the browser complains about; a violation of the policy of the page is one. */
+  complaints: string[]
+  /** The origins that it asked. */
+  origins: Set<string>
+}
+
+async function open(options: BrowserContextOptions = {}): Promise<Seen> {
+  const url = await serve()
+  const page = await browser.newPage(options)
+  const complaints: string[] = []
+  const origins = new Set<string>()
+  page.on('console', (message) => {
+    // A status of 4xx is a refusal that the page shows.
+    if (!/Failed to load resource/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => void complaints.push(error.message))
+  page.on('request', (request) => void origins.add(new URL(request.url()).origin))
+  await page.goto(url)
+  return { page, url, complaints, origins }
+}
+
+const shoot = (page: Page, name: string) =>
+  shots === undefined ? undefined : page.screenshot({ path: join(shots, `dashboard-${name}.png`), fullPage: true })
+
+/** By every rule of axe, the best practices too. */
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))
+}
+
+const addresses = () => [
+  '',
+  'users',
+  'users?q=nobody-at-all',
+  'sessions',
+  `sessions?user=${userId}`,
+  'grants?app=shop',
+  'audit',
+  'audit?since=sometime',
+  'webhooks?app=shop',
+]
+
+test.each([
+  ['light on a desk', { colorScheme: 'light', viewport: { width: 1280, height: 900 } }],
+  ['dark on a desk', { colorScheme: 'dark', viewport: { width: 1280, height: 900 } }],
+  ['light at 320 pixels', { colorScheme: 'light', viewport: { width: 320, height: 568 } }],
+  ['dark at 320 pixels', { colorScheme: 'dark', viewport: { width: 320, height: 568 } }],
+] as const)('%s every page is in order, and nothing is to be scrolled sideways', async (name, options) => {
+  const { page, url, complaints, origins } = await open(options)
+  for (const address of addresses()) {
+    await page.goto(url + address)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await shoot(page, `${name} ${address}`.replaceAll(/\W+/g, '-'))
+    expect(await violationsOf(page), address).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), address).toBe(true)
+  }
+  const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+  expect(ground).toBe(options.colorScheme === 'light' ? 'rgb(243, 244, 246)' : 'rgb(15, 19, 24)')
+  expect(complaints).toEqual([])
+  expect([...origins]).toEqual([new URL(url).origin])
+})
+
+test('links lead from what fails to the events behind it, and from a user to all that belongs to them', async () => {
+  const { page, complaints } = await open()
+  await page.getByRole('img', { name: /1 logins? succeeded|logins succeeded/ }).waitFor()
+  await page.getByRole('link', { name: person.email }).first().click()
+  await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor()
+  expect(await page.getByRole('row').filter({ hasText: 'wrong_password' }).count()).toBe(3)
+
+  await page.getByRole('link', { name: 'Users', exact: true }).click()
+  await page.getByLabel('Part of the e-mail or of a name').fill('eve.with')
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByRole('row').filter({ hasText: person.email }).getByRole('link', { name: 'grants' }).click()
+  await page.getByRole('heading', { name: 'Grants', level: 1 }).waitFor()
+  expect(await page.getByLabel('User').inputValue()).toBe(userId)
+  await page.getByRole('cell', { name: 'active' }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('by keyboard alone a page is reached, a form filled in, and what has the focus is seen', async () => {
+  const { page } = await open()
+  const focused = () => page.evaluate<string>('document.activeElement.innerText || document.activeElement.id')
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 30 && (await focused()) !== name; presses += 1) await page.keyboard.press('Tab')
+    expect(await focused()).toBe(name)
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineWidth')).toBe('3px')
+  }
+  await tabTo('Audit')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor()
+  await tabTo('ip')
+  await page.keyboard.type('192.0.2.99')
+  await page.keyboard.press('Enter')
+  await page.getByText('No events.').waitFor()
+})
+
+test('the token goes nowhere else: a link away would send no referrer', async () => {
+  const { page, url } = await open()
+  expect(await page.evaluate('document.referrer')).toBe('')
+  await page.goto(`${url}users`)
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor()
+  expect(await page.evaluate('document.referrer')).toBe('')
+})
