@@ -282,7 +282,10 @@ async function buildBearers(): Promise<typeof bearers> {
     'a system_admin of before': ofFormer,
     ...(Object.fromEntries(withScopes) as Record<(typeof scopes)[number], string>),
     'a service account that is gone': gone.token,
-    'a consumer': assertionOf(open),
+    // Made anew for each call, as its life is short.
+    get 'a consumer'() {
+      return assertionOf(open)
+    },
     'a session that has ended': ended,
   }
 }
