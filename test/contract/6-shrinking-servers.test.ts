@@ -120,6 +120,11 @@ const ways: Record<string, Way> = {
     next: ended,
     reaches: 'everything',
   },
+  'the user deletes the account': {
+    lose: (setup, holder) => self(setup, holder).call('DELETE', '/auth/me', { password: PASSWORD }),
+    next: ended,
+    reaches: 'everything',
+  },
   'an admin logs the user out': {
     lose: ({ admin }, { user }) => admin('POST', `/admin/users/${user.id}/logout`),
     next: ended,

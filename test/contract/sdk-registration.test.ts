@@ -151,6 +151,7 @@ describe('api', () => {
     await expect(api.introspect('x')).rejects.toMatchObject({ code: 'SERVICE_REJECTED', requestId: expect.stringMatching(/./) })
   })
 
+  // covers register-return-callers register-or-return
   test('registerOrReturn makes a user once, without tokens, and gives the same one afterwards', async () => {
     const scopes = ['users:register_or_return']
     const { api } = boot(await buildServiceToken(unique('importer'), { scopes, app_codes: [app.code] }), undefined)
@@ -162,6 +163,7 @@ describe('api', () => {
     expect(again).toMatchObject({ created: false, user: { id: first.user.id, first_name: 'Ada' } })
   })
 
+  // covers register-return-callers
   test('registerOrReturn without the scope is refused, and what the service found wrong is named', async () => {
     const { api } = boot(await buildServiceToken(unique('boot')), undefined)
     const user = { email: 'ada@example.com', password: PASSWORD }
