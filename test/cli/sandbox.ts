@@ -331,6 +331,8 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
     },
     type: (keys) => terminal.write(keys),
     catchesInterrupts() {
+      // Until it is another program, the process handles signals as that of the tests does.
+      if (!readFileSync(`/proc/${terminal.pid}/cmdline`, 'utf8').split('\0').includes(words[0]!)) return false
       const [, caught = '0'] = /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${terminal.pid}/status`, 'utf8')) ?? []
       return (BigInt(`0x${caught}`) & 2n) !== 0n
     },

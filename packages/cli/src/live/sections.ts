@@ -127,10 +127,12 @@ export const sections: readonly Section[] = [
   section({
     name: 'Consumers',
     isAlarming: ({ consumers }) => consumers.behind_count > 0,
-    summarize: ({ consumers: { app_count, behind_count, behind } }) =>
-      behind_count === 0
-        ? `${counted(app_count, 'app')}, all with the current secret`
-        : `${number(behind_count)} of ${counted(app_count, 'app')} without the current secret: ${behind.map(({ app_code }) => app_code).join(', ')}`,
+    summarize({ consumers: { app_count, behind_count, behind } }) {
+      if (app_count === 0) return 'none was seen yet'
+      const apps = counted(app_count, 'app')
+      if (behind_count === 0) return `${apps}, all with the current secret`
+      return `${number(behind_count)} of ${apps} without the current secret: ${behind.map(({ app_code }) => app_code).join(', ')}`
+    },
     rows: ({ consumers }) => consumers.behind,
     columns: [
       ['app', ({ app_code }) => app_code],
