@@ -1,4 +1,4 @@
-import { type ArgumentsHost, Controller, Get, Logger, Module } from '@nestjs/common'
+import { type ArgumentsHost, Controller, Get, Logger, Module, type PipeTransform } from '@nestjs/common'
 import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,13 +27,29 @@ for (const [name, path] of [
 }
 Controller('invoices')(InvoicesController)
 
+/** What a pipe makes of the principal, as a class that Nest instantiates and as an object. */
+class ToUserId implements PipeTransform<Principal, string> {
+  transform({ userId }: Principal): string {
+    return userId
+  }
+}
+class PipedController {
+  show(...ids: string[]): unknown {
+    return ids
+  }
+}
+Get()(PipedController.prototype, 'show', Object.getOwnPropertyDescriptor(PipedController.prototype, 'show')!)
+AuthPrincipal(ToUserId)(PipedController.prototype, 'show', 0)
+AuthPrincipal(new ToUserId())(PipedController.prototype, 'show', 1)
+Controller('piped')(PipedController)
+
 test('guard and filter serve a whole app as providers', async () => {
   class Root {}
   const providers = [
     { provide: APP_GUARD, useValue: requireAuth(auth) },
     { provide: APP_FILTER, useClass: AuthErrorFilter },
   ]
-  Module({ controllers: [InvoicesController], providers })(Root)
+  Module({ controllers: [InvoicesController, PipedController], providers })(Root)
   const app = await NestFactory.create(Root, new ExpressAdapter(), { logger: false })
   onTestFinished(() => app.close())
   await app.listen(0, '127.0.0.1')
@@ -43,9 +59,17 @@ test('guard and filter serve a whole app as providers', async () => {
     return [answer.status, await answer.json()]
   }
   expect(await ask('invoices', signToken())).toEqual([200, { user: CLAIMS.uid }])
+  expect(await ask('piped', signToken())).toEqual([200, [CLAIMS.uid, CLAIMS.uid]])
   expect(await ask('invoices')).toMatchObject([401, { code: 'token_missing' }])
   expect(await ask('invoices/drop', signToken())).toMatchObject([403, { code: 'permission_denied' }])
   expect(await ask('nowhere', signToken())).toMatchObject([404, { statusCode: 404 }])
+})
+
+test('a member that is asked for by its name stops the program: the parameter is the whole principal', () => {
+  // @ts-expect-error It takes pipes alone.
+  expect(() => AuthPrincipal('userId')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+  // @ts-expect-error The same.
+  expect(() => AuthPrincipal(undefined)).toThrow(/nothing but pipes/)
 })
 
 test.each(['rpc', 'ws', 'graphql'])('a guard refuses what comes by %s', async (type) => {

@@ -1,4 +1,12 @@
-import { type ArgumentsHost, type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common'
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  HttpException,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common'
 import { BaseExceptionFilter } from '@nestjs/core'
 import type { Auth } from './auth.ts'
 import { AuthError, configInvalid } from './errors.ts'
@@ -38,8 +46,20 @@ export function optionalAuth<Name extends string>(auth: Auth<Name>, options: Gua
   return guardWith(admitAnyone(auth, options))
 }
 
-/** The principal that a guard found, as a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. */
-export const AuthPrincipal = createParamDecorator((_: unknown, context: ExecutionContext) => getAuth(partsOf(context).request))
+/**
+ * The principal that a guard found, as a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. A pipe makes
+ * something else of it: `@AuthPrincipal(LoadUser) user: User`.
+ */
+export const AuthPrincipal = (...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator => {
+  // Many decorators pick a member by its name. This one would ignore the name and hand over the whole principal.
+  if (!pipes.every(isPipe)) throw configInvalid('@AuthPrincipal() gives the whole principal, and takes nothing but pipes')
+  return principalParameter(...pipes)
+}
+
+const isPipe = (pipe: Type<PipeTransform> | PipeTransform) =>
+  typeof (typeof pipe === 'function' ? pipe.prototype : pipe)?.transform === 'function'
+
+const principalParameter = createParamDecorator((_: unknown, context: ExecutionContext) => getAuth(partsOf(context).request))
 
 /**
  * Answers `principal.assert(…)` that failed in a handler with 403 in the service's error shape, and every other error as Nest does:
