@@ -96,6 +96,11 @@ function checkAuth(auth: { authenticate?: unknown } | undefined): void {
   if (typeof auth?.authenticate !== 'function') throw configInvalid('a guard needs what createAuth returned')
 }
 
+/** `createServer(requireAuth(auth))` would hand the guard a request in the place of a handler, and never answer it. */
+export function checkHandler(handler: unknown): void {
+  if (typeof handler !== 'function') throw configInvalid('a guard needs the handler that it guards: requireAuth(auth)(handler)')
+}
+
 /** A requirement that is misspelt or undefined would leave a route open: it stops the program where the guard is made. */
 function checkRequirements(requirements: Requirements): void {
   for (const [name, value] of Object.entries(requirements)) {

@@ -24,6 +24,11 @@ test('a middleware that answers nothing lets Next.js go on, for those alone who 
   expect((await middleware(ask(), context))?.status).toBe(401)
 })
 
+test('a guard in the place of a handler says what it lacks, instead of answering nothing', () => {
+  expect(() => requireAuth(auth)(ask() as never)).toThrow(/requireAuth\(auth\)\(handler\)/)
+  expect(() => optionalAuth(auth)(undefined as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+})
+
 test('what Next.js itself throws to redirect passes through', async () => {
   const redirect = new Error('NEXT_REDIRECT')
   const GET = optionalAuth(auth)(() => {

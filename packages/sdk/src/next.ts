@@ -1,6 +1,14 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import {
+  type Admit,
+  admitAnyone,
+  admitAuthorized,
+  checkHandler,
+  type GuardOptions,
+  type Requirements,
+  refusalFor,
+} from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
@@ -39,18 +47,21 @@ export function optionalAuth<Name extends string>(auth: Auth<Name>, options: Gua
 }
 
 function guardWith(admit: Admit<Principal | undefined>): NextGuard {
-  return (handler) => async (request, context) => {
-    try {
-      setAuth(request, await admit(request))
-    } catch (error) {
-      return refuse(error, request)
-    }
-    try {
-      return await handler(request, context)
-    } catch (error) {
-      // From `getAuth(request).assert(…)`. Other errors are for Next.js, also those by which it redirects.
-      if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
-      return refuse(error, request)
+  return (handler) => {
+    checkHandler(handler)
+    return async (request, context) => {
+      try {
+        setAuth(request, await admit(request))
+      } catch (error) {
+        return refuse(error, request)
+      }
+      try {
+        return await handler(request, context)
+      } catch (error) {
+        // From `getAuth(request).assert(…)`. Other errors are for Next.js, also those by which it redirects.
+        if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
+        return refuse(error, request)
+      }
     }
   }
 }

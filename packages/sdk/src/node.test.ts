@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { getAuth, requireAuth } from './node.ts'
+import { getAuth, optionalAuth, requireAuth } from './node.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
 // What is bare Node's own; what all guards share is in guards.test.ts.
@@ -30,6 +30,11 @@ test('one guard serves many handlers, and each handler runs for those alone who 
   const ask = await serve((request, response) => void (request.method === 'DELETE' ? drop : list)(request, response))
   expect(await (await ask(signToken())).text()).toBe(CLAIMS.uid)
   expect((await ask()).status).toBe(401)
+})
+
+test('a guard that was given no handler says so, instead of never answering', () => {
+  for (const guard of [requireAuth(auth), optionalAuth(auth)])
+    expect(() => guard({ url: '/' } as never)).toThrow(/requireAuth\(auth\)\(handler\)/)
 })
 
 test('an assertion that fails after the answer has begun is thrown, for the answer cannot be taken back', async () => {

@@ -1,7 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import {
+  type Admit,
+  admitAnyone,
+  admitAuthorized,
+  checkHandler,
+  type GuardOptions,
+  type Requirements,
+  refusalFor,
+} from './guard.ts'
 import type { Principal } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
@@ -33,18 +41,21 @@ export function optionalAuth<Name extends string>(auth: Auth<Name>, options: Gua
 }
 
 function guardWith(admit: Admit<Principal | undefined>): NodeGuard {
-  return (handler) => async (request, response) => {
-    try {
-      setAuth(request, await admit(request))
-    } catch (error) {
-      return refuse(error, request, response)
-    }
-    try {
-      await handler(request, response)
-    } catch (error) {
-      // Other errors, of other tokens say, are the app's to answer, and so is an answer that has begun.
-      if (!AuthError.is(error, 'PERMISSION_DENIED') || response.headersSent) throw error
-      refuse(error, request, response)
+  return (handler) => {
+    checkHandler(handler)
+    return async (request, response) => {
+      try {
+        setAuth(request, await admit(request))
+      } catch (error) {
+        return refuse(error, request, response)
+      }
+      try {
+        await handler(request, response)
+      } catch (error) {
+        // Other errors, of other tokens say, are the app's to answer, and so is an answer that has begun.
+        if (!AuthError.is(error, 'PERMISSION_DENIED') || response.headersSent) throw error
+        refuse(error, request, response)
+      }
     }
   }
 }
