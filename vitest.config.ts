@@ -24,7 +24,7 @@ const fullLaneOnly = isFastLane
       'packages/server/src/adapters/password-hasher',
       'test/cli/{long-lists,runbooks,secret-rotation}',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs}',
-      'test/e2e/{api-reference,npm-start,sso-spa}',
+      'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/{example-tests,packages,sdk}',

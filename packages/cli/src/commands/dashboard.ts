@@ -1,6 +1,5 @@
 import { usageFailure } from '../command-line/exit-codes.ts'
 import { count, type Input } from '../command-line/options.ts'
-import { servicePlace } from '../nouns/service-place.ts'
 import { readStats } from '../nouns/stats.ts'
 import type { Result } from '../output/output.ts'
 import { toJson } from '../text/escape-controls.ts'
@@ -29,7 +28,7 @@ export async function runDashboard(tools: Tools, { port = 0 }: Input<typeof opti
   // Whoever is not signed in learns it here, not in the browser.
   await readStats(api, undefined)
   const { serveDashboard } = await import('../dashboard/serve-dashboard.ts')
-  const url = await serveDashboard({ api, now, where: servicePlace(tools.connect()) }, port)
+  const url = await serveDashboard({ api, now, where: tools.place() }, port)
   io.print(settings.format === 'json' ? toJson({ url }) : url)
   io.note('read only, and for you alone; Ctrl-C ends it')
   return new Promise(() => {})

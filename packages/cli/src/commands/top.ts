@@ -3,7 +3,6 @@ import { endings, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, text } from '../command-line/options.ts'
 import type { InkScreen } from '../live/ink-screen.ts'
 import type { KeyName } from '../live/watch.ts'
-import { servicePlace } from '../nouns/service-place.ts'
 import { readStats } from '../nouns/stats.ts'
 import { type Result, record } from '../output/output.ts'
 import { command } from '../tools/command.ts'
@@ -42,7 +41,7 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
   const [{ openScreen }, { Watch }] = await Promise.all([import('../live/ink-screen.ts'), import('../live/watch.ts')])
   let screen: InkScreen | undefined
   const watch = new Watch({
-    ...{ api, stats, since, sleep: tools.sleep, where: servicePlace(tools.connect()) },
+    ...{ api, stats, since, sleep: tools.sleep, where: tools.place() },
     show: (lines) => screen?.show(lines.map(({ text, style }) => (style === undefined ? text : io.style(style, text)))),
     // A line more would make the terminal scroll.
     room: () => ({ width: terminal.stdout.columns, height: terminal.stdout.rows - 1 }),

@@ -205,8 +205,7 @@ async function readGrants({ api }: Source, { user, app }: Asked, query: { limit:
 }
 
 function readSessions(api: Api, userId: string, query: { limit: number; cursor?: string }): Listed<Session> {
-  const get = api.GET as (path: string, options: object) => Promise<{ data?: { items: Session[]; next_cursor: string | null } }>
-  return bodyOf(get('/api/v1/admin/users/{userId}/sessions', { params: { path: { userId }, query } }))
+  return bodyOf(api.GET('/api/v1/admin/users/{userId}/sessions', { params: { path: { userId }, query } }))
 }
 
 function nowView(stats: Stats): Html {
