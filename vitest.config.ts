@@ -60,6 +60,7 @@ const neutral = isFastLane
       'sso-private-hosts',
       'sso-trust',
       'token-doors',
+      'trace-context',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 

@@ -135,6 +135,8 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(servePages(deps, accountPages, callers))
   app.use(routing.middleware)
   // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
-  app.on('error', (error: unknown) => deps.logger.warn({ err: error }, 'response failed'))
+  app.on('error', (error: unknown, ctx?: Koa.Context) =>
+    deps.logger.warn({ ...ctx?.state.lineFields, err: error }, 'response failed'),
+  )
   return app
 }

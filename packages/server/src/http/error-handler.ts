@@ -57,10 +57,7 @@ export function errorHandler(deps: Deps, write: WriteError = writeError): Middle
       const error = toApiError(thrown)
       ctx.state.errorCode = error.code
       if (error.status >= 500) {
-        deps.logger.error(
-          { request_id: ctx.state.origin.requestId, code: error.code, err: error.cause ?? error },
-          'request failed',
-        )
+        deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause ?? error }, 'request failed')
       }
       write(ctx, error, ctx.state.origin.requestId)
     }

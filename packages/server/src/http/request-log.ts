@@ -5,11 +5,20 @@ import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
 import { LazyLogger } from '../lib/lazy-logger.ts'
+import { readTraceparent } from '../lib/trace-context.ts'
 
 declare module 'koa' {
   interface DefaultState {
     origin: RequestOrigin
+    lineFields: LineFields
   }
+}
+
+/** What every line that is logged for a request says: its id, and where it stands in the trace of its caller, if that tells. */
+interface LineFields {
+  request_id: string
+  trace_id?: string
+  span_id?: string
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
@@ -17,7 +26,7 @@ const maxUserAgentLength = 500
 
 /** For what is done for one request: every line that it logs names it. */
 export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
-  return { ...deps, logger: new LazyLogger(deps.logger, { request_id: ctx.state.origin.requestId }) }
+  return { ...deps, logger: new LazyLogger(deps.logger, ctx.state.lineFields) }
 }
 
 /** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */
@@ -33,6 +42,7 @@ export function requestLog(deps: Deps): Middleware {
       requestId: requestIdForm.test(incoming) ? incoming : randomUUID(),
     }
     ctx.state.origin = origin
+    ctx.state.lineFields = lineFields(origin.requestId, ctx.get('traceparent'))
     ctx.set('X-Request-Id', origin.requestId)
     ctx.set('X-Content-Type-Options', 'nosniff')
     try {
@@ -40,7 +50,7 @@ export function requestLog(deps: Deps): Middleware {
     } finally {
       logger.info(
         {
-          request_id: origin.requestId,
+          ...ctx.state.lineFields,
           method: ctx.method,
           // Without the query: links in mails carry tokens there.
           path: ctx.path,
@@ -53,4 +63,9 @@ export function requestLog(deps: Deps): Middleware {
       )
     }
   }
+}
+
+function lineFields(requestId: string, traceparent: string): LineFields {
+  const trace = readTraceparent(traceparent)
+  return { request_id: requestId, ...(trace && { trace_id: trace.traceId, span_id: trace.spanId }) }
 }

@@ -1,0 +1,24 @@
+/** Where a request stands in a distributed trace, as the caller tells it. For the log alone: anybody can write anything there. */
+export interface TraceContext {
+  traceId: string
+  /** The span of the caller, parent of whatever is done here. */
+  spanId: string
+}
+
+const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-[^,]*)?$/
+
+/**
+ * Reads `traceparent` of W3C Trace Context; undefined where the header breaks its grammar. Of versions to come, the parts that this one
+ * knows are read. Two headers come joined by a comma, and count as none.
+ */
+export function readTraceparent(header: string): TraceContext | undefined {
+  const [, version, traceId, spanId, more] = form.exec(header) ?? []
+  if (version === undefined || traceId === undefined || spanId === undefined) return undefined
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (isZero(traceId) || isZero(spanId)) return undefined
+  return { traceId, spanId }
+}
+
+function isZero(digits: string): boolean {
+  return /^0+$/.test(digits)
+}
