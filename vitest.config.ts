@@ -29,6 +29,7 @@ const fullLaneOnly = isFastLane
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/{example-tests,packages,sdk}',
       'test/workspace/check',
+      'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)
   : []
 /** What would say the same on any database: in the fast lane it runs on SQLite alone. */
@@ -51,6 +52,7 @@ const neutral = isFastLane
       'mail-delivery',
       'mail-verification',
       'metrics',
+      'monitoring',
       'openapi',
       'password-blocklist',
       'password-hashes',

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Makes what is missing of the secrets of an installation, a file each, in deploy/secrets or the folder that is named. A second run
+# changes nothing. SMTP_URL is yours; give it in the environment.
+set -eu
+umask 077
+folder=${1:-$(dirname "$0")/secrets}
+mkdir -p "$folder"
+cd "$folder"
+
+# The folder keeps others on this machine out. The files can be read by the account of the container, whatever its number.
+keep() {
+  if [ ! -s "$1" ]; then
+    cat > "$1.new"
+    chmod 0444 "$1.new"
+    mv "$1.new" "$1"
+    echo "made $1"
+  fi
+}
+random() {
+  openssl rand -hex 24
+}
+
+random | keep postgres-password
+printf 'postgres://gatehouse:%s@%s/gatehouse' "$(cat postgres-password)" "${POSTGRES_HOST:-postgres:5432}" | keep database-url
+random | keep jwt-access-secret
+openssl rand -base64 32 | keep encryption-key
+random | keep metrics-token
+random | keep admin-password
+printf '%s' "${SMTP_URL:-smtp://mail:1025}" | keep smtp-url

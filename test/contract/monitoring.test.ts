@@ -1,0 +1,69 @@
+// The alarms and the dashboard of deploy/ ask for figures that /metrics has.
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { isInDocs, readText, readYaml } from '../support/deployment-files.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { startInstance } from '../support/server-instance.ts'
+import { callHttp, type Json, testDatabase } from '../support/service.ts'
+
+const rules: Json[] = readYaml('deploy/prometheus/gatehouse.rules.yaml').groups.flatMap((group: Json) => group.rules)
+const dashboard: Json = JSON.parse(readText('deploy/grafana/gatehouse.json'))
+const asked: { what: string; expr: string }[] = [
+  ...rules.map(({ alert, expr }) => ({ what: alert, expr })),
+  ...dashboard.panels.flatMap(({ title, targets = [] }: Json) => targets.map(({ expr }: Json) => ({ what: title, expr }))),
+]
+
+/** The labels of each figure, by the name of its samples. `instance` and `job` are Prometheus's own. */
+const served = new Map<string, Set<string>>()
+
+beforeAll(async () => {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onFileEnd(() => database.drop())
+  const { url } = await startInstance({ DATABASE_URL: database.url }, onFileEnd)
+  const text = (await callHttp(`${url}/metrics`, 'GET')).body as string
+  for (const [, name = '', kind] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    const names = kind === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
+    for (const sample of names) served.set(sample, new Set(sample.endsWith('_bucket') ? ['le'] : []))
+  }
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)\{(.*)\} \S+$/gm))
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) served.get(name)?.add(label)
+})
+
+/** What an expression of PromQL asks for: names of figures, and of labels that it chooses or groups by. */
+function namesIn(expr: string): { metrics: string[]; labels: string[] } {
+  const bare = expr.replace(/"[^"]*"/g, '""')
+  const metrics = [...bare.matchAll(/\b(?:gatehouse|process|nodejs)_\w+/g)].map(([name]) => name)
+  const chosen = [...bare.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*""/g)].map(([, label]) => label!)
+  const grouped = [...bare.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(',').map((label) => label.trim()))
+  return { metrics, labels: [...chosen, ...grouped] }
+}
+
+/** Labels of counters stand in /metrics only once something was counted; docs/operating.md lists them. */
+const documented = new Map(
+  [...readText('docs/operating.md').matchAll(/`(gatehouse_\w+)\{([\w,]+)\}`/g)].map(([, name, labels]) => [
+    name,
+    labels!.split(','),
+  ]),
+)
+
+test.each(asked)('$what asks for figures that there are, by labels that they have', ({ expr }) => {
+  const { metrics, labels } = namesIn(expr)
+  expect(metrics.length).toBeGreaterThan(0)
+  expect(metrics.filter((name) => !served.has(name))).toEqual([])
+  const known = metrics.flatMap((name) => [...(served.get(name) ?? []), ...(documented.get(name.replace(/_bucket$/, '')) ?? [])])
+  expect(labels.filter((label) => !['instance', 'job', ...known].includes(label))).toEqual([])
+})
+
+test('every figure of our own is on the dashboard', () => {
+  const shown = new Set(asked.flatMap(({ expr }) => namesIn(expr).metrics).map((name) => name.replace(/_bucket$/, '')))
+  const own = [...served.keys()].filter((name) => name.startsWith('gatehouse_') && !/_(sum|count)$/.test(name))
+  expect(own.map((name) => name.replace(/_bucket$/, '')).filter((name) => !shown.has(name))).toEqual([])
+})
+
+describe('an alarm', () => {
+  test.each(rules)('$alert says what is wrong, how bad it is, and where more is said', ({ annotations, labels }) => {
+    expect(annotations.summary).toMatch(/\S{3}/)
+    expect(['page', 'ticket']).toContain(labels.severity)
+    expect(isInDocs(annotations.runbook), annotations.runbook).toBe(true)
+  })
+})

@@ -1,0 +1,51 @@
+// What an operator or a maintainer takes from the repository: read as the tools read it that it is for.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Json } from './client.ts'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+// The command line's own; the tests need not list it a second time.
+const { parseAllDocuments } = createRequire(join(root, 'packages/cli/package.json'))('yaml') as {
+  parseAllDocuments(text: string): { errors: Error[]; toJS(): unknown }[]
+}
+
+export function readText(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+/** The documents of a YAML text; throws where it is none. */
+export function parseYaml(text: string): Json[] {
+  return parseAllDocuments(text).map((document) => {
+    const [fault] = document.errors
+    if (fault) throw fault
+    return document.toJS() as Json
+  })
+}
+
+export function readYaml(path: string): Json {
+  const [document] = parseYaml(readText(path))
+  return document ?? {}
+}
+
+/** The page and the heading that a reference such as `docs/operating.md#logs` names, if they are there. */
+export function isInDocs(reference: string): boolean {
+  const [page = '', anchor] = reference.split('#')
+  try {
+    const headings = readText(page)
+      .split('\n')
+      .filter((line) => line.startsWith('#'))
+      .map((line) =>
+        line
+          .replace(/^#+ /, '')
+          .toLowerCase()
+          .replace(/[^a-z0-9 -]/g, '')
+          .replaceAll(' ', '-'),
+      )
+    return anchor === undefined || headings.includes(anchor)
+  } catch {
+    return false
+  }
+}
