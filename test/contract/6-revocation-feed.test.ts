@@ -131,6 +131,19 @@ describe('the assertion', () => {
     expect(await aging.deps.db('deleted_apps').select()).toEqual([])
   })
 
+  test('of a deleted app that signed with keys of its own: these are kept with its code', async () => {
+    const app = await buildApp(service)
+    const keys = [
+      { version: 1, stage: 'previous', secret_box: null },
+      { version: 2, stage: 'current', secret_box: 'a sealed key' },
+    ]
+    await service.deps.db('app_keys').insert(keys.map((key) => ({ ...key, app_id: app.id, created_at: 1 })))
+    expect((await service.admin('DELETE', `/admin/apps/${app.id}`)).status).toBe(204)
+    const { keys: kept } = await service.deps.db('deleted_apps').where({ code: app.code }).first()
+    expect(JSON.parse(kept)).toEqual(keys)
+    expect(await service.deps.db('app_keys').where({ app_id: app.id })).toEqual([])
+  })
+
   test('of a code that another app has taken is that of the new one, and the streams of the old one end', async () => {
     const old = await buildApp(service)
     const open = await stream(undefined, old)

@@ -128,8 +128,8 @@ async function prepare(connection: PostgresConnection, { connectMs, statementMs 
   connection.on('end', end)
   try {
     connection.isBehindPooler = await isBehindPooler(connection, connectMs)
-    if (statementMs !== undefined && !connection.isBehindPooler)
-      await connection.query({ text: setLimits('set', statementMs), query_timeout: connectMs })
+    // Without a limit of ours there is none at all, also where the role or the database has one.
+    if (!connection.isBehindPooler) await connection.query({ text: setLimits('set', statementMs ?? 0), query_timeout: connectMs })
     return connection
   } catch (error) {
     connection.connection.stream.destroy(error instanceof Error ? error : undefined)

@@ -1,20 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { asTx, isPostgres, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
+import { makeIndexes } from './make-indexes.ts'
 import * as initial from './migrations/0001-initial.ts'
+import * as restoresAndDeletedKeys from './migrations/0002-restores-and-deleted-keys.ts'
 import { checksums } from './migrations/checksums.ts'
-import type { SchemaDb } from './migrations/schema-db.ts'
+import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
 import { SchemaTooNewError } from './schema-too-new.ts'
 import { seed } from './seed.ts'
 
-interface Migration {
-  up(db: SchemaDb): Promise<void>
+/** Migrations by name, in their order, and the checksum of each. */
+export interface Migrations {
+  steps: Readonly<Record<string, Migration>>
+  checksums: Readonly<Record<string, string>>
 }
 
 /** Imported one by one: a bundle has no folder to scan. Names are recorded in the database and never change. */
-const migrations: Record<string, Migration> = {
-  '0001-initial': initial,
+export const migrations: Migrations = {
+  steps: {
+    '0001-initial': initial,
+    '0002-restores-and-deleted-keys': restoresAndDeletedKeys,
+  },
+  checksums,
 }
 
 interface Applied {
@@ -25,31 +34,48 @@ interface Applied {
 }
 
 const table = 'schema_migrations'
-/** Any constant will do, as long as every server takes the same. */
-const advisoryLock = 7_231_004
+/** Any constants will do, as long as every server takes the same. */
+const stepLock = 7_231_004
+const turnLock = 7_231_005
+const turnPollMs = 200
+
+/** The names of the migrations that the database has, oldest first; none for a database that nothing has migrated. */
+async function appliedMigrations(db: Knex): Promise<Applied[]> {
+  return (await db.schema.hasTable(table)) ? db<Applied>(table).select().orderBy('name') : []
+}
 
 /** The names of the migrations that the database lacks, oldest first. Throws SchemaTooNewError, or SchemaDiffersError. */
-export async function pendingMigrations(db: Knex): Promise<string[]> {
-  const rows: Applied[] = (await db.schema.hasTable(table)) ? await db<Applied>(table).select() : []
+export async function pendingMigrations(db: Knex, { steps, checksums }: Migrations = migrations): Promise<string[]> {
+  const rows = await appliedMigrations(db)
   const applied = rows.map(({ name }) => name)
-  const unknown = applied.filter((name) => !(name in migrations))
+  const unknown = applied.filter((name) => !(name in steps))
   if (unknown.length > 0) throw new SchemaTooNewError(unknown)
   const differing = rows.filter(({ name, checksum }) => checksum !== checksums[name])
   if (differing.length > 0) throw new SchemaDiffersError(differing.map(({ name }) => name))
-  return Object.keys(migrations).filter((name) => !applied.includes(name))
+  return Object.keys(steps).filter((name) => !applied.includes(name))
+}
+
+/** Whether any migration ever ran on the database. */
+export async function isMigrated(db: Knex): Promise<boolean> {
+  return (await appliedMigrations(db)).length > 0
 }
 
 /**
- * Brings the schema and the built-in rows up to date and returns what it applied. All of it is one transaction, and servers that
- * start at once wait for one another, so a database is never found half migrated. Throws SchemaTooNewError.
+ * Brings the schema and the built-in rows up to date and returns what it applied. Servers that start at once wait for one another. All of
+ * it is one transaction, but for indexes on a Postgres in use: there each migration is applied whole or begun again by the next run.
+ * That takes two connections. Throws SchemaTooNewError.
  */
-export async function migrate(db: Knex, now: number = Date.now()): Promise<string[]> {
-  return db.transaction((trx) => applyPending(asTx(trx), now))
+export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
+  const pending = await pendingMigrations(db, list)
+  const makesIndexes = pending.some((name) => 'indexes' in list.steps[name]!)
+  if (makesIndexes && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
+  return db.transaction((trx) => applyPending(asTx(trx), now, list))
 }
 
-async function applyPending(db: Tx, now: number): Promise<string[]> {
-  if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [advisoryLock])
-  const pending = await pendingMigrations(db)
+/** Applies all that is pending, or one migration whose indexes are there already. */
+async function applyPending(db: Tx, now: number, list: Migrations, only?: string): Promise<string[]> {
+  if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [stepLock])
+  const pending = (await pendingMigrations(db, list)).filter((name) => only === undefined || name === only)
   if (pending.length > 0 && !(await db.schema.hasTable(table))) {
     await db.schema.createTable(table, (t) => {
       t.text('name').primary()
@@ -57,13 +83,45 @@ async function applyPending(db: Tx, now: number): Promise<string[]> {
       t.bigInteger('applied_at').notNullable()
     })
   }
-  for (const [name, migration] of Object.entries(migrations)) {
-    if (!pending.includes(name)) continue
-    await migration.up(db)
-    await db<Applied>(table).insert({ name, checksum: checksums[name]!, applied_at: now })
+  for (const name of pending) {
+    const step = list.steps[name]!
+    if ('up' in step) await step.up(db)
+    else if (only === undefined) await makeIndexes(db, step.indexes)
+    await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now })
   }
   if (pending.length > 0) await seed(db, now)
   return pending
+}
+
+/** Each pending migration in a transaction of its own. Its indexes are there before, or are invalid and made again by the next run. */
+async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<string[]> {
+  const applied: string[] = []
+  for (const name of await pendingMigrations(db, list)) {
+    const step = list.steps[name]!
+    if ('indexes' in step) await makeIndexes(db, step.indexes)
+    applied.push(...(await db.transaction((trx) => applyPending(asTx(trx), now, list, name))))
+  }
+  return applied
+}
+
+/**
+ * Runs `run` while no other server does. `create index concurrently` waits for every statement that began before it, so a server that
+ * waited for a lock in a statement would hold it up for ever: it asks again instead.
+ */
+async function inTurn<T>(db: Knex, run: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const holder = await db.transaction()
+    try {
+      // Without a bound value: the portal of one would keep its snapshot, which the index would wait for.
+      const { rows }: { rows: { isOurs: boolean }[] } = await holder.raw(
+        `select pg_try_advisory_xact_lock(${turnLock}) as "isOurs"`,
+      )
+      if (rows[0]?.isOurs) return await run()
+    } finally {
+      await holder.rollback()
+    }
+    await sleep(turnPollMs)
+  }
 }
 
 interface Migrating {
@@ -72,10 +130,10 @@ interface Migrating {
   clock(): number
 }
 
-/** Brings the database up to date and says what it applied; on a connection that waits, for other servers too. Throws SchemaTooNewError. */
+/** Brings the database up to date and says what it applied; on connections that wait, for other servers too. Throws SchemaTooNewError. */
 export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
   if (!isPostgres(db)) return migrate(db, clock())
-  const patient = createKnex({ ...config, dbPoolMax: 1, dbStatementTimeoutMs: undefined })
+  const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined })
   try {
     return await migrate(patient, clock())
   } finally {

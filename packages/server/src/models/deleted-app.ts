@@ -2,6 +2,13 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
+/** A key that the app had. Without a box it is the shared secret. */
+export interface DeletedAppKey {
+  version: number
+  stage: 'next' | 'current' | 'previous'
+  secret_box: string | null
+}
+
 /** A code that no app has since its app was deleted. */
 export class DeletedApp extends BaseModel {
   static override tableName = 'deleted_apps'
@@ -10,9 +17,19 @@ export class DeletedApp extends BaseModel {
   declare code: string
   declare app_id: string
   declare deleted_at: number
+  /** JSON: the `DeletedAppKey`s of an app that signed with keys of its own. */
+  declare keys: string
 
+  /** Keeps what consumers of an app need for a while. Comes before the app is deleted, whose keys go with it. */
   static async note(db: Tx, { code, id }: Pick<App, 'code' | 'id'>, now: number): Promise<void> {
-    await rowsOf(DeletedApp, db).insert({ code, app_id: id, deleted_at: now }).onConflict('code').merge()
+    const keys: DeletedAppKey[] = await db('app_keys')
+      .where({ app_id: id })
+      .orderBy('version')
+      .select('version', 'stage', 'secret_box')
+    await rowsOf(DeletedApp, db)
+      .insert({ code, app_id: id, deleted_at: now, keys: JSON.stringify(keys) })
+      .onConflict('code')
+      .merge()
   }
 
   /** The last app that had the code, where it was deleted after `since`. */

@@ -5,3 +5,19 @@ export interface SchemaDb extends Pick<Knex, 'schema' | 'transaction'> {
   readonly client: { readonly driverName: string }
   raw(sql: string): PromiseLike<unknown>
 }
+
+/** An index of a table that may be large. Names and expressions are SQL. */
+export interface NewIndex {
+  name: string
+  table: string
+  /** As they stand in the parentheses, such as `user_id, id`. */
+  columns: string
+  isUnique?: boolean
+  where?: string
+}
+
+/**
+ * Changes the schema in one transaction, or makes indexes. On a Postgres in use an index is made outside of a transaction, so that the
+ * table can be written meanwhile.
+ */
+export type Migration = { up(db: SchemaDb): Promise<void> } | { indexes: readonly NewIndex[] }

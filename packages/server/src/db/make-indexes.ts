@@ -1,0 +1,33 @@
+import type { Knex } from 'knex'
+import { isPostgres, isTx } from './handle.ts'
+import type { NewIndex } from './migrations/schema-db.ts'
+
+/**
+ * Makes those of the indexes that the database lacks. Outside of a transaction Postgres makes them `concurrently`: the table can be
+ * written meanwhile, and an index whose making was cut off stays behind as an invalid one, which is dropped and made again.
+ */
+export async function makeIndexes(db: Knex, indexes: readonly NewIndex[]): Promise<void> {
+  for (const index of indexes) {
+    if (!isPostgres(db) || isTx(db)) await db.raw(createIndex(index, 'if not exists'))
+    else if ((await stateOf(db, index)) !== 'valid') {
+      await db.raw(`drop index concurrently if exists ${index.name}`)
+      await db.raw(createIndex(index, 'concurrently'))
+    }
+  }
+}
+
+function createIndex({ name, table, columns, isUnique, where }: NewIndex, how: 'concurrently' | 'if not exists'): string {
+  const condition = where === undefined ? '' : ` where ${where}`
+  return `create${isUnique ? ' unique' : ''} index ${how} ${name} on ${table} (${columns})${condition}`
+}
+
+async function stateOf(db: Knex, { name }: NewIndex): Promise<'valid' | 'invalid' | 'absent'> {
+  const { rows }: { rows: { valid: boolean }[] } = await db.raw(
+    `select i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relname = ? and c.relnamespace = current_schema()::regnamespace`,
+    [name],
+  )
+  const [found] = rows
+  if (!found) return 'absent'
+  return found.valid ? 'valid' : 'invalid'
+}
