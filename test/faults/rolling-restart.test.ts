@@ -1,13 +1,16 @@
 // Servers behind a balancer are restarted in turn, under load, and no request fails.
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { migrations } from '../../packages/server/src/db/migrate.ts'
 import { startBalancer } from '../support/balancer.ts'
 import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
-import { startServer } from '../support/server-process.ts'
+import { releasedServer } from '../support/released-server.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
 
-const rounds = sized(1, 15)
+const usualRounds = sized(1, 15)
 const clients = 10
 
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
@@ -44,12 +47,25 @@ function startUsers(url: string, app: string) {
   }
 }
 
+interface Way {
+  asksReady: boolean
+  rounds?: number
+  /** The first servers, each replaced by one of now; without it they are of now too. */
+  startFirst?: (settings: Record<string, string>) => Promise<ServerProcess>
+  /** What the database is before they start. */
+  prepare?: (databaseUrl: string) => Promise<void>
+}
+
 /** Restarts two servers in turn behind a balancer while users are at work. */
-async function restartInTurn(settings: Record<string, string>, { asksReady }: { asksReady: boolean }) {
+async function restartInTurn(
+  settings: Record<string, string>,
+  { asksReady, rounds = usualRounds, startFirst = startServer, prepare = async () => {} }: Way,
+) {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
   const common = { DATABASE_URL: database.url, ...bootstrap, ...settings }
-  const servers = [await startServer(common), await startServer(common)]
+  await prepare(database.url)
+  const servers = [await startFirst(common), await startFirst(common)]
   const all = [...servers]
   const token = (await servers[0]!.login(ADMIN_EMAIL, 'authctl')).body.access_token
   await servers[0]!.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true } })
@@ -107,3 +123,35 @@ test('without a delay, a balancer that does not ask may repeat each connection t
   const reset = repeated.filter((told) => !told.includes('ECONNREFUSED')).length
   measured(context, `${figure}; ${repeated.length} connections refused or reset, ${reset} of them reset`)
 })
+
+test('two servers of the first release are replaced by those of now, which migrate the database under them: no request fails', {
+  timeout: 900_000,
+}, async (context) => {
+  let applied: string[] = []
+  let url = ''
+  const startFirst = (settings: Record<string, string>) => startServer(settings, onTestFinished, [], releasedServer())
+  const prepare = async (databaseUrl: string) => {
+    url = databaseUrl
+    await withDatabase(url, async (db) => {
+      await db.raw('drop schema public cascade')
+      await db.raw('create schema public')
+    })
+  }
+  const settings = { AUTH_SHUTDOWN_DELAY_SECONDS: String(delaySeconds) }
+  const { repeated, figure } = await restartInTurn(settings, { asksReady: true, rounds: 1, startFirst, prepare })
+  expect(repeated).toEqual([])
+  await withDatabase(url, async (db) => {
+    applied = await db('schema_migrations').orderBy('name').pluck('name')
+  })
+  expect(applied).toEqual(Object.keys(migrations.steps))
+  measured(context, `${figure}, from 0001 to ${applied.at(-1)}`)
+})
+
+async function withDatabase(databaseUrl: string, run: (db: ReturnType<typeof createKnex>) => Promise<void>): Promise<void> {
+  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
+  try {
+    await run(db)
+  } finally {
+    await db.destroy()
+  }
+}

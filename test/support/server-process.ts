@@ -43,11 +43,11 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-function start(words: readonly string[], settings: Record<string, string>, within: readonly string[] = []) {
+function start(words: readonly string[], settings: Record<string, string>, within: readonly string[] = [], file?: string) {
   // What is kept beside the database (`.gatehouse/`) goes with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
   // Benchmarks run without vitest.
-  const program = process.env.VITEST ? [inject('programs').gatehouse] : [source]
+  const program = process.env.VITEST ? [file ?? inject('programs').gatehouse] : [source]
   const line = [...within, process.execPath, '--import', endWithParent, ...program, ...words]
   const child = spawn(line[0]!, line.slice(1), {
     cwd: folder,
@@ -92,14 +92,16 @@ export async function runGatehouse(words: readonly string[], settings: Record<st
 
 /**
  * Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws when it does not come so far.
- * `within` is a command that prepares the surroundings and then becomes the server, as `env` does.
+ * `within` is a command that prepares the surroundings and then becomes the server, as `env` does; `file` starts another server than that
+ * of the sources.
  */
 export async function startServer(
   settings: Record<string, string>,
   onEnd: (fn: () => Promise<void>) => void = onTestFinished,
   within: readonly string[] = [],
+  file?: string,
 ): Promise<ServerProcess> {
-  const { child, output, ended } = start(['serve'], settings, within)
+  const { child, output, ended } = start(['serve'], settings, within, file)
   onEnd(async () => {
     child.kill('SIGKILL')
     await ended
