@@ -168,3 +168,27 @@ export async function createDatabase(kind: DatabaseKind, templates?: Templates):
     drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`),
   }
 }
+
+/**
+ * What a PostgreSQL database is now, to be put in its place again later, as a dump or a recovery to a point in time would. Whoever is
+ * connected is cut off for a moment each time.
+ */
+export async function snapshotPostgres({ url }: TestDatabase, templates: Templates): Promise<{ restore(): Promise<void> }> {
+  const adminUrl = templates.postgres!.adminUrl
+  const name = new URL(url).pathname.slice(1)
+  const kept = uniqueName('gatehouse_kept')
+  const copy = async (from: string, to: string) => {
+    await asAdmin(adminUrl, `ALTER DATABASE ${from} ALLOW_CONNECTIONS false`)
+    await asAdmin(adminUrl, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '${from}'`)
+    await asAdmin(adminUrl, `CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY FILE_COPY`)
+    await asAdmin(adminUrl, `ALTER DATABASE ${from} ALLOW_CONNECTIONS true`)
+  }
+  await copy(name, kept)
+  return {
+    async restore() {
+      await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+      await copy(kept, name)
+      await asAdmin(adminUrl, `DROP DATABASE ${kept}`)
+    },
+  }
+}

@@ -3,11 +3,13 @@ import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
 import { keptSecret } from './adapters/kept-secret.ts'
 import { readSecretFile } from './adapters/read-secret-file.ts'
+import { backUp, bringBack, restore } from './backups.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
 import { SchemaDiffersError } from './db/schema-differs.ts'
 import { SchemaTooNewError } from './db/schema-too-new.ts'
+import { SqliteFileError } from './db/sqlite-file.ts'
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { ApiError } from './errors.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
@@ -15,6 +17,7 @@ import { codeOf } from './lib/system-error-code.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
+import type { FinishedRestore } from './resources/system/finish-restore.ts'
 import { assertMigratable, StartError, serve } from './serve.ts'
 
 const usage = `Usage: gatehouse <command> [--env-file FILE]
@@ -26,12 +29,20 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
                                                     --claim-unverified also one who never verified the address,
                                                     and removes the password and all else it was registered with
   check                                             look at settings and database; exit 0 or 1
+  backup FILE [--force]                             SQLite: write the database, which may be in use, into a file
+  restore FILE [--force]                            SQLite: put a backup in the place of the database, which --force
+                                                    replaces and keeps under another name; does finish-restore too
+  finish-restore                                    after every other restore of a backup: end all sessions, links,
+                                                    open invitations and access tokens, which may have been revoked
+                                                    since the backup
 `
 
 /** A fault that the operator sees as one line. */
 class UsageError extends Error {}
 
 const keptFolder = '.gatehouse'
+/** For a statement over all rows of a table. */
+const patientMs = 86_400_000
 
 function readConfig(envFile: string | undefined): Config {
   const fromFile = envFile === undefined ? {} : parseEnv(readFileSync(envFile, 'utf8'))
@@ -55,6 +66,7 @@ async function main(): Promise<void> {
       'password-stdin': { type: 'boolean', default: false },
       promote: { type: 'boolean', default: false },
       'claim-unverified': { type: 'boolean', default: false },
+      force: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -64,6 +76,7 @@ async function main(): Promise<void> {
     if (!values.help) process.exitCode = 2
     return
   }
+  const file = command === 'backup' || command === 'restore' ? rest.shift() : undefined
   if (rest.length > 0) throw new UsageError(`unexpected argument: ${rest[0]}`)
   switch (command) {
     case 'serve':
@@ -74,14 +87,24 @@ async function main(): Promise<void> {
       return withDeps(values['env-file'], (deps) => runCreateAdmin(deps, values))
     case 'check':
       return withDeps(values['env-file'], runCheck)
+    case 'backup':
+      return runBackup(readConfig(values['env-file']), file, values)
+    case 'restore':
+      return runRestore(readConfig(values['env-file']), file, values)
+    case 'finish-restore':
+      return withDeps(values['env-file'], runFinishRestore, { dbStatementTimeoutMs: patientMs })
     default:
       throw new UsageError(`unknown command: ${command}`)
   }
 }
 
 /** Runs a short command; what it logs is only worth a line when something is wrong, and its answer alone is on stdout. */
-async function withDeps(envFile: string | undefined, run: (deps: Deps<Pool>) => Promise<void>): Promise<void> {
-  const deps = createDeps({ ...readConfig(envFile), logLevel: 'silent' })
+async function withDeps(
+  envFile: string | undefined,
+  run: (deps: Deps<Pool>) => Promise<void>,
+  settings: Partial<Config> = {},
+): Promise<void> {
+  const deps = createDeps({ ...readConfig(envFile), logLevel: 'silent', ...settings })
   try {
     await run(deps)
   } finally {
@@ -150,6 +173,28 @@ async function runCheck(deps: Deps): Promise<void> {
   process.stdout.write('encryption key: ok\n')
 }
 
+async function runBackup(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {
+  if (file === undefined) throw new UsageError('backup needs the name of a file')
+  await backUp(config, file, options)
+  process.stdout.write(`backed up to ${file}\n`)
+}
+
+async function runRestore(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {
+  if (file === undefined) throw new UsageError('restore needs the name of a backup')
+  const { ended, kept } = await restore(config, file, options)
+  process.stdout.write(
+    `restored ${file}\n${kept === undefined ? '' : `the replaced database is kept as ${kept}\n`}${lineOf(ended)}`,
+  )
+}
+
+async function runFinishRestore(deps: Deps<Pool>): Promise<void> {
+  process.stdout.write(lineOf(await bringBack(deps)))
+}
+
+function lineOf({ sessions, links, invitations }: FinishedRestore): string {
+  return `ended ${sessions} sessions, ${links} links of mails, ${invitations} invitations, and every access token\n`
+}
+
 /** What is wrong or doubtful with the settings, a line each. */
 function linesOf({ faults = [], warnings }: { faults?: readonly string[]; warnings: readonly string[] }): string {
   return [...faults, ...warnings.map((warning) => `warning: ${warning}`)].map((line) => `gatehouse: ${line}\n`).join('')
@@ -163,7 +208,7 @@ function fail(thrown: unknown): never {
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
   else if (
     error instanceof Error &&
-    [StartError, SchemaDiffersError, SchemaTooNewError, ApiError].some((known) => error instanceof known)
+    [StartError, SchemaDiffersError, SchemaTooNewError, SqliteFileError, ApiError].some((known) => error instanceof known)
   )
     process.stderr.write(`gatehouse: ${error.message}\n`)
   else if (error instanceof Error && (isDatabaseAway || 'code' in error))

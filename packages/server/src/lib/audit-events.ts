@@ -47,6 +47,7 @@ export const auditEvents = {
   'service_account.created': 'A service account was created',
   'service_account.deleted': 'A service account was deleted',
   'service_account.rotated': 'A service account was given a new token',
+  'service.restored': 'A backup was restored: all sessions, links and open invitations were ended',
   'session.ended': 'One session of a user was ended',
   'sso_provider.created': 'A login provider was set up',
   'sso_provider.deleted': 'A login provider was deleted',

@@ -1,11 +1,12 @@
 import type { ModelObject, PartialModelObject } from 'objection'
-import { type Db, isPostgres, type Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { only } from '../lib/only.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { whereContains, withPage } from './list-query.ts'
+import { presentIat } from './service.ts'
 
 /** An element of `webhooks` as stored; `secret_box` is the sealed signing secret. */
 export interface StoredWebhook {
@@ -188,15 +189,10 @@ export class App extends BaseModel {
     return App.query(db).patchAndFetchById(id, changes)
   }
 
-  /**
-   * Sets the least `iat` of the app's tokens to the present and a little more, and returns it. By the clock of the database, which all
-   * servers share; on SQLite there is one server, and `now` is its clock.
-   */
-  static async raiseMinIat(db: Tx, id: string, { now, leadSeconds }: { now: number; leadSeconds: number }): Promise<number> {
-    const least = isPostgres(db)
-      ? db.raw('greatest(min_iat, floor(extract(epoch from clock_timestamp()))::bigint + ?)', [leadSeconds])
-      : db.raw('max(min_iat, ?)', [Math.floor(now / 1000) + leadSeconds])
-    return only(await rowsOf(App, db).where({ id }).update({ min_iat: least }).returning('min_iat')).min_iat
+  /** Sets the least `iat` of the app's tokens to the present and a little more, and returns it. */
+  static async raiseMinIat(db: Tx, id: string, lead: { now: number; leadSeconds: number }): Promise<number> {
+    const raised = { min_iat: presentIat(db, lead) }
+    return only(await rowsOf(App, db).where({ id }).update(raised).returning('min_iat')).min_iat
   }
 
   static async delete(db: Tx, id: string): Promise<void> {

@@ -99,6 +99,11 @@ export class Invitation extends BaseModel {
     return (await Invitation.#acceptable(db, user.email, now).where({ id }).patch(spent)) > 0
   }
 
+  /** Ends all that somebody could still accept; returns their number. */
+  static async endAllOpen(db: Tx, now: number): Promise<number> {
+    return rowsOf(Invitation, db).whereNull('accepted_at').where('expires_at', '>', now).update({ expires_at: now })
+  }
+
   static async delete(db: Tx, id: string): Promise<void> {
     await Invitation.query(db).deleteById(id)
   }

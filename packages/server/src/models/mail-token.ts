@@ -73,6 +73,11 @@ export class MailToken extends BaseModel {
     await rowsOf(MailToken, db).where({ user_id: userId }).where('created_at', '>=', since).whereNull('spent_at').delete()
   }
 
+  /** Deletes all that nobody has spent; returns their number. */
+  static async deleteAllUnspent(db: Tx): Promise<number> {
+    return rowsOf(MailToken, db).whereNull('spent_at').delete()
+  }
+
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId }).delete()
   }

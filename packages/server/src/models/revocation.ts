@@ -24,9 +24,11 @@ export class Revocation extends BaseModel {
     return only(await rowsOf(Revocation, db).insert(row).returning('cursor')).cursor
   }
 
-  static async newestCursor(db: Db): Promise<number> {
-    const [row] = await rowsOf(Revocation, db).max({ cursor: 'cursor' })
-    return row?.cursor ?? 0
+  /** The newest cursor there is, and the first that counts: those below are from before a backup was restored. */
+  static async readBounds(db: Db): Promise<{ newest: number; first: number }> {
+    const newest = db.raw('(select max(cursor) from revocations) as newest')
+    const [row]: { newest: number | null; first: number }[] = await db('service').select('first_cursor as first', newest)
+    return { newest: row?.newest ?? 0, first: row?.first ?? 0 }
   }
 
   /** The last cursor that the database gave to a row, be the row gone or not yet committed; 0 before the first. */
@@ -35,6 +37,20 @@ export class Revocation extends BaseModel {
       ? db('revocations_cursor_seq').where({ is_called: true }).select({ last: 'last_value' })
       : db('sqlite_sequence').where({ name: 'revocations' }).select({ last: 'seq' }))
     return row?.last ?? 0
+  }
+
+  /**
+   * Puts one row in the place of all that there are: every token from before is dead by `minIat`. Its cursor is later than any that was
+   * ever given, also by a database of which this is an older state: it is the time in milliseconds, which no other cursor reaches.
+   */
+  static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<number> {
+    const { newest } = await Revocation.readBounds(db)
+    const cursor = Math.max(at, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
+    await rowsOf(Revocation, db).delete()
+    const nobody = { user_id: null, app_id: null, session_id: null, min_tv: null }
+    await rowsOf(Revocation, db).insert({ ...nobody, cursor, min_iat: minIat, at })
+    if (isPostgres(db)) await db.raw("select setval('revocations_cursor_seq', ?)", [cursor])
+    return cursor
   }
 
   /** Of an app, after one cursor and up to another; with `usersOnly` those about one user each. */

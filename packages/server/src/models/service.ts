@@ -1,7 +1,7 @@
-import type { Db } from '../db/handle.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { only } from '../lib/only.ts'
-import { BaseModel } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 const idQuery = 'select id from service'
 const idOfService = new Statement<{ id: string }>(idQuery)
@@ -16,8 +16,42 @@ export class Service extends BaseModel {
   declare id: string
   /** Tokens with a lower `iat` are dead, whosever they are. */
   declare min_iat: number
+  /** Cursors of revocations below it are from before a backup was restored. */
+  declare first_cursor: number
 
   static async getId(db: Db): Promise<string> {
     return only(await idOfService.all(db, {})).id
   }
+
+  static async getMinIat(db: Db): Promise<number> {
+    return only(await rowsOf(Service, db).select('min_iat')).min_iat
+  }
+
+  /** Sets the least `iat` of all tokens to the present and a little more, and returns it. */
+  static async raiseMinIat(db: Tx, lead: Lead): Promise<number> {
+    return only(
+      await rowsOf(Service, db)
+        .update({ min_iat: presentIat(db, lead) })
+        .returning('min_iat'),
+    ).min_iat
+  }
+
+  static async setFirstCursor(db: Tx, cursor: number): Promise<void> {
+    await rowsOf(Service, db).update({ first_cursor: cursor })
+  }
+}
+
+interface Lead {
+  now: number
+  leadSeconds: number
+}
+
+/**
+ * For `min_iat`: the present in seconds and a little more, or what stands there where that is later. By the clock of the database, which
+ * all servers share; on SQLite there is one server, and `now` is its clock.
+ */
+export function presentIat(db: Tx, { now, leadSeconds }: Lead) {
+  return isPostgres(db)
+    ? db.raw('greatest(min_iat, floor(extract(epoch from clock_timestamp()))::bigint + ?)', [leadSeconds])
+    : db.raw('max(min_iat, ?)', [Math.floor(now / 1000) + leadSeconds])
 }

@@ -238,6 +238,11 @@ export class Session extends BaseModel {
       .update({ ended_at: now, ended_reason: reason })
   }
 
+  /** Ends all that have not ended; returns their number. */
+  static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<number> {
+    return rowsOf(Session, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })
+  }
+
   /** Notes a proof of identity in one that has not ended; a newer one stays. */
   static async noteProof(db: Pool, id: string, provenAt: number): Promise<void> {
     await rowsOf(Session, db)

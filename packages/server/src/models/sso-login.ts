@@ -110,6 +110,10 @@ export class SsoLogin extends BaseModel {
     await rowsOf(SsoLogin, db).where({ provider_id: of.provider_id, subject: of.subject }).whereNull('spent_at').delete()
   }
 
+  static async deleteAll(db: Tx): Promise<void> {
+    await rowsOf(SsoLogin, db).delete()
+  }
+
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(SsoLogin, db, db(SsoLogin.tableName).where('expires_at', '<=', until).limit(limit))
   }

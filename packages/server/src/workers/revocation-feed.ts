@@ -3,9 +3,9 @@ import { listenFor } from '../db/notify.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
-import { Revocation } from '../models/revocation.ts'
+import { Revocation, type RevocationRow } from '../models/revocation.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
-import { frameRevocation } from '../resources/revocations/present.ts'
+import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
 import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 import { onDemand } from './on-demand.ts'
 
@@ -20,19 +20,14 @@ const tendMs = 30_000
  */
 export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  hub.head = await Revocation.newestCursor(deps.db)
+  hub.head = (await Revocation.readBounds(deps.db)).newest
   const reader = onDemand(
     async () => {
       const rows = await readAllRevocations(deps, hub.head, batchSize)
       if (rows.length === batchSize) reader.wake()
       const newest = rows.at(-1)
       if (!newest) return
-      const events = rows
-        .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
-        .map((row): HubEvent => {
-          const form = row.user_id === null ? 2 : 1
-          return { cursor: row.cursor, appId: row.app_id, form, frame: frameRevocation(row) }
-        })
+      const events = rows.filter(({ app_id, session_id }) => app_id !== null || session_id === null).flatMap(eventsOf)
       await hub.publish(events, newest.cursor)
       const now = deps.clock()
       for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
@@ -69,6 +64,13 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
       await reader.stop()
     },
   }
+}
+
+/** What the streams get of a row. One about everybody in all apps is the first after a restored backup: they start over with it. */
+function eventsOf(row: RevocationRow): HubEvent[] {
+  const { cursor, user_id: userId, app_id: appId } = row
+  const event: HubEvent = { cursor, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
+  return userId === null && appId === null ? [{ cursor, appId, form: 1, frame: resetFrame }, event] : [event]
 }
 
 /** Whoever listens is seen all the time. The streams of a deleted app end once its events are forgotten or its code is taken again. */

@@ -3,13 +3,12 @@ import type { ConsumerStream } from '../../adapters/revocation-hub.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConsumerCaller, FeedForm } from '../../lib/caller.ts'
-import { frameRevocation } from './present.ts'
+import { frameRevocation, resetFrame } from './present.ts'
 import { type FeedPage, readRevocations } from './read-revocations.ts'
 
 /** Few enough to wait in memory for a slow reader. */
 const pageSize = 500
 const retryAfterSeconds = 1
-const resetFrame = Buffer.from('event: reset\ndata: {}\n\n')
 
 /**
  * The revocations after a cursor, all that is live without one, and then each as it happens, as server-sent events. At least once:

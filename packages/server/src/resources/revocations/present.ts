@@ -16,6 +16,9 @@ export function presentRevocation({
   return { cursor, user_id, app_id, session_id, min_tv, ...(min_iat === null ? {} : { min_iat }), at: iso(at) }
 }
 
+/** Tells a stream that what it knew is of another database. */
+export const resetFrame = Buffer.from('event: reset\ndata: {}\n\n')
+
 /** The same as a server-sent event. */
 export function frameRevocation(row: RevocationRow): Buffer {
   return Buffer.from(`id: ${row.cursor}\ndata: ${JSON.stringify(presentRevocation(row))}\n\n`)

@@ -22,18 +22,29 @@ export async function readRevocations(
   deps: Deps,
   input: { appId: string; since: number | undefined; limit: number; form: FeedForm },
 ): Promise<FeedPage> {
-  const { appId, since = 0, limit, form } = input
-  const newest = await Revocation.newestCursor(deps.db)
-  if (since === newest) return { rows: [], cursor: newest, hasMore: false, isReset: false }
-  const isReset = since > newest && since > (await Revocation.lastCursorGiven(deps.db))
-  const after = isReset ? 0 : since
+  const { appId, since, limit, form } = input
+  const { newest, first } = await Revocation.readBounds(deps.db)
+  if (since === newest && since >= first) return { rows: [], cursor: newest, hasMore: false, isReset: false }
+  const isOfLater = since !== undefined && (await isAhead(deps, since, newest))
+  if (isOfLater)
+    deps.logger.warn(
+      { since },
+      'a consumer knows later revocations than the database: run gatehouse finish-restore if it was restored',
+    )
+  const isReset = isOfLater || (since !== undefined && since < first)
+  const after = since === undefined || isReset ? 0 : since
   const kept = deps.clock() - revocationKeepMs
   const range = { after, last: newest, since: kept, limit: limit + 1, usersOnly: form === 1 }
   const read = await Revocation.listOfApp(deps.db, appId, range)
   const hasMore = read.length > limit
   const rows = read.slice(0, limit)
   const last = hasMore ? rows.at(-1) : undefined
-  return { rows, cursor: last?.cursor ?? Math.max(after, newest), hasMore, isReset }
+  return { rows, cursor: last?.cursor ?? Math.max(after, newest, first), hasMore, isReset }
+}
+
+/** Whether this database has never given such a cursor. The newest may have been cleaned up. */
+async function isAhead(deps: Deps, since: number, newest: number): Promise<boolean> {
+  return since > newest && since > (await Revocation.lastCursorGiven(deps.db))
 }
 
 /** The next revocations after a cursor, whomever they concern. */

@@ -3,6 +3,7 @@ import { lockUntilCommit } from '../../db/locks.ts'
 import { notifyAtCommit } from '../../db/notify.ts'
 import type { Deps } from '../../deps.ts'
 import { Revocation } from '../../models/revocation.ts'
+import { Service } from '../../models/service.ts'
 
 /** What local validators have to learn: a floor under `tv` of a user, the end of one session, or a floor under `iat` of an app. */
 type NewRevocation =
@@ -23,7 +24,21 @@ export async function recordRevocation(deps: Deps<Tx>, revocation: NewRevocation
           min_tv: revocation.minTokenVersion,
           min_iat: null,
         }
-  const cursor = await Revocation.insert(deps.db, { ...about, app_id: revocation.appId, at: deps.clock() })
+  await announce(deps, await Revocation.insert(deps.db, { ...about, app_id: revocation.appId, at: deps.clock() }))
+}
+
+/**
+ * Begins the feed anew with a floor under `iat` of all tokens: readers with a cursor from before forget what they know. Needs a
+ * transaction, and comes last in it.
+ */
+export async function restartFeed(deps: Deps<Tx>, minIat: number): Promise<void> {
+  await lockUntilCommit(deps.db, 'revocations')
+  const cursor = await Revocation.startOver(deps.db, { minIat, at: deps.clock() })
+  await Service.setFirstCursor(deps.db, cursor)
+  await announce(deps, cursor)
+}
+
+async function announce(deps: Deps<Tx>, cursor: number): Promise<void> {
   await notifyAtCommit(deps.db, 'gatehouse_revocations', String(cursor))
   deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

@@ -47,6 +47,8 @@ export interface Admission {
   membership: Membership | null
   roles: string[]
   permissions: readonly string[]
+  /** The least `iat` of a token that lives, in seconds. */
+  minIat: number
   /** Milliseconds; no token outlives the grant it stands on. */
   grantExpiresAt: number | null
 }
@@ -101,7 +103,8 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
   if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
-  return { user, app, membership, roles, permissions, grantExpiresAt: grant?.expiresAt ?? null }
+  const minIat = Math.max(app?.min_iat ?? 0, await catalog.getMinIat())
+  return { user, app, membership, roles, permissions, minIat, grantExpiresAt: grant?.expiresAt ?? null }
 }
 
 async function resolveGrant(
@@ -210,8 +213,8 @@ export function issueTokens(
 ): TokenAnswer {
   const now = deps.clock()
   const nowSeconds = Math.floor(now / 1000)
-  // After the app was deactivated its older tokens are told by this from those of now.
-  const issuedAt = Math.max(nowSeconds, admission.app?.min_iat ?? 0)
+  // After the app was deactivated, or a backup was restored, older tokens are told by this from those of now.
+  const issuedAt = Math.max(nowSeconds, admission.minIat)
   const expiresAtMs = Math.min(
     now + deps.config.accessTtlSeconds * 1000,
     session.expiresAt,

@@ -1,0 +1,52 @@
+import type { Config } from './config.ts'
+import type { Pool } from './db/handle.ts'
+import { isMigrated, migrateDatabase } from './db/migrate.ts'
+import { backUpFile, restoreFile, SqliteFileError, sqliteFileOf } from './db/sqlite-file.ts'
+import { closeDeps, createDeps, type Deps } from './deps.ts'
+import { type FinishedRestore, finishRestore } from './resources/system/finish-restore.ts'
+
+/** Writes the database into a file. Throws SqliteFileError. */
+export async function backUp(config: Config, file: string, options: { force: boolean }): Promise<void> {
+  await backUpFile(databaseFileOf(config), file, options)
+}
+
+/**
+ * Puts a backup in the place of the database, brought up to date and with what must follow a restore done, so that no server ever sees it
+ * without. Returns what was ended, and where the replaced database is kept. Throws SqliteFileError, SchemaTooNewError,
+ * SchemaDiffersError.
+ */
+export async function restore(
+  config: Config,
+  file: string,
+  { force }: { force: boolean },
+): Promise<{ ended: FinishedRestore; kept: string | undefined }> {
+  const target = databaseFileOf(config)
+  let ended: FinishedRestore | undefined
+  const prepare = async (staging: string) => {
+    const deps = createDeps({ ...config, databaseUrl: `sqlite:${staging}`, logLevel: 'silent' })
+    try {
+      if (!(await isMigrated(deps.db))) throw new SqliteFileError(`${file} is no backup of Gatehouse`)
+      ended = await bringBack(deps)
+    } finally {
+      await closeDeps(deps)
+    }
+  }
+  const kept = await restoreFile(file, target, { force, prepare })
+  if (!ended) throw new Error('the backup was not prepared')
+  return { ended, kept }
+}
+
+/** What must follow the restore of a backup, on a database that was restored already. Throws SchemaTooNewError, SchemaDiffersError. */
+export async function bringBack(deps: Deps<Pool>): Promise<FinishedRestore> {
+  await migrateDatabase(deps)
+  return finishRestore(deps)
+}
+
+function databaseFileOf({ databaseUrl }: Config): string {
+  const file = sqliteFileOf(databaseUrl)
+  if (file === undefined)
+    throw new SqliteFileError(
+      '`backup` and `restore` are for SQLite; on Postgres use pg_dump and pg_restore, then `finish-restore`',
+    )
+  return file
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream, createWriteStream, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Database } from 'better-sqlite3'
+import { codeOf } from '../lib/system-error-code.ts'
+
+/** The database cannot be backed up or restored so. The message is for the operator. */
+export class SqliteFileError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'SqliteFileError'
+  }
+}
+
+const scheme = 'sqlite:'
+/** More pages than any database has: all are copied in one step, in one state, while others write. */
+const allPages = 0x7fffffff
+const logSuffixes = ['-wal', '-shm']
+
+/** The file of a `sqlite:PATH`; undefined for another database. */
+export function sqliteFileOf(databaseUrl: string): string | undefined {
+  return databaseUrl.startsWith(scheme) ? resolve(databaseUrl.slice(scheme.length)) : undefined
+}
+
+/**
+ * Copies a database, which may be in use, into a file of mode 0600 that appears whole or not at all. Throws SqliteFileError, also where
+ * there is such a file, unless `force` lets it be replaced.
+ */
+export async function backUpFile(source: string, target: string, { force }: { force: boolean }): Promise<void> {
+  if (!existsSync(source)) throw new SqliteFileError(`there is no database at ${source}`)
+  if (!force && existsSync(target)) throw new SqliteFileError(`${target} exists; --force replaces it`)
+  await throughStaging(target, async (staging) => {
+    const database = await open(source)
+    try {
+      await write(staging, [])
+      await database.backup(staging, { progress: () => allPages })
+    } finally {
+      database.close()
+    }
+    await assertSound(staging, source)
+    if (force) renameSync(staging, target)
+    else linkSync(staging, target)
+  })
+}
+
+/**
+ * Puts a copy of a backup in the place of a database, once `prepare` is done with the copy. The replaced database is kept beside it:
+ * returns its path. Throws SqliteFileError where the backup is damaged or anybody has the database open, before anything has changed.
+ */
+export async function restoreFile(
+  backup: string,
+  target: string,
+  { force, prepare }: { force: boolean; prepare: (staging: string) => Promise<void> },
+): Promise<string | undefined> {
+  if (!existsSync(backup)) throw new SqliteFileError(`there is no backup at ${backup}`)
+  if (!force && existsSync(target))
+    throw new SqliteFileError(`${target} exists; --force replaces it, and keeps it under another name`)
+  await assertUnused(target)
+  return throughStaging(target, async (staging) => {
+    await write(staging, createReadStream(backup))
+    // A file that was copied without `gatehouse backup` may have its last commits in the log beside it.
+    if (existsSync(`${backup}-wal`)) await write(`${staging}-wal`, createReadStream(`${backup}-wal`))
+    await assertSound(staging, backup)
+    await prepare(staging)
+    await assertUnused(target)
+    if (force && existsSync(target)) return replace(target, staging)
+    linkSync(staging, target)
+    return undefined
+  })
+}
+
+/** Runs `fill` with the name of a file beside the target, and removes that file unless it was moved. */
+async function throughStaging<T>(target: string, fill: (staging: string) => Promise<T>): Promise<T> {
+  const staging = `${target}.${randomBytes(6).toString('hex')}.partial`
+  try {
+    return await fill(staging)
+  } finally {
+    for (const suffix of ['', '-journal', ...logSuffixes]) rmSync(staging + suffix, { force: true })
+  }
+}
+
+async function write(file: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  await pipeline(content, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+}
+
+/** The target has one of the two at every moment: a server that starts meanwhile makes no new database. */
+function replace(target: string, staging: string): string {
+  const kept = `${target}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+  linkSync(target, kept)
+  // SQLite would apply the log of the one database to the other.
+  for (const suffix of logSuffixes) if (existsSync(target + suffix)) renameSync(target + suffix, kept + suffix)
+  renameSync(staging, target)
+  return kept
+}
+
+async function assertSound(file: string, shown: string): Promise<void> {
+  const faults = await integrityFaults(file).catch((error: unknown) => [error instanceof Error ? error.message : String(error)])
+  if (faults.length > 0) throw new SqliteFileError(`${shown} is damaged: ${faults.join('; ')}`)
+}
+
+async function integrityFaults(file: string): Promise<string[]> {
+  const database = await open(file)
+  try {
+    const lines = database.prepare('pragma integrity_check(3)').pluck().all().map(String)
+    return lines.filter((line) => line !== 'ok')
+  } finally {
+    database.close()
+  }
+}
+
+/** Every connection to a database with a write-ahead log holds a lock on it for as long as it is open, and this asks for all of it. */
+async function assertUnused(file: string): Promise<void> {
+  if (!existsSync(file)) return
+  const database = await open(file)
+  try {
+    database.pragma('locking_mode = exclusive')
+    database.exec('begin exclusive; rollback')
+  } catch (error) {
+    if (codeOf(error)?.startsWith('SQLITE_BUSY'))
+      throw new SqliteFileError(`${file} is in use: stop the server and whatever else has it open`)
+    // One that is damaged is what a backup is restored for.
+  } finally {
+    database.close()
+  }
+}
+
+/** The module is native, and a server on Postgres does without it. */
+async function open(file: string): Promise<Database> {
+  const { default: Sqlite } = await import('better-sqlite3')
+  return new Sqlite(file, { fileMustExist: true, timeout: 0 })
+}

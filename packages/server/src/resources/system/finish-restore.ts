@@ -1,0 +1,41 @@
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
+import { Invitation } from '../../models/invitation.ts'
+import { MailToken } from '../../models/mail-token.ts'
+import { Service } from '../../models/service.ts'
+import { Session } from '../../models/session.ts'
+import { SsoLogin } from '../../models/sso-login.ts'
+import { recordEvent, systemActor } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { restartFeed } from '../revocations/record-revocation.ts'
+
+/** How many of each were ended. */
+export interface FinishedRestore {
+  sessions: number
+  links: number
+  invitations: number
+}
+
+/**
+ * What must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so all that
+ * a client may hold ends: access tokens, sessions with their refresh tokens, links of mails, open invitations and unfinished third-party
+ * logins. Consumers forget what they know of the revocations. A second run ends what came meanwhile and harms nothing else.
+ */
+export async function finishRestore(deps: Deps<Pool>): Promise<FinishedRestore> {
+  return transaction(deps, async (deps) => {
+    const now = deps.clock()
+    const ended = {
+      sessions: await Session.endAll(deps.db, { now, reason: 'service.restored' }),
+      links: await MailToken.deleteAllUnspent(deps.db),
+      invitations: await Invitation.endAllOpen(deps.db, now),
+    }
+    await SsoLogin.deleteAll(deps.db)
+    await renewCatalog(deps)
+    const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
+    await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })
+    await restartFeed(deps, minIat)
+    return ended
+  })
+}

@@ -1,0 +1,328 @@
+// A backup, what happens after it, and the restore: nothing that was ended meanwhile lives again, and consumers that stayed connected see
+// what the service sees. On SQLite by the commands; on Postgres an older state is put in the place of the database under a running server.
+import { mkdtempSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { createAuth } from '@gatehouse/sdk'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { ACCESS_SECRET, ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD, testDatabase } from '../support/client.ts'
+import { assertionOf, openEventStream } from '../support/consumer.ts'
+import { createDatabase, snapshotPostgres } from '../support/database.ts'
+import { startMailbox, until } from '../support/mail-server.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { runGatehouse } from '../support/server-process.ts'
+
+const onSqlite = testDatabase() === 'sqlite'
+const otherPassword = 'another correct horse battery'
+
+function someFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function someDatabase() {
+  const database = await createDatabase(testDatabase(), inject('templates'))
+  onTestFinished(() => database.drop())
+  return database
+}
+
+/** A backend of the app that stays connected: what it says to a token, `ok` or the code of the refusal. */
+async function startConsumer(url: string) {
+  const events: string[] = []
+  const onEvent = ({ type }: { type: string }) => void events.push(type)
+  const auth = createAuth({ authUrl: url, appCode: 'notes', secret: ACCESS_SECRET, onEvent })
+  onTestFinished(() => auth.close())
+  await until(() => auth.health().revocation.connected)
+  return {
+    health: () => auth.health().revocation,
+    async says(token: string) {
+      const result = await auth.safeVerify(token)
+      return result.ok ? 'ok' : result.error.code
+    },
+  }
+}
+
+const names = ['ada', 'bob', 'cem', 'dora', 'eve', 'hal'] as const
+type Name = (typeof names)[number]
+
+test('after a restore nothing lives that was ended since the backup, and a consumer that stayed connected knows', async () => {
+  const database = await someDatabase()
+  const mailbox = await startMailbox()
+  const settings = { DATABASE_URL: database.url, SMTP_URL: mailbox.url, ...bootstrapAdmin }
+  let server: ServerInstance = await startInstance(settings)
+  const adminToken = async () => (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  let token = await adminToken()
+  const admin = (method: string, path: string, body?: Json) => server.call(method, `/admin${path}`, { token, body })
+  const app = (await admin('POST', '/apps', { code: 'notes', name: 'Notes', auto_grant_on_signup: true })).body
+  const mail = (name: string) => `${name}@example.com`
+  const users = {} as Record<Name, Json>
+  for (const name of names) {
+    const body = { email: mail(name), password: PASSWORD, app_code: 'notes' }
+    users[name] = (await server.call('POST', '/auth/register', { body })).body
+  }
+  const logins = {} as Record<Name, Json>
+  for (const name of names) logins[name] = (await server.login(mail(name), 'notes')).body
+  const organization = (await admin('POST', '/organizations', { name: 'Acme', slug: 'acme' })).body
+  const invitations = `/organizations/${organization.id}/invitations`
+  const invited = { email: mail('hal'), role_codes: ['org_member'] }
+  const invitation = (await admin('POST', invitations, invited)).body
+  await server.call('POST', '/auth/password/forgot', { body: { email: mail('dora'), app_code: 'notes' } })
+  const { token: resetToken } = await mailbox.take(mail('dora'), /password/i)
+  const consumer = await startConsumer(server.url)
+  for (const name of names) expect(await consumer.says(logins[name].access_token)).toBe('ok')
+
+  // The backup.
+  const file = join(someFolder(), 'backup.db')
+  const snapshot = onSqlite ? undefined : await snapshotPostgres(database, inject('templates'))
+  if (onSqlite) expect(await runGatehouse(['backup', file], settings)).toMatchObject({ code: 0, stderr: '' })
+
+  // What is lost with the restore.
+  await until(async () => (await server.call('GET', '/ready')).status === 200)
+  const refresh = (login: Json) => server.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
+  const later = {
+    bob: (await refresh(logins.bob)).body,
+    gus: (await server.call('POST', '/auth/register', { body: { email: mail('gus'), password: PASSWORD, app_code: 'notes' } }))
+      .body,
+  }
+  expect((await admin('PATCH', `/users/${users.ada.user.id}`, { status: 'suspended' })).status).toBe(200)
+  expect((await server.call('POST', '/auth/logout', { body: { refresh_token: later.bob.refresh_token } })).status).toBe(204)
+  expect((await admin('DELETE', `/users/${users.cem.user.id}/apps/${app.id}`)).status).toBeLessThan(300)
+  expect(
+    (await server.call('POST', '/auth/password/reset', { body: { token: resetToken, password: otherPassword } })).status,
+  ).toBe(204)
+  expect((await admin('DELETE', `/users/${users.eve.user.id}`)).status).toBe(204)
+  expect((await admin('DELETE', `${invitations}/${invitation.id}`)).status).toBe(204)
+  for (const name of ['ada', 'bob', 'cem', 'dora', 'eve'] as const)
+    await until(
+      async () => (await consumer.says(logins[name].access_token)) === 'TOKEN_REVOKED',
+      `${name} is known to the consumer`,
+    )
+  expect(await consumer.says(logins.hal.access_token)).toBe('ok')
+
+  // The restore.
+  if (snapshot) {
+    await snapshot.restore()
+    expect(await runGatehouse(['finish-restore'], settings)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^ended \d+ sessions, \d+ links of mails, 1 invitations, and every access token\n$/),
+    })
+  } else {
+    expect(await runGatehouse(['restore', file, '--force'], settings)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/in use: stop the server/),
+    })
+    await server.stop()
+    expect(await runGatehouse(['restore', file, '--force'], settings)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^restored .*\nthe replaced database is kept as .*\nended \d+ sessions, .*, 1 invitations, .*\n$/,
+      ),
+    })
+    server = await startInstance({ ...settings, PORT: new URL(server.url).port })
+  }
+
+  // What was given out before, be it revoked or not, is dead at the service.
+  await until(async () => (await server.call('GET', '/ready')).status === 200)
+  const before = [...Object.values(logins), later.bob, later.gus]
+  for (const login of before) {
+    const me = await server.call('GET', '/auth/me', { token: login.access_token })
+    expect(me).toMatchObject({ status: 401, body: { code: 'token_revoked' } })
+    expect(await refresh(login)).toMatchObject({ status: 401, body: { code: 'invalid_refresh_token' } })
+  }
+  const reset = await server.call('POST', '/auth/password/reset', { body: { token: resetToken, password: otherPassword } })
+  expect(reset).toMatchObject({ status: 400, body: { code: 'invalid_token' } })
+  // And at the consumer.
+  for (const login of before)
+    await until(
+      async () => (await consumer.says(login.access_token)) === 'TOKEN_REVOKED',
+      'the consumer refuses a token from before',
+    )
+
+  // Whoever logs in anew is let in at once, by the consumer too, also where the version of the tokens is lower than what it had heard of.
+  const dora = (await server.login(mail('dora'), 'notes')).body
+  const hal = (await server.login(mail('hal'), 'notes')).body
+  expect(claimsOf(dora.access_token).tv).toBe(0)
+  for (const login of [dora, hal]) {
+    expect((await server.call('GET', '/auth/me', { token: login.access_token })).status).toBe(200)
+    await until(async () => (await consumer.says(login.access_token)) === 'ok', 'the consumer lets in whoever logged in anew')
+  }
+  const accepted = await server.call('POST', '/auth/invitations/accept', {
+    token: hal.access_token,
+    body: { token: invitation.token },
+  })
+  expect(accepted).toMatchObject({ status: 400, body: { code: 'invalid_invitation' } })
+
+  // The feed goes on.
+  expect((await server.call('POST', '/auth/logout', { body: { refresh_token: hal.refresh_token } })).status).toBe(204)
+  await until(async () => (await consumer.says(hal.access_token)) === 'TOKEN_REVOKED', 'the consumer hears of a logout')
+  expect(await consumer.says(dora.access_token)).toBe('ok')
+  expect(consumer.health().connected).toBe(true)
+
+  token = await adminToken()
+  const { items } = (await admin('GET', '/audit?event=service.restored')).body
+  expect(items).toMatchObject([{ actor: { type: 'system' }, details: { invitations: 1, min_iat: expect.any(Number) } }])
+})
+
+describe('the feed after a restore', () => {
+  test('starts over for every cursor from before, also where the database has given it again by then, and once', async () => {
+    const database = await someDatabase()
+    const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
+    const server = await startInstance(settings)
+    const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    await server.call('POST', '/admin/apps', { token, body: { code: 'notes', name: 'Notes', auto_grant_on_signup: true } })
+    const credentials = { email: 'ada@example.com', password: PASSWORD, app_code: 'notes' }
+    await server.call('POST', '/auth/register', { body: credentials })
+    const logOut = async () => {
+      const { refresh_token } = (await server.call('POST', '/auth/login', { body: credentials })).body
+      await server.call('POST', '/auth/logout', { body: { refresh_token } })
+    }
+    const poll = async (query: string) =>
+      (await server.call('GET', `/revocations${query}`, { token: assertionOf({ code: 'notes' }) })).body
+    await logOut()
+    const { cursor: seen } = await poll('?form=2')
+    const stream = await openEventStream(`${server.url}/api/v1/revocations/stream?form=2`, assertionOf({ code: 'notes' }), {
+      lastEventId: seen,
+    })
+    const oldStream = await openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf({ code: 'notes' }), {
+      lastEventId: seen,
+    })
+    expect((await poll(`?form=2&since=${seen + 100}`)).reset).toBe(true)
+    expect(server.lines().filter((line) => line.includes('run gatehouse finish-restore'))).toHaveLength(1)
+
+    expect((await runGatehouse(['finish-restore'], settings)).code).toBe(0)
+    expect((await stream.next(({ event }) => event === 'reset')).data).toEqual({})
+    const first = (await stream.next(({ data }) => data.min_iat !== undefined)).data
+    expect(first).toMatchObject({ user_id: null, app_id: null, session_id: null, min_tv: null })
+    await oldStream.next(({ event }) => event === 'reset')
+
+    await logOut()
+    for (const since of [0, seen, seen + 1, first.cursor - 1]) {
+      const page = await poll(`?form=2&since=${since}`)
+      expect(page).toMatchObject({ reset: true, has_more: false, items: [first, { session_id: expect.any(String) }] })
+      expect(await poll(`?form=2&since=${page.cursor}`)).toMatchObject({ reset: false, items: [] })
+    }
+    expect(await poll('?form=2')).toMatchObject({ reset: false, items: [first, {}] })
+    expect(await poll(`?form=2&since=${first.cursor}`)).toMatchObject({ reset: false, items: [{}] })
+    // Readers that do not know events about everybody still start over.
+    expect(await poll(`?since=${seen}`)).toMatchObject({ reset: true, items: [{ session_id: expect.any(String) }] })
+
+    // When all of its rows have been cleaned up, it still knows what is from before.
+    const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
+    try {
+      await db('revocations').delete()
+    } finally {
+      await db.destroy()
+    }
+    const empty = await poll(`?form=2&since=${seen}`)
+    expect(empty).toMatchObject({ reset: true, items: [] })
+    expect(await poll(`?form=2&since=${empty.cursor}`)).toMatchObject({ reset: false, items: [], cursor: empty.cursor })
+
+    // A second restore goes on from there.
+    expect((await runGatehouse(['finish-restore'], settings)).code).toBe(0)
+    const again = await poll(`?form=2&since=${empty.cursor}`)
+    expect(again.reset).toBe(true)
+    expect(again.cursor).toBeGreaterThan(first.cursor)
+  })
+})
+
+describe.runIf(onSqlite)('backup', () => {
+  test('writes a database in use into a file of mode 0600, and replaces none but with --force', async () => {
+    const settings = { DATABASE_URL: (await someDatabase()).url, ...bootstrapAdmin }
+    await startInstance(settings)
+    const folder = someFolder()
+    const file = join(folder, 'backup.db')
+    expect(await runGatehouse(['backup', file], settings)).toMatchObject({
+      code: 0,
+      stdout: `backed up to ${file}\n`,
+      stderr: '',
+    })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).toEqual(['backup.db'])
+    const bytes = readFileSync(file)
+
+    const second = await runGatehouse(['backup', file], settings)
+    expect(second).toMatchObject({ code: 1, stderr: `gatehouse: ${file} exists; --force replaces it\n` })
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+    expect((await runGatehouse(['backup', file, '--force'], settings)).code).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).toEqual(['backup.db'])
+  })
+
+  test('that cannot be made leaves nothing behind', async () => {
+    const settings = { DATABASE_URL: (await someDatabase()).url }
+    const folder = someFolder()
+    const none = { DATABASE_URL: `sqlite:${join(folder, 'none.db')}` }
+    const cases: [string[], Record<string, string>, RegExp][] = [
+      [['backup', join(folder, 'copy.db')], none, /there is no database at/],
+      [['backup', join(folder, 'absent', 'copy.db')], settings, /ENOENT|no such file/],
+      [['backup', join(folder, 'copy.db')], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /pg_dump/],
+    ]
+    for (const [words, settings, message] of cases)
+      expect(await runGatehouse(words, settings)).toMatchObject({ code: 1, stderr: expect.stringMatching(message) })
+    expect(await runGatehouse(['backup'], settings)).toMatchObject({ code: 2 })
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe.runIf(onSqlite)('restore', () => {
+  test('refuses a backup that is damaged, foreign or newer before anything changes, and a target that exists without --force', async () => {
+    const database = await someDatabase()
+    const settings = { DATABASE_URL: database.url }
+    const target = database.url.slice('sqlite:'.length)
+    const folder = someFolder()
+    const backup = join(folder, 'backup.db')
+    expect((await runGatehouse(['backup', backup], settings)).code).toBe(0)
+    const changed = async (name: string, sql: string) => {
+      const file = join(folder, name)
+      writeFileSync(file, readFileSync(backup))
+      const db = createKnex({ databaseUrl: `sqlite:${file}`, dbPoolMax: 1 })
+      await db.raw(sql)
+      await db.destroy()
+      return file
+    }
+    const newer = await changed('newer.db', "insert into schema_migrations values ('9999-tomorrow', '', 1)")
+    const foreign = await changed('foreign.db', 'drop table schema_migrations')
+    const damaged = join(folder, 'damaged.db')
+    writeFileSync(damaged, readFileSync(backup))
+    truncateSync(damaged, statSync(backup).size / 2)
+    const bytes = readFileSync(target)
+
+    const cases: [string[], RegExp][] = [
+      [[backup], /exists; --force replaces it/],
+      [[damaged, '--force'], /is damaged/],
+      [[foreign, '--force'], /no backup of Gatehouse/],
+      [[newer, '--force'], /newer than this server/],
+      [[join(folder, 'none.db'), '--force'], /there is no backup at/],
+    ]
+    for (const [words, message] of cases)
+      expect(await runGatehouse(['restore', ...words], settings)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(message),
+      })
+    expect(readFileSync(target).equals(bytes)).toBe(true)
+    const beside = readdirSync(dirname(target)).filter((name) => name.startsWith(basename(target)))
+    expect(beside).toEqual([basename(target)])
+  })
+
+  test('makes a database where there is none, and takes the place of one that is damaged, which it keeps', async () => {
+    const settings = { DATABASE_URL: (await someDatabase()).url }
+    const folder = someFolder()
+    const backup = join(folder, 'backup.db')
+    expect((await runGatehouse(['backup', backup], settings)).code).toBe(0)
+    const target = join(folder, 'restored.db')
+    const restored = { DATABASE_URL: `sqlite:${target}` }
+    expect(await runGatehouse(['restore', backup], restored)).toMatchObject({ code: 0, stderr: '' })
+    expect(statSync(target).mode & 0o777).toBe(0o600)
+    expect(await runGatehouse(['check'], restored)).toMatchObject({ code: 0 })
+
+    writeFileSync(target, 'no database at all')
+    const outcome = await runGatehouse(['restore', backup, '--force'], restored)
+    expect(outcome).toMatchObject({ code: 0, stderr: '' })
+    const kept = /kept as (.*)/.exec(outcome.stdout)![1]!
+    expect(readFileSync(kept, 'utf8')).toBe('no database at all')
+    expect(await runGatehouse(['check'], restored)).toMatchObject({ code: 0 })
+  })
+})
