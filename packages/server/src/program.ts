@@ -16,6 +16,7 @@ import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
 import { systemActor } from './resources/audit/record-event.ts'
+import { checkInvariants } from './resources/system/check-invariants.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
 import type { FinishedRestore } from './resources/system/finish-restore.ts'
 import { assertMigratable, StartError, serve } from './serve.ts'
@@ -28,7 +29,8 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
                                                     make a system_admin; --promote takes an existing user;
                                                     --claim-unverified also one who never verified the address,
                                                     and removes the password and all else it was registered with
-  check                                             look at settings and database; exit 0 or 1
+  check [--deep]                                    look at settings and database; exit 0 or 1. With --deep also at all
+                                                    rows: a line for each rule that is broken, and exit 3
   backup FILE [--force]                             SQLite: write the database, which may be in use, into a file
   restore FILE [--force]                            SQLite: put a backup in the place of the database, which --force
                                                     replaces and keeps under another name; does finish-restore too
@@ -67,6 +69,7 @@ async function main(): Promise<void> {
       promote: { type: 'boolean', default: false },
       'claim-unverified': { type: 'boolean', default: false },
       force: { type: 'boolean', default: false },
+      deep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -86,7 +89,9 @@ async function main(): Promise<void> {
     case 'create-admin':
       return withDeps(values['env-file'], (deps) => runCreateAdmin(deps, values))
     case 'check':
-      return withDeps(values['env-file'], runCheck)
+      return values.deep
+        ? withDeps(values['env-file'], runDeepCheck, { dbStatementTimeoutMs: patientMs })
+        : withDeps(values['env-file'], runCheck)
     case 'backup':
       return runBackup(readConfig(values['env-file']), file, values)
     case 'restore':
@@ -171,6 +176,15 @@ async function runCheck(deps: Deps): Promise<void> {
     throw new StartError(`${what} were sealed under another AUTH_ENCRYPTION_KEY; give it in AUTH_ENCRYPTION_KEY_PREVIOUS`)
   }
   process.stdout.write('encryption key: ok\n')
+}
+
+/** Prints a line for each rule that the rows break. Exits with 3 then, since the settings are fine. */
+async function runDeepCheck(deps: Deps<Pool>): Promise<void> {
+  await runCheck(deps)
+  if ((await pendingMigrations(deps.db)).length > 0) throw new StartError('run `gatehouse migrate` before a deep check')
+  const lines = await checkInvariants(deps)
+  process.stdout.write(lines.length === 0 ? 'rows: ok\n' : lines.map((line) => `${line}\n`).join(''))
+  if (lines.length > 0) process.exitCode = 3
 }
 
 async function runBackup(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {

@@ -1,0 +1,285 @@
+import { type Db, isPostgres } from '../db/handle.ts'
+import { isJsonList } from '../lib/json-list.ts'
+import { Revocation } from './revocation.ts'
+
+/** Something that the service relies on and that does not hold. */
+export interface Violation {
+  name: string
+  /** Of rows, or what else does not hold. */
+  count: number
+  /** One of them. */
+  example: string
+  fault: string
+  cure: string
+}
+
+/** What holds in every database that only the service writes. `rows` selects what breaks it, one text a row. */
+interface Invariant extends Pick<Violation, 'name' | 'fault' | 'cure'> {
+  rows: string
+}
+
+const id = (column: string) => `cast(${column} as text)`
+const living = "status <> 'deleted'"
+/** Every pool that somebody is in, as home or by tag. */
+const pools = `(select id as user_id, namespace from users where ${living} union select user_id, namespace from user_namespaces)`
+
+const invariants: readonly Invariant[] = [
+  {
+    name: 'email-shared',
+    rows: `select u.email || ' in the pool ' || p.namespace as what from ${pools} p join users u on u.id = p.user_id and u.${living}
+      where u.email <> '' group by u.email, p.namespace having count(*) > 1`,
+    fault: 'several users of one pool have one e-mail, and only one of them can log in there',
+    cure: 'move or untag all but one (authctl pool move, authctl pool untag), or delete them (authctl user delete)',
+  },
+  {
+    name: 'user-below-floor',
+    rows: `select ${id('id')} as what from users where min_token_version > token_version or min_access_version > token_version`,
+    fault: 'the floor of the user is above the version of new tokens, so none of them lives',
+    cure: 'update users set token_version = min_token_version where token_version < min_token_version, then the same with min_access_version',
+  },
+  {
+    name: 'grant-below-floor',
+    rows: `select ${id('g.id')} as what from user_apps g join users u on u.id = g.user_id
+      where g.min_token_version > u.token_version or g.min_access_version > u.token_version`,
+    fault: 'the floor of the grant is above the version of new tokens, so none of them lives',
+    cure: 'update user_apps set min_token_version = 0, min_access_version = 0 where id is the one; then authctl user logout',
+  },
+  {
+    name: 'session-above-version',
+    rows: `select ${id('s.id')} as what from sessions s join users u on u.id = s.user_id
+      where s.ended_at is null and s.token_version > u.token_version`,
+    fault: 'the session is newer than its user, so a part of the database is older than the rest',
+    cure: 'authctl user logout; where there are many, gatehouse finish-restore',
+  },
+  {
+    name: 'session-forked',
+    rows: `select ${id('s.id')} as what from sessions s join refresh_tokens t on t.session_id = s.id
+      where s.ended_at is null and t.used_at is null group by s.id having count(*) > 1`,
+    fault: 'the session has several refresh tokens that nobody has used, and two can go on with it',
+    cure: 'authctl user logout',
+  },
+  {
+    name: 'deleted-user-holds',
+    rows: `select ${id('u.id')} as what from users u where u.status = 'deleted' and (u.deleted_at is null or u.password_hash is not null
+      or exists (select 1 from user_apps where user_id = u.id and status = 'active')
+      or exists (select 1 from user_roles where user_id = u.id)
+      or exists (select 1 from user_namespaces where user_id = u.id)
+      or exists (select 1 from organization_memberships where user_id = u.id)
+      or exists (select 1 from user_identities where user_id = u.id)
+      or exists (select 1 from second_factors where user_id = u.id)
+      or exists (select 1 from mail_tokens where user_id = u.id and spent_at is null))`,
+    fault: 'a deleted user still holds a grant, a role, a pool, a membership, an identity, a second factor, a link or a password',
+    cure: "update users set status = 'suspended', deleted_at = null where id is the one, then authctl user delete",
+  },
+  {
+    name: 'user-without-base-role',
+    rows: `select ${id('u.id')} as what from users u where u.${living}
+      and not exists (select 1 from user_roles where user_id = u.id and role_code = 'base_user')`,
+    fault: 'every user holds base_user, and this one does not',
+    cure: "insert into user_roles (user_id, role_code, created_at) select id, 'base_user', created_at from users where id is the one",
+  },
+  {
+    name: 'role-out-of-scope',
+    rows: `select ${id('h.user_id')} || ' ' || h.role_code as what from user_roles h join roles r on r.code = h.role_code and r.scope <> 'global'
+      union all
+      select ${id('h.membership_id')} || ' ' || h.role_code from membership_roles h join roles r on r.code = h.role_code and r.scope <> 'org'
+      union all
+      select a.code || ' ' || r.code from apps a join roles r on r.code = a.default_role_code and r.scope <> 'org'`,
+    fault: 'a user holds a role of organizations, or a membership or an app names a global role',
+    cure: 'authctl user role, authctl org member or authctl app update: take the role away',
+  },
+  {
+    name: 'default-role-alone',
+    rows: `select code as what from apps where default_role_code is not null and default_organization_id is null`,
+    fault: 'the app has a default role and no default organization for it',
+    cure: 'authctl app update: set the organization, or clear the role',
+  },
+  {
+    name: 'membership-without-role',
+    rows: `select ${id('m.id')} as what from organization_memberships m
+      where not exists (select 1 from membership_roles where membership_id = m.id)`,
+    fault: 'a member of an organization has no role in it',
+    cure: 'authctl org member',
+  },
+  {
+    name: 'recovery-codes-alone',
+    rows: `select distinct ${id('c.user_id')} as what from recovery_codes c
+      where not exists (select 1 from second_factors where user_id = c.user_id and activated_at is not null)`,
+    fault: 'there are recovery codes of a second factor that the user does not have',
+    cure: 'delete from recovery_codes where user_id is the one',
+  },
+  {
+    name: 'deleted-app-lives',
+    rows: 'select d.code as what from deleted_apps d join apps a on a.code = d.code',
+    fault: 'an app has a code that is noted as that of a deleted one',
+    cure: 'delete from deleted_apps where code is the one',
+  },
+  {
+    name: 'outbox-undecided',
+    rows: `select ${id('id')} as what from outbox where (status = 'pending' and finished_at is not null) or (status <> 'pending' and finished_at is null)`,
+    fault: 'a message is sent and unsent at once',
+    cure: "update outbox set status = 'pending', finished_at = null where id is the one, which sends it again; or delete it",
+  },
+  {
+    name: 'built-in-missing',
+    rows: `select code as what from (
+        select 'base_user' as code, 'global' as scope union all select 'super_admin', 'global' union all select 'system_admin', 'global'
+        union all select 'org_member', 'org' union all select 'org_admin', 'org') b
+      where not exists (select 1 from roles r where r.code = b.code and r.scope = b.scope and r.built_in = 1)
+      union all select 'authctl' where not exists (select 1 from apps where code = 'authctl' and built_in = 1 and status = 'active')
+      union all select 'core' where not exists (select 1 from permissions where service = 'core' and pruned_at is null)
+      union all select 'the generation of the catalog' where not exists (select 1 from generations where name = 'catalog')
+      union all select 'the row of the service' where (select count(*) from service) <> 1`,
+    fault: 'what the database was made with is gone or was changed',
+    cure: 'restore a backup from before; or take the row from a new database that `gatehouse migrate` makes',
+  },
+]
+
+const floorsAhead = `select code as what from apps where min_iat > :latest union all select 'all apps' from service where min_iat > :latest`
+/** Where nobody else is asked, a floor is a few seconds ahead at most. */
+const mostAheadSeconds = 3_600
+
+/** Tables and columns that hold a list as JSON. */
+const lists: Readonly<Record<string, readonly string[]>> = {
+  apps: [
+    ...(['allowed_redirect_urls', 'service_codes', 'read_namespaces', 'linked_app_codes', 'override_role_codes'] as const),
+    ...(['allowed_email_domains', 'allowed_auth_methods', 'webhooks'] as const),
+  ],
+  deleted_apps: ['keys'],
+  invitations: ['role_codes'],
+  service_accounts: ['scopes'],
+  sso_providers: ['app_codes', 'trusted_email_domains'],
+}
+
+/** Everything that does not hold. Reads whole tables. */
+export async function listViolations(db: Db, now: number): Promise<Violation[]> {
+  const latest = Math.floor(now / 1000) + mostAheadSeconds
+  const found: Violation[] = []
+  for (const { rows, ...told } of invariants) found.push(...(await violationOf(db, told, rows)))
+  const ahead = {
+    name: 'floor-ahead',
+    fault: 'a floor under the time of issue of tokens is in the future, and backends refuse every new token of the app',
+    cure: 'update apps (or service) set min_iat = 0, and rotate JWT_ACCESS_SECRET if tokens from before have to die',
+  }
+  found.push(...(await violationOf(db, ahead, floorsAhead, { latest })))
+  return [...found, ...(await listCursorFaults(db)), ...(await listBrokenLists(db)), ...(await listStorageFaults(db))]
+}
+
+async function violationOf(
+  db: Db,
+  told: Omit<Violation, 'count' | 'example'>,
+  rows: string,
+  values: Readonly<Record<string, number>> = {},
+): Promise<Violation[]> {
+  const query = db.raw(`select count(*) as count, min(what) as example from (${rows}) as broken`, values)
+  const [row] = await rowsIn<{ count: number; example: string | null }>(query)
+  return row && row.count > 0 ? [{ ...told, count: row.count, example: String(row.example) }] : []
+}
+
+/** The next revocation gets a cursor that was given before, or one that consumers have passed. */
+async function listCursorFaults(db: Db): Promise<Violation[]> {
+  const { newest, first } = await Revocation.readBounds(db)
+  const last = await Revocation.lastCursorGiven(db)
+  const most = Math.max(newest, first)
+  if (last >= most) return []
+  const fault = 'the sequence of cursors is behind the revocations, so consumers miss the next ones or they cannot be written'
+  return [{ name: 'cursor-behind', count: 1, example: `${last} < ${most}`, fault, cure: 'gatehouse finish-restore' }]
+}
+
+async function listBrokenLists(db: Db): Promise<Violation[]> {
+  const found: Violation[] = []
+  for (const [table, columns] of Object.entries(lists)) {
+    const rows: Record<string, string>[] = await db(table).select([...columns])
+    for (const column of columns) {
+      const broken = rows.map((row) => row[column] ?? '').filter((text) => !isJsonList(text))
+      const fault = `${table}.${column} holds something else than a list, and reading the row fails`
+      const cure = `update ${table} set ${column} = '[]' for these rows, then set what it was`
+      const [example] = broken
+      if (example !== undefined)
+        found.push({ name: 'list-broken', count: broken.length, example: example.slice(0, 40), fault, cure })
+    }
+  }
+  return found
+}
+
+/** What the database itself says: rows whose parent is gone, damaged pages, indexes that are not used. */
+async function listStorageFaults(db: Db): Promise<Violation[]> {
+  const faults = isPostgres(db) ? await postgresFaults(db) : await sqliteFaults(db)
+  return storageFaults.flatMap((told) => {
+    const of = faults.filter(({ name }) => name === told.name)
+    return of.map(({ what }) => ({ ...told, count: of.length, example: what })).slice(0, 1)
+  })
+}
+
+const storageFaults = [
+  {
+    name: 'row-orphaned',
+    fault: 'a row refers to one that is not there, such as a grant without its user or app',
+    cure: 'delete the row, or restore a backup',
+  },
+  {
+    name: 'page-damaged',
+    fault: 'the file of the database is damaged, or a row breaks a constraint of its table',
+    cure: 'mend the row; of the file, gatehouse restore the last sound backup',
+  },
+  {
+    name: 'index-invalid',
+    fault: 'an index was not made to its end, so that it is not used and its uniqueness is not kept',
+    cure: 'reindex index concurrently',
+  },
+] as const
+
+interface Found {
+  name: (typeof storageFaults)[number]['name']
+  what: string
+}
+
+async function sqliteFaults(db: Db): Promise<Found[]> {
+  const orphans = await rowsIn<{ table: string; rowid: number | null; parent: string }>(db.raw('pragma foreign_key_check'))
+  const pages = await rowsIn<{ integrity_check: string }>(db.raw('pragma integrity_check(100)'))
+  return [
+    ...orphans.map(
+      ({ table, rowid, parent }): Found => ({ name: 'row-orphaned', what: `${table} ${rowid ?? ''} without ${parent}` }),
+    ),
+    ...pages
+      .filter(({ integrity_check }) => integrity_check !== 'ok')
+      .map(({ integrity_check: what }): Found => ({ name: 'page-damaged', what })),
+  ]
+}
+
+interface ForeignKey {
+  child: string
+  column: string
+  parent: string
+  key: string
+}
+
+const foreignKeys = `
+  select c.conrelid::regclass::text as child, a.attname as column, c.confrelid::regclass::text as parent, k.attname as key
+  from pg_constraint c
+  join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+  join pg_attribute k on k.attrelid = c.confrelid and k.attnum = c.confkey[1]
+  where c.contype = 'f' and c.connamespace = current_schema()::regnamespace`
+const invalidIndexes = `
+  select c.relname as what from pg_index i join pg_class c on c.oid = i.indexrelid
+  where not i.indisvalid and c.relnamespace = current_schema()::regnamespace`
+
+async function postgresFaults(db: Db): Promise<Found[]> {
+  const found: Found[] = []
+  for (const { child, column, parent, key } of await rowsIn<ForeignKey>(db.raw(foreignKeys))) {
+    // Postgres keeps to its foreign keys, unless somebody switched the triggers off.
+    const orphans = await rowsIn<{ what: string }>(
+      db.raw(`select ${id(`c.${column}`)} as what from ${child} c
+        where c.${column} is not null and not exists (select 1 from ${parent} p where p.${key} = c.${column})`),
+    )
+    found.push(...orphans.map(({ what }): Found => ({ name: 'row-orphaned', what: `${child} of ${parent} ${what}` })))
+  }
+  const invalid = await rowsIn<{ what: string }>(db.raw(invalidIndexes))
+  return [...found, ...invalid.map(({ what }): Found => ({ name: 'index-invalid', what }))]
+}
+
+/** Postgres answers with an object, SQLite with the rows. */
+async function rowsIn<Row>(query: PromiseLike<Row[] | { rows: Row[] }>): Promise<Row[]> {
+  const answer = await query
+  return Array.isArray(answer) ? answer : answer.rows
+}
