@@ -3,7 +3,7 @@ import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** A key that the app had. Without a box it is the shared secret. */
-export interface DeletedAppKey {
+interface DeletedAppKey {
   version: number
   stage: 'next' | 'current' | 'previous'
   secret_box: string | null

@@ -3,7 +3,7 @@ import { isJsonList } from '../lib/json-list.ts'
 import { Revocation } from './revocation.ts'
 
 /** Something that the service relies on and that does not hold. */
-export interface Violation {
+interface Violation {
   name: string
   /** Of rows, or what else does not hold. */
   count: number

@@ -101,7 +101,7 @@ export class Invitation extends BaseModel {
 
   /** Ends all that somebody could still accept; returns their number. */
   static async endAllOpen(db: Tx, now: number): Promise<number> {
-    return rowsOf(Invitation, db).whereNull('accepted_at').where('expires_at', '>', now).update({ expires_at: now })
+    return Invitation.#open(db, now).patch({ expires_at: now })
   }
 
   static async delete(db: Tx, id: string): Promise<void> {
