@@ -22,6 +22,8 @@ interface SqliteQuery {
 }
 interface SqliteClient {
   connectionSettings: { filename: string }
+  /** Unset once the database is closed. */
+  pool?: { numFree(): number }
   acquireConnection(): Promise<Database>
   acquireRawConnection(): Promise<Database>
   _query(connection: Database, query: SqliteQuery): Promise<unknown>
@@ -33,6 +35,8 @@ const BetterSqlite3Client: Dialect<SqliteClient> = createRequire(import.meta.url
  * read first then die at once with SQLITE_BUSY_SNAPSHOT. BEGIN IMMEDIATE takes the lock at the start and waits for it.
  */
 class ImmediateSqliteClient extends BetterSqlite3Client {
+  #connection: Database | undefined
+
   override async _query(connection: Database, query: SqliteQuery): Promise<unknown> {
     if (query.sql === 'BEGIN;') query.sql = 'BEGIN IMMEDIATE;'
     try {
@@ -48,7 +52,15 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
 
   override acquireRawConnection(): Promise<Database> {
     createPrivately(this.connectionSettings.filename)
-    return atStage('connect', () => super.acquireRawConnection())
+    return atStage('connect', async () => {
+      this.#connection = await super.acquireRawConnection()
+      return this.#connection
+    })
+  }
+
+  /** The connection while nobody has it. It may be used until the next pause, in which somebody could take it. */
+  idleConnection(): Database | undefined {
+    return this.pool && this.pool.numFree() > 0 ? this.#connection : undefined
   }
 }
 

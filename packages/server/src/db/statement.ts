@@ -7,6 +7,8 @@ type Answer<Row> = Row[] | { rows?: Row[]; rowCount?: number; changes?: number }
 
 /** What of knex's client is used here. */
 interface Client {
+  /** SQLite: the connection while nobody has it. */
+  idleConnection?(): unknown
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): void
   query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
@@ -65,13 +67,19 @@ export class Statement<Row = never> {
 
   async #run(db: Db, values: Values): Promise<Answer<Row>> {
     const client: Client = db.client
-    const connection = await client.acquireConnection()
     // Knex looks three times through the text of each statement of its own. In a transaction it also refuses what comes after the end.
     const query = db.isTransaction ? 'query' : '_query'
-    const send: Send<Row> = async ({ text, names }, options) => {
-      const bindings = names.map((name) => values[name])
-      return (await client[query]<Row>(connection, { sql: text, bindings, options })).response
-    }
+    const sendOn =
+      (connection: unknown): Send<Row> =>
+      async ({ text, names }, options) => {
+        const bindings = names.map((name) => values[name])
+        return (await client[query]<Row>(connection, { sql: text, bindings, options })).response
+      }
+    // On SQLite the driver has run a statement when it returns. Where nobody has the connection, no turn in the pool is needed for that.
+    const idle = db.isTransaction || this.#further.length > 0 ? undefined : client.idleConnection?.()
+    if (idle !== undefined) return sendOn(idle)(this.#sqlite)
+    const connection = await client.acquireConnection()
+    const send = sendOn(connection)
     try {
       if (isPostgres(db)) return await send(this.#postgres, { name: this.#name })
       if (this.#further.length === 0) return await send(this.#sqlite)

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Pool } from './handle.ts'
+import { createKnex } from './knex.ts'
+import { Statement } from './statement.ts'
+
+const insert = new Statement('insert into notes (text) values (:text)')
+const list = new Statement<{ text: string }>('select text from notes order by text')
+
+async function openNotes(): Promise<Pool> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-statement-'))
+  const db = createKnex({ databaseUrl: `sqlite:${join(folder, 'notes.db')}`, dbPoolMax: 1 })
+  onTestFinished(async () => {
+    await db.destroy()
+    rmSync(folder, { recursive: true })
+  })
+  await db.schema.createTable('notes', (table) => table.text('text'))
+  return db
+}
+
+test('on SQLite, a statement takes no turn for the connection while nobody has it', async () => {
+  const db = await openNotes()
+  let turns = 0
+  const acquire = db.client.acquireConnection
+  db.client.acquireConnection = function () {
+    turns += 1
+    return acquire.call(this)
+  }
+  await insert.run(db, { text: 'one' })
+  expect(await list.all(db, {})).toEqual([{ text: 'one' }])
+  expect(turns).toBe(0)
+})
+
+test('on SQLite, a statement waits for the transaction that has the connection, and is no part of it', async () => {
+  const db = await openNotes()
+  const transaction = await db.transaction()
+  await transaction('notes').insert({ text: 'inside' })
+  const outside = insert.run(db, { text: 'outside' })
+  await transaction.rollback()
+  expect(await outside).toBe(1)
+  expect(await list.all(db, {})).toEqual([{ text: 'outside' }])
+})
