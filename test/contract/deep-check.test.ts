@@ -112,7 +112,7 @@ describe('each fault is named, and nothing else', () => {
 })
 
 test('the docs list every one of them', () => {
-  const text = readFileSync(new URL('../../docs/runbooks/deep-check.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../docs/deep-check.md', import.meta.url), 'utf8')
   const listed = Array.from(text.matchAll(/^\| `([\w-]+)`/gm), ([, name = '']) => name)
   expect(listed.sort()).toEqual([...new Set([...Object.keys(plants), 'index-invalid', 'page-damaged'])].sort())
 })
