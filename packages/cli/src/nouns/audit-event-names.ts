@@ -42,6 +42,7 @@ export const auditEventNames = [
   'service_account.created',
   'service_account.deleted',
   'service_account.rotated',
+  'service.restored',
   'session.ended',
   'sso_provider.created',
   'sso_provider.deleted',

@@ -53,8 +53,9 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   override acquireRawConnection(): Promise<Database> {
     createPrivately(this.connectionSettings.filename)
     return atStage('connect', async () => {
-      this.#connection = await super.acquireRawConnection()
-      return this.#connection
+      const connection = await super.acquireRawConnection()
+      this.#connection = connection
+      return connection
     })
   }
 
