@@ -238,6 +238,16 @@ describe('the service', () => {
     expect(await app.registerPermissions({ mode: 'require' }).ready).toMatchObject({ created: 0, unchanged: 2 })
   })
 
+  test('tells an app that reads env the time of the machine, however long the test takes, and what it was advanced by', async () => {
+    const { env, advance } = buildTestAuth()
+    vi.useFakeTimers({ now: Date.now() + 60_000, toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const auth = buildFromEnvironment(env)
+    expect((await auth.check()).faults).toEqual([])
+    advance(300)
+    expect((await auth.check()).faults).toMatchObject([{ code: 'clock' }])
+  })
+
   test('tells whether a token is active', async () => {
     const { auth, env, token, userId, revoke } = buildTestAuth()
     const issued = token()

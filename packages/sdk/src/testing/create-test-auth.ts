@@ -79,13 +79,14 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
   const userId = randomUUID()
   const secret = randomBytes(32).toString('base64url')
   const serviceToken = `gsa_${randomBytes(32).toString('hex')}`
-  let nowMs = Date.now()
-  const now = () => nowMs
+  let advancedMs = 0
+  const startedMs = Date.now()
+  const now = () => startedMs + advancedMs
 
   const versions = new Map<string, number>()
   const versionOf = (user: string) => versions.get(user) ?? 0
   const claimsOf = (overrides: object): Claims => {
-    const iat = Math.floor(nowMs / 1000)
+    const iat = Math.floor(now() / 1000)
     const { uid = userId } = overrides as TokenOverrides
     const app = { app_id: appId, app_code: appCode }
     const user = {
@@ -107,7 +108,10 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     return result.ok ? { active: true, ...result.principal.claims } : { active: false }
   }
   let isStreaming = false
-  const service = startFakeService({ secret, serviceToken, app: { id: appId, code: appCode }, now, introspect })
+  // The clock of an app in another process does not stand still: it is wrong only by what the test has advanced.
+  const serviceNow = () => Date.now() + advancedMs
+  const app = { id: appId, code: appCode }
+  const service = startFakeService({ secret, serviceToken, app, now: serviceNow, introspect })
   const auth = createAuth<Name>({
     authUrl: service.url,
     appCode,
@@ -158,7 +162,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     badTokens: () => createBadTokens(claimsOf({}), secret),
     now,
     advance(seconds) {
-      nowMs += seconds * 1000
+      advancedMs += seconds * 1000
     },
     async revoke(user, revokedAppId) {
       // A consumer hears of events for its own app and of those for all apps.
@@ -166,7 +170,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
       if (isOurs) unlearned.set(user, versionOf(user))
       versions.set(user, versionOf(user) + 1)
       const event = { user_id: user, app_id: revokedAppId ?? null, session_id: null, min_tv: versionOf(user) }
-      if (isOurs) service.revoke({ ...event, at: new Date(nowMs).toISOString() })
+      if (isOurs) service.revoke({ ...event, at: new Date(now()).toISOString() })
       if (!isDown) await learn()
     },
     service: {

@@ -23,6 +23,7 @@ export interface FakeServiceOptions {
   readonly serviceToken: string
   /** The app of the consumers. */
   readonly app: { readonly id: string; readonly code: string }
+  /** The time that it tells consumers, in milliseconds since 1970. */
   readonly now: () => number
   /** What `POST /auth/introspect` tells of a token. */
   readonly introspect: (token: string) => Promise<object>
