@@ -306,7 +306,7 @@ describe('migrate and check', () => {
         for (const words of commands) {
           const { code, stderr } = await runGatehouse(words, settings, PASSWORD)
           expect(code, words[0]).toBe(1)
-          expect(stderr).toMatch(/^gatehouse: [^\n]*another 0001-initial [^\n]*make a new database[^\n]*\n$/)
+          expect(stderr).toMatch(/^gatehouse: [^\n]*another 0001-initial\b[^\n]*make a new database[^\n]*\n$/)
         }
         expect(await admins(settings)).toEqual([])
       }
