@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashQueueFullError } from '../lib/unavailable.ts'
@@ -45,6 +46,7 @@ export class PasswordHasher {
   #running = 0
   #lastSource: string | undefined
   #keepsRoomUntil = 0
+  #handedOut = Promise.resolve()
 
   constructor(options: { cost: number; threads: number; observer?: HashObserver }) {
     this.cost = options.cost
@@ -163,6 +165,13 @@ export class PasswordHasher {
       this.#running -= 1
       release()
       this.#startNext()
+      await this.#ownTurn()
     }
+  }
+
+  /** Results that come together are handed out in a turn of the event loop each: what else there is to do comes between. */
+  #ownTurn(): Promise<void> {
+    this.#handedOut = this.#handedOut.then(() => nextTurn())
+    return this.#handedOut
   }
 }
