@@ -459,6 +459,21 @@ describe('a server', () => {
     expect(server.lines().at(-1)).toContain('"msg":"stopped"')
   })
 
+  test.runIf(anyDatabase)(
+    'serves on for AUTH_SHUTDOWN_DELAY_SECONDS after SIGTERM, and is not ready from its start on',
+    async () => {
+      const server = await freshServer({ AUTH_SHUTDOWN_DELAY_SECONDS: '6' })
+      expect((await server.call('GET', '/ready')).status).toBe(200)
+      const started = performance.now()
+      const ended = server.stop()
+      await expect.poll(async () => (await server.call('GET', '/ready')).status).toBe(503)
+      // From a client that a balancer still sends.
+      expect((await server.login(email, 'authctl')).status).toBe(200)
+      expect(await ended).toEqual({ code: 0, signal: null })
+      expect(performance.now() - started).toBeGreaterThanOrEqual(6_000)
+    },
+  )
+
   test.runIf(anyDatabase)('ends on SIGTERM though clients hold idle connections open', async () => {
     const server = await freshServer()
     const { port, hostname } = new URL(server.url)

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chunksOf } from '../../packages/server/src/lib/chunks.ts'
-import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { removeExpired, startCleanup } from '../../packages/server/src/workers/cleanup.ts'
 import { buildInvitation, buildOrganization } from '../support/factories.ts'
-import { allSent, buildMailingService } from '../support/mailbox.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { allSent, buildMailingService, until } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
 import {
   buildApp,
@@ -18,6 +20,7 @@ import {
 } from '../support/service.ts'
 
 const DAY_SECONDS = 86_400
+const NEVER = Number.MAX_SAFE_INTEGER
 
 test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audit events stay for ever', async () => {
   const service = await buildService({
@@ -73,16 +76,96 @@ test('a mail that was sent, found nobody or was given up leaves no address in th
   expect(event.details).toMatchObject({ purpose: 'verify_email', email: refused.email })
 })
 
-test('audit events are removed after AUTH_AUDIT_RETENTION_DAYS, and not before', async () => {
-  const service = await buildService({ AUTH_AUDIT_RETENTION_DAYS: '30' })
-  await buildUser(service, await buildApp(service))
-  const audited = await countRows(service, 'audit_events')
-  service.advance(29 * DAY_SECONDS)
-  await removeExpired(service.deps)
-  expect(await countRows(service, 'audit_events')).toBe(audited)
-  service.advance(2 * DAY_SECONDS)
-  await removeExpired(service.deps)
-  expect(await countRows(service, 'audit_events')).toBe(0)
+describe('each rule', () => {
+  const service = serviceFixture(
+    { AUTH_RETENTION_DAYS: '10', AUTH_AUDIT_RETENTION_DAYS: '30', AUTH_LOCKOUT_SECONDS: '900' },
+    { frozen: true },
+  )
+  const app = appFixture(service)
+  const user = fixture(async () => (await buildUser(service, app)).user)
+  const provider = fixture(async () => {
+    const id = randomUUID()
+    const times = { created_at: 1, updated_at: 1 }
+    const unused = { client_id: 'x', client_secret_box: 'x', scopes: '', enabled: 0 }
+    await service.deps.db('sso_providers').insert({ id, code: 'unused', issuer: 'https://id.example.com', ...unused, ...times })
+    return { id }
+  })
+  const session = (times: Record<string, unknown>) => ({
+    ...{ id: randomUUID(), user_id: user.id, auth_method: 'password', token_version: 0 },
+    ...{ created_at: 1, last_used_at: 1, expires_at: NEVER, ...times },
+  })
+
+  const days = DAY_SECONDS
+  const rules: [rule: string, keptSeconds: number, row: (over: number) => Record<string, unknown>, table?: string][] = [
+    ['rate_limits', 0, (over) => ({ key: 'ip:test', count: 1, resets_at: over })],
+    ['lockouts', 900, (over) => ({ key: 'test', failures: 1, last_failed_at: over })],
+    ['revocations', 3_660, (over) => ({ user_id: user.id, at: over })],
+    ['consumer_secrets', 10 * days, (over) => ({ app_id: app.id, kids: 'test', last_seen_at: over })],
+    ['deleted_apps', 3_660, (over) => ({ code: 'gone', app_id: randomUUID(), deleted_at: over })],
+    [
+      'outbox',
+      10 * days,
+      (over) => ({
+        ...{ id: randomUUID(), kind: 'webhook', name: 'crm', destination: 'x', payload: '{}', status: 'failed' },
+        ...{ next_attempt_at: 1, created_at: 1, finished_at: over },
+      }),
+    ],
+    [
+      'mail_tokens',
+      10 * days,
+      (over) => ({
+        ...{ token_hash: 'test', user_id: user.id, purpose: 'magic_link', email: 'a@example.com' },
+        ...{ created_at: 1, expires_at: over },
+      }),
+    ],
+    [
+      'sso_logins',
+      0,
+      (over) => ({
+        ...{ state_hash: 'test', provider_id: provider.id, app_id: app.id, issuer: 'https://id.example.com' },
+        ...{ redirect_url: 'x', client_state: 'x', code_challenge: 'x', created_at: 1, expires_at: over },
+      }),
+    ],
+    ['expired_sessions', 10 * days, (over) => session({ expires_at: over }), 'sessions'],
+    ['ended_sessions', 10 * days, (over) => session({ ended_at: over }), 'sessions'],
+    [
+      'audit_events',
+      30 * days,
+      (over) => ({ id: randomUUID(), event: 'login.failed', reason: 'test', actor_type: 'anonymous', at: over }),
+    ],
+  ]
+
+  test.each(rules)(
+    '%s: a row goes when it was over for %i s, not a second before, and is counted',
+    async (rule, kept, row, table = rule) => {
+      const made = row(service.deps.clock())
+      const removed = async () =>
+        (await service.deps.metrics.cleanupRemoved.get()).values.find(({ labels }) => labels.rule === rule)?.value ?? 0
+      await removeExpired(service.deps)
+      const before = await removed()
+      await service.deps.db(table).insert(made)
+      if (kept > 0) {
+        service.advance(kept - 1)
+        await removeExpired(service.deps)
+        expect(await countRows(service, table, made)).toBe(1)
+      }
+      service.advance(1)
+      const others = await removed()
+      await removeExpired(service.deps)
+      expect(await countRows(service, table, made)).toBe(0)
+      expect(await removed()).toBeGreaterThan(others)
+      expect(others).toBeGreaterThanOrEqual(before)
+      const { values } = await service.deps.metrics.cleanupSucceeded.get()
+      expect(values.find(({ labels }) => labels.rule === rule)?.value).toBe(Math.floor(service.deps.clock() / 1_000))
+    },
+  )
+
+  test('no rule is missing', async () => {
+    await removeExpired(service.deps)
+    const { values } = await service.deps.metrics.cleanupSucceeded.get()
+    // The tokens of sessions are looked at above and below.
+    expect(values.map(({ labels }) => labels.rule).sort()).toEqual([...rules.map(([rule]) => rule), 'refresh_tokens'].sort())
+  })
 })
 
 test('a backlog of more than one batch is removed whole', async () => {
@@ -98,7 +181,6 @@ const BATCH = 1_000
 /** Of a session that was refreshed every quarter of an hour for a month. */
 const TOKENS = 2_880
 const LONG_AGO = 1
-const NEVER = Number.MAX_SAFE_INTEGER
 
 async function countSessions(service: TestService): Promise<{ sessions: number; tokens: number }> {
   return { sessions: await countRows(service, 'sessions'), tokens: await countRows(service, 'refresh_tokens') }
@@ -209,7 +291,30 @@ test('a rule that fails is logged by name, stops no other, and is tried again by
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 'warn', rule: 'rate_limits', msg: 'cleanup failed; the next run tries again' },
   ])
+  const { values } = await deps.metrics.cleanupSucceeded.get()
+  expect(values.map(({ labels }) => labels.rule)).toContain('lockouts')
+  expect(values.map(({ labels }) => labels.rule)).not.toContain('rate_limits')
   await service.deps.db.raw(`drop trigger refused${testDatabase() === 'sqlite' ? '' : ' on rate_limits'}`)
   await removeExpired(deps)
   expect(await countRows(service, 'rate_limits', { key: 'ip:1' })).toBe(0)
 })
+
+test.runIf(testDatabase() === 'postgres')(
+  'a run takes no connection from requests, and a batch may take longer than a statement of theirs',
+  async () => {
+    const service = await buildService({ DB_STATEMENT_TIMEOUT_MS: '400' })
+    const { db } = service.deps
+    await db('rate_limits').insert({ key: 'ip:1', count: 1, resets_at: 1 })
+    await db.raw(`create function delay() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return old; end $$`)
+    await db.raw('create trigger delayed before delete on rate_limits for each row execute function delay()')
+    await db.destroy()
+    const cleanup = startCleanup(service.deps, 10)
+    const watching = createKnex({ ...service.deps.config, dbPoolMax: 1 })
+    try {
+      await until(async () => (await watching('rate_limits').where({ key: 'ip:1' })).length === 0)
+    } finally {
+      await cleanup.stop()
+      await watching.destroy()
+    }
+  },
+)

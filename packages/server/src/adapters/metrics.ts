@@ -51,6 +51,16 @@ export class Metrics {
   readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due message has waited', [
     'kind',
   ])
+  readonly cleanupRemoved = this.#counter(
+    'cleanup_removed_rows_total',
+    'Expired rows that were deleted, by the rule of the cleanup',
+    ['rule'],
+  )
+  readonly cleanupSucceeded = this.#gauge(
+    'cleanup_last_success_timestamp_seconds',
+    'When a rule of the cleanup last found no more to delete, in Unix seconds',
+    ['rule'],
+  )
   readonly streams = this.#gauge('revocation_streams', 'Consumers that listen to this server')
   readonly revocationLagSeconds = this.#histogram(
     'revocation_lag_seconds',

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Pool } from '../db/handle.ts'
+import { isPostgres, type Pool } from '../db/handle.ts'
+import { createKnex } from '../db/knex.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
@@ -23,12 +24,19 @@ const batchSize = 1_000
 /** Sessions whose refresh tokens are deleted together. Few, since each batch looks at all the tokens that they have left. */
 const sessionsAtOnce = 20
 const dayMs = 86_400_000
+/** For a batch on a busy Postgres. Requests would have given up long before. */
+const patientMs = 60_000
+
+interface Batch {
+  removed: number
+  isLast: boolean
+}
 
 interface Rule {
-  /** Names the rule in the log. */
+  /** Names the rule in the log and in the metrics. */
   name: string
-  /** Deletes a batch of rows that had expired by `now`. False when it found no more. */
-  deleteBatch: (deps: Deps<Pool>, now: number) => Promise<boolean>
+  /** Deletes a batch of rows that had expired by `now`. */
+  deleteBatch: (deps: Deps<Pool>, now: number) => Promise<Batch>
 }
 
 function rulesOf(deps: Deps): Rule[] {
@@ -44,8 +52,8 @@ function rulesOf(deps: Deps): Rule[] {
     expired(MailToken, kept),
     expired(SsoLogin, 0),
     expired(RefreshToken, kept),
-    sessionsWithTokens('expired sessions', 'expires_at', kept),
-    sessionsWithTokens('ended sessions', 'ended_at', kept),
+    sessionsWithTokens('expired_sessions', 'expires_at', kept),
+    sessionsWithTokens('ended_sessions', 'ended_at', kept),
   ]
   return auditRetentionDays === undefined ? rules : [...rules, expired(AuditEvent, auditRetentionDays * dayMs)]
 }
@@ -61,7 +69,8 @@ function expired(model: Expiring, keptMs: number): Rule {
   return {
     name: model.tableName,
     async deleteBatch({ db }, now) {
-      return (await model.deleteExpired(db, { now, until: now - keptMs, limit: batchSize })) === batchSize
+      const removed = await model.deleteExpired(db, { now, until: now - keptMs, limit: batchSize })
+      return { removed, isLast: removed < batchSize }
     },
   }
 }
@@ -76,10 +85,11 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
     deleteBatch: (deps, now) =>
       transaction(deps, async (deps) => {
         const ids = await Session.listOver(deps.db, { since, until: now - keptMs, limit: sessionsAtOnce })
-        if (ids.length === 0) return false
-        const deleted = await RefreshToken.deleteOfSessions(deps.db, ids, batchSize)
-        if (deleted < batchSize) await Session.delete(deps.db, ids)
-        return true
+        if (ids.length === 0) return { removed: 0, isLast: true }
+        const tokens = await RefreshToken.deleteOfSessions(deps.db, ids, batchSize)
+        if (tokens === batchSize) return { removed: tokens, isLast: false }
+        await Session.delete(deps.db, ids)
+        return { removed: tokens + ids.length, isLast: false }
       }),
   }
 }
@@ -90,28 +100,46 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
  */
 export async function removeExpired(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<void> {
   const now = deps.clock()
-  for (const { name, deleteBatch } of rulesOf(deps)) {
+  for (const rule of rulesOf(deps)) {
     try {
-      while (!isStopping() && (await deleteBatch(deps, now))) await nextTurn()
+      await apply(rule, deps, now, isStopping)
     } catch (error) {
-      deps.logger.warn({ err: error, rule: name }, 'cleanup failed; the next run tries again')
+      deps.logger.warn({ err: error, rule: rule.name }, 'cleanup failed; the next run tries again')
     }
   }
 }
 
-/** Cleans up now and then, one run at a time; `stop` waits for what is under way. */
-export function startCleanup(deps: Deps<Pool>): { stop(): Promise<void> } {
+async function apply({ name: rule, deleteBatch }: Rule, deps: Deps<Pool>, now: number, isStopping: () => boolean): Promise<void> {
+  const { cleanupRemoved, cleanupSucceeded } = deps.metrics
+  while (!isStopping()) {
+    const { removed, isLast } = await deleteBatch(deps, now)
+    cleanupRemoved.inc({ rule }, removed)
+    if (isLast) return cleanupSucceeded.set({ rule }, Math.floor(deps.clock() / 1_000))
+    await nextTurn()
+  }
+}
+
+/**
+ * Cleans up now and then, one run at a time; `stop` waits for the batch that is under way. On Postgres the runs have a connection of their
+ * own: they take none from requests, and a batch may take longer than the statement of a request.
+ */
+export function startCleanup(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
+  const warn = (message: unknown) => deps.logger.warn({ err: message }, 'database driver')
+  const own = isPostgres(deps.db)
+    ? createKnex({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: patientMs }, warn)
+    : undefined
   let isStopping = false
   let running = Promise.resolve()
-  const run = inFlight(() => removeExpired(deps, () => isStopping))
+  const run = inFlight(() => removeExpired({ ...deps, db: own ?? deps.db }, () => isStopping))
   const timer = setInterval(() => {
     running = run()
-  }, intervalMs)
+  }, everyMs)
   return {
     async stop() {
       isStopping = true
       clearInterval(timer)
       await running
+      await own?.destroy()
     },
   }
 }
