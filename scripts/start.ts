@@ -5,7 +5,7 @@ import { createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Children } from './children.ts'
-import { runTour } from './tour.ts'
+import { NotSignedInError, runTour } from './tour.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = '.gatehouse'
@@ -41,20 +41,39 @@ try {
 async function start(): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const isFirstRun = !existsSync(startedMark)
-  const adminPassword = isFirstRun ? await createFirstAdmin() : undefined
   const url = await startService()
   console.log(`\nGatehouse is running at ${url} (log: ${logFile})`)
+  // Beside the service: had that not come up, nobody would be left with an admin who never signed in.
+  const adminPassword = isFirstRun ? await createFirstAdmin() : undefined
 
-  if (isFirstRun || process.argv.includes('--tour')) {
-    await runTour({ root, folder, url, admin: { email: adminEmail, password: adminPassword }, children })
+  if (!isFirstRun && !process.argv.includes('--tour')) console.log(nextSteps(url))
+  else if (await walk(url, adminPassword)) {
+    // Only now: a first run that was interrupted is a first run still.
+    writeFileSync(startedMark, '')
+    console.log(nextSteps(url))
   }
-  // Only now: a first run that was interrupted is a first run still.
-  writeFileSync(startedMark, '')
-  console.log(nextSteps(url))
   const code = await children.anyExit()
   // Ctrl-C reaches every program of the terminal at once, the service among them.
   if (isStopping) return
   throw new Error(`the service stopped by itself (exit ${code}); its log is in ${logFile}`)
+}
+
+/** Whether the walk could be made: without the session of an admin at this service it cannot, and the service runs all the same. */
+async function walk(url: string, adminPassword: string | undefined): Promise<boolean> {
+  try {
+    await runTour({ root, folder, url, admin: { email: adminEmail, password: adminPassword }, children })
+    return true
+  } catch (error) {
+    if (!(error instanceof NotSignedInError)) throw error
+    console.log(`
+The walk is left out: ${error.message}
+Sign in from another terminal, then start again with npm start -- --tour:
+  npm run -s authctl -- login --base-url ${url} --email ${adminEmail}
+Without the password, delete the folder ${folder}: the next start makes a new admin.
+
+Ctrl-C ends it.`)
+    return false
+  }
 }
 
 /** The password is shown once and kept nowhere. An interrupted first run has made the admin already; a new password is not given. */
@@ -76,12 +95,13 @@ async function createFirstAdmin(): Promise<string | undefined> {
 async function startService(): Promise<string> {
   const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 })
   const service = children.start('node', [gatehouse, 'serve'])
-  service.stderr.pipe(process.stderr)
   service.stdout.pipe(log)
-  return children.waitForLine(service, (line) => {
+  const url = await children.waitForLine(service, (line) => {
     const entry = JSON.parse(line) as { msg?: string; url?: string }
     return entry.msg === 'listening' ? entry.url : undefined
   })
+  service.stderr.pipe(process.stderr)
+  return url
 }
 
 function nextSteps(url: string): string {

@@ -21,6 +21,12 @@ interface HttpReply {
   body: Record<string, unknown>
 }
 
+/** authctl keeps no session of an admin at this service. */
+export class NotSignedInError extends Error {}
+
+/** Exit codes of authctl: there is no such context, and not signed in. */
+const notSignedInCodes = [3, 4]
+
 let step = 0
 
 function title(text: string): void {
@@ -41,6 +47,12 @@ function showMembers(answer: Record<string, unknown>, names: readonly string[]):
   show('=', names.map((name) => `${name}: ${answer[name]}`).join(', '))
 }
 
+/** Of an error as `authctl --json` tells it. */
+function messageOf(stderr: string): string {
+  const { error } = JSON.parse(stderr) as { error: { message: string } }
+  return error.message
+}
+
 function expectStatus(what: string, reply: HttpReply, status: number): void {
   if (reply.status !== status)
     throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
@@ -56,7 +68,7 @@ async function untilRefused(ask: () => Promise<HttpReply>): Promise<HttpReply> {
   return reply
 }
 
-/** Walks from onboarding an app to the refused login. Throws when a step does not give what it must. */
+/** Walks from onboarding an app to the refused login. Throws NotSignedInError, and when a step does not give what it must. */
 export async function runTour(options: TourOptions): Promise<void> {
   const { root, url, children } = options
   const authctlFile = join(root, 'packages/cli/dist/authctl.js')
@@ -68,8 +80,10 @@ export async function runTour(options: TourOptions): Promise<void> {
     show('$', `authctl ${args.join(' ')} --json`)
     const done = await children.run('node', [authctlFile, ...args, '--json'], {
       ...(stdin === undefined ? {} : { stdin }),
-      env: { AUTHCTL_CONTEXT: 'local' },
+      // With the address: another clone may have signed the context in at its own service.
+      env: { AUTHCTL_CONTEXT: 'local', AUTHCTL_BASE_URL: url },
     })
+    if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(messageOf(done.stderr))
     if (done.code !== 0)
       throw new Error(`The walk stopped: authctl ended with exit code ${done.code}
 ${done.stderr}`)

@@ -26,7 +26,7 @@ test('list filters by event, user, app and time', async () => {
   expect(eventsOf(await authctl('audit list --limit 2'))).toHaveLength(2)
   expect((await authctl('audit list --since yesterday')).exit).toBe(6)
   expect((await authctl('audit list --user nobody@example.com')).exit).toBe(3)
-  expect((await authctl('audit list -o table')).stdout).toMatch(/^AT +EVENT +USER +ACTOR +APP +REASON +IP +WHY\n/)
+  expect((await authctl('audit list -o table')).stdout).toMatch(/^AT +EVENT +USER +ACTOR +APP +REASON +COUNT +IP +WHY\n/)
 })
 
 test('control characters in what a caller sent are shown, not sent', async () => {

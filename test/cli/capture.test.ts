@@ -108,8 +108,8 @@ test('audit list at 40 columns', async () => {
     5m ago  login.failed   wang@example.com
     5m ago  grant.revoked  wang@example.com
     5m ago  user.erased    01997c2f-0000-70…
-    left out: actor, app, reason, ip, why (-
-    ↩o wide, or --columns)
+    left out: actor, app, reason, count, ip,
+    ↩ why (-o wide, or --columns)
     "
   `)
 })
@@ -121,7 +121,7 @@ test('audit list at 80 columns', async () => {
     5m ago  login.failed  wang@example…  anonymous      shop           wrong_passwo…
     5m ago  grant.revok…  wang@example…  ada@example.…  shop           -
     5m ago  user.erased   01997c2f-000…  billing depl…  01997c2f-000…  -
-    left out: ip, why (-o wide, or --columns)
+    left out: count, ip, why (-o wide, or --columns)
     "
   `)
 })
@@ -129,10 +129,10 @@ test('audit list at 80 columns', async () => {
 test('audit list at 140 columns', async () => {
   expect(await shown('audit list', 140)).toMatchInlineSnapshot(`
     "
-    AT      EVENT          USER                     ACTOR            APP                      REASON          IP         WHY
-    5m ago  login.failed   wang@example.com         anonymous        shop                     wrong_password  192.0.2.7  -
-    5m ago  grant.revoked  wang@example.com         ada@example.com  shop                     -               192.0.2.7  left the company 👋 in…
-    5m ago  user.erased    01997c2f-0000-7000-800…  billing deploys  01997c2f-0000-7000-800…  -               192.0.2.7  -
+    AT      EVENT          USER                  ACTOR            APP                    REASON          COUNT  IP         WHY
+    5m ago  login.failed   wang@example.com      anonymous        shop                   wrong_password  1      192.0.2.7  -
+    5m ago  grant.revoked  wang@example.com      ada@example.com  shop                   -               1      192.0.2.7  left the company 👋 …
+    5m ago  user.erased    01997c2f-0000-7000-…  billing deploys  01997c2f-0000-7000-8…  -               1      192.0.2.7  -
     "
   `)
 })

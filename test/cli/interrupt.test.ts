@@ -54,3 +54,15 @@ test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unkn
   expect((await terminal.ended()).exit).toBe(130)
   expect(clock()).toBeLessThan(longestMs)
 })
+
+test('a question whose input ends, as by Ctrl-D, is declined', async () => {
+  const service = await slowService()
+  const terminal = machine().terminal('app deactivate shop', { env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: service.url } })
+  await terminal.shows('(yes/no)')
+  terminal.type('\u0004')
+  const { exit, screen } = await terminal.ended()
+  expect(exit).toBe(9)
+  expect(screen).toContain('authctl: the input ended before an answer; nothing was done')
+  expect(screen).not.toContain('Warning')
+  expect(service.requests.map(({ method }) => method)).not.toContain('PATCH')
+})

@@ -514,7 +514,7 @@ describe('a server', () => {
     const server = await startInstance(await someDatabase())
     const { code, stderr } = await serveToItsEnd({ ...(await someDatabase()), PORT: new URL(server.url).port })
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: [^\n]*EADDRINUSE[^\n]*\n$/)
+    expect(stderr).toMatch(/^gatehouse: port \d+ of 127\.0\.0\.1 is taken; [^\n]*set PORT to another\n$/)
   })
 })
 

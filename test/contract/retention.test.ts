@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { withPatientConnection } from '../../packages/server/src/deps.ts'
 import { chunksOf } from '../../packages/server/src/lib/chunks.ts'
 import { removeExpired, startCleanup } from '../../packages/server/src/workers/cleanup.ts'
 import { buildInvitation, buildOrganization } from '../support/factories.ts'
@@ -308,12 +309,14 @@ test.runIf(testDatabase() === 'postgres')(
     await db.raw(`create function delay() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return old; end $$`)
     await db.raw('create trigger delayed before delete on rate_limits for each row execute function delay()')
     await db.destroy()
-    const cleanup = startCleanup(service.deps, 10)
+    const patient = withPatientConnection(service.deps)
+    const cleanup = startCleanup(patient.deps, 10)
     const watching = createKnex({ ...service.deps.config, dbPoolMax: 1 })
     try {
       await until(async () => (await watching('rate_limits').where({ key: 'ip:1' })).length === 0)
     } finally {
       await cleanup.stop()
+      await patient.close()
       await watching.destroy()
     }
   },

@@ -100,6 +100,21 @@ test('refusals that the audit counts in one event are all counted', async () => 
   expect(found.failing_emails).toMatchObject([{ email, failures: 7 }])
 })
 
+test('refusals of several accounts that the audit counts in one event are held against none of them', async () => {
+  const since = await begin()
+  const [one, other] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
+  for (const email of [one, other]) {
+    for (let tries = 0; tries < 3; tries += 1) await login(email, 'a wrong password', '192.0.2.4')
+    for (let tries = 0; tries < 5; tries += 1) expect(await login(email, 'a wrong password', '192.0.2.4')).toBe(423)
+  }
+  const found = await stats(since)
+  expect(outcomes(found)).toEqual({ unknown_user: 6, account_locked: 10 })
+  expect(found.failing_addresses).toMatchObject([{ ip: '192.0.2.4', failures: 16 }])
+  expect(found.failing_emails.map(({ email, failures }: Json) => [email, failures]).sort()).toEqual(
+    [one, other].map((email) => [email, 3]).sort(),
+  )
+})
+
 test('a user who was deleted has no address here', async () => {
   const since = await begin()
   const { user } = await buildUser(service, app)

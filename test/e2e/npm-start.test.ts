@@ -1,6 +1,7 @@
 // A newcomer's first minutes: `npm start`, then every command that README and docs/quickstarts.md show, typed as it stands there.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -133,13 +134,32 @@ test('a second run skips the walk, and npm start -- --tour walks again as the ad
   await tour.ended
 })
 
+test('npm start -- --tour does nothing at the service of another clone that authctl is signed in at', async () => {
+  const other = join(folder, 'other')
+  const settings = { PORT: String(await freePort()), DATABASE_URL: `sqlite:${join(other, 'gatehouse.db')}` }
+  const asked: string[] = []
+  const stranger = createHttpServer((request, response) => {
+    asked.push(request.url!)
+    response.writeHead(500).end()
+  })
+  await new Promise<void>((resolve) => stranger.listen(Number(environment.PORT), '127.0.0.1', resolve))
+  const service = start('scripts/start.ts', ['--tour'], settings)
+  await service.shows('Ctrl-C ends it.')
+  stranger.close()
+  expect(service.output()).toContain(`The walk is left out: not signed in at http://127.0.0.1:${settings.PORT}`)
+  expect(service.output()).toContain(`authctl -- login --base-url http://127.0.0.1:${settings.PORT} --email`)
+  expect(asked).toEqual([])
+  service.signal('SIGINT')
+  expect(await service.ended).toBe(130)
+})
+
 test('a port that is taken is said in one line, and nothing is left running', async () => {
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(Number(environment.PORT), '127.0.0.1', resolve))
   const { code, output } = await run('scripts/start.ts', [])
   blocker.close()
   expect(code).toBe(1)
-  expect(output).toContain('EADDRINUSE')
+  expect(output.trim().split('\n')).toEqual([expect.stringMatching(/port \d+ of 127\.0\.0\.1 is taken; .*set PORT to another/)])
 })
 
 test('the commands that run the service for real do what README says', async () => {

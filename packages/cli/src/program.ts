@@ -27,6 +27,19 @@ const rootExamples = [
   'grant add --app shop --user bob@example.com',
 ]
 
+/** What is wrong, and the command to begin with. */
+const troubles = {
+  'somebody cannot log in': 'grant explain --app CODE --user EMAIL',
+  'a phone is lost': 'user reset-two-factor EMAIL, then user logout EMAIL',
+  'a token is in wrong hands': 'token trace -',
+  'a receiver was down': 'webhook redeliver --app CODE --failed --since 6h',
+  'somebody guesses passwords': 'top, then audit list --ip ADDRESS',
+  'a person leaves now': 'user offboard EMAIL',
+  'the signing secret is out': 'secret rotate --leaked --new FILE',
+  'who gave whom a role': 'audit who EMAIL ROLE',
+}
+const troubleLines = Object.entries(troubles).map(([trouble, first]) => `  ${trouble.padEnd(27)} ${first}`)
+
 const exitLines = Object.values(endings).map(({ exit, meaning }) => `  ${String(exit).padEnd(4)} ${meaning}`)
 
 /** The tree of commands for a line of words; `complain` takes what commander would write to stderr. */
@@ -47,7 +60,7 @@ export function buildProgram(words: readonly string[], world: World, complain: (
       return ''
     })
     .addHelpText('before', examplesText(rootExamples))
-    .addHelpText('after', `\nExit codes:\n${exitLines.join('\n')}`)
+    .addHelpText('after', `\nWhen something is wrong:\n${troubleLines.join('\n')}\n\nExit codes:\n${exitLines.join('\n')}`)
   for (const [key, option] of Object.entries(globalOptions)) addOption(program, key, option)
 
   const groups = new Map([['', program]])

@@ -8,8 +8,8 @@ import { commonPasswords } from './adapters/password-blocklist.ts'
 import { PasswordHasher } from './adapters/password-hasher.ts'
 import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
-import type { Db, Pool } from './db/handle.ts'
-import { createKnex } from './db/knex.ts'
+import { type Db, isPostgres, type Pool } from './db/handle.ts'
+import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
 import { ConsumerAssertions } from './lib/consumer-assertion.ts'
@@ -61,12 +61,15 @@ export interface Lifecycle {
   pendingMigrations(): Promise<string[]>
 }
 
+/** How long a statement of work in the background may take. */
+const patientMs = 60_000
+
 export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock' | 'logger'>> = {}): Deps<Pool> {
   const logger = overrides.logger ?? createLogger(config.logLevel)
   const clock = overrides.clock ?? Date.now
   const metrics = new Metrics()
   let openIdClients: Promise<OpenIdClients> | undefined
-  const db = createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
+  const db = openPool(config, logger)
   return {
     config,
     db,
@@ -98,6 +101,20 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     catalogCache: new GenerationCache(),
     lifecycle: { startedAt: clock(), isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
+}
+
+function openPool(config: DatabaseSettings, logger: Logger): Pool {
+  return createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
+}
+
+/**
+ * For work in the background on Postgres: a connection of its own, which no request waits for, and statements that may take longer than
+ * those of requests. SQLite has one connection, so there it is the same. `close` it before the rest.
+ */
+export function withPatientConnection(deps: Deps<Pool>): { deps: Deps<Pool>; close(): Promise<void> } {
+  if (!isPostgres(deps.db)) return { deps, close: async () => {} }
+  const db = openPool({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: patientMs }, deps.logger)
+  return { deps: { ...deps, db }, close: () => db.destroy() }
 }
 
 async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config, clock: () => number): Promise<OpenIdClients> {

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpApp } from './app.ts'
+import type { Config } from './config.ts'
 import { isPostgres, type Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
-import { closeDeps, type Deps } from './deps.ts'
+import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
+import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { startCleanup } from './workers/cleanup.ts'
 import { startOutbox } from './workers/outbox.ts'
@@ -49,13 +51,14 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
     server.listen(deps.config.port, deps.config.host, resolve)
   }).catch(async (error: unknown) => {
     await feed.stop()
-    throw error
+    throw codeOf(error) === 'EADDRINUSE' ? new StartError(portTaken(deps.config)) : error
   })
   const bound = server.address()
   if (bound === null || typeof bound === 'string') throw new Error('the server listens on no port')
   const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const cleanup = startCleanup(deps)
+  const patient = withPatientConnection(deps)
+  const cleanup = startCleanup(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
   if (deps.config.smtpUrl === undefined) deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails become files')
   deps.logger.info({ url }, 'listening')
@@ -69,12 +72,17 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
       await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
       await cleanup.stop()
+      await patient.close()
       await outbox.stop()
       await feed.stop()
       await closeDeps(deps)
       deps.logger.info('stopped')
     },
   }
+}
+
+function portTaken({ host, port }: Config): string {
+  return `port ${port} of ${host} is taken; stop what listens there, or set PORT to another`
 }
 
 /** Throws StartError when there are migrations that `serve` may not run. */

@@ -62,9 +62,10 @@ export const auditColumns: Column<AuditEvent>[] = [
   ['actor', shownActor],
   ['app', ({ app_id, names }) => names?.app ?? app_id],
   'reason',
+  // More than one for refusals of a minute that are written once.
+  'count',
   'ip',
   ['why', (event) => event.audit_reason],
-  ['count', (event) => event.count, 'wide'],
   ['user_id', (event) => event.user_id, 'wide'],
   ['app_id', (event) => event.app_id, 'wide'],
   ['actor_id', (event) => event.actor.id, 'wide'],

@@ -21,17 +21,20 @@ export const userStatus: StatusNoun<'active' | 'suspended'> = {
 
 interface UserActionSpec extends Wording {
   outcome: Outcome
+  /** What the action leaves as it is, and the command for that. */
+  advice?: (user: string) => string
   act(api: Api, path: { userId: string }): Promise<unknown>
 }
 
 /** A command that does something to a user which has no answer of its own. */
-export function userActionCommand({ outcome, act, ...wording }: UserActionSpec): Command {
+export function userActionCommand({ outcome, advice, act, ...wording }: UserActionSpec): Command {
   return command({
     ...wording,
     options: { user: userSubject },
-    async run({ api }, { user }) {
+    async run({ api, io }, { user }) {
       const userId = await findUserId(api, user)
       await act(api, { userId })
+      if (advice) io.note(advice(user))
       return record({ user_id: userId }, outcome)
     },
   })

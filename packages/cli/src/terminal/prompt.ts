@@ -12,8 +12,15 @@ async function ask(type: 'input' | 'password', message: string, validate: (answe
   // Loaded late: most runs ask nothing, and loading it takes longer than everything else.
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
-  const { answer } = await prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
+  const asked = prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
+  const { answer } = await Promise.race([asked, endOfInput()])
   return answer
+}
+
+/** Rejects when the input ends before an answer, as by Ctrl-D: the question stays open then, and nothing else is left to do. */
+function endOfInput(): Promise<never> {
+  const failure = new Failure('declined', 'the input ended before an answer; nothing was done', { code: 'declined' })
+  return new Promise((_, reject) => process.once('beforeExit', () => reject(failure)))
 }
 
 const somethingTyped = (answer: string) => answer.trim() !== '' || 'Type an answer, or Ctrl-C'

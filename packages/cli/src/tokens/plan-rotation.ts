@@ -95,7 +95,14 @@ export function planReplacement(answers: readonly Secrets[], next: string): Rota
   const isReplaced = answers.every(({ current, previous }) => current.kid === next && previous === null)
   const behind = apps.filter(({ accepts_next }) => accepts_next !== 'all').map(({ app_code }) => app_code)
   const todo = ['servers and consumers, all at once: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset']
-  if (!isReplaced) return { step: 1, verdict: 'wait', why: 'a server still has the old secret', todo, apps }
+  if (!isReplaced)
+    return {
+      step: 1,
+      verdict: 'wait',
+      why: 'a server still signs with the leaked secret: restart servers and consumers now',
+      todo,
+      apps,
+    }
   if (behind.length > 0) {
     const why = `these refuse every user until they have the new secret: ${behind.join(', ')}`
     return { step: 1, verdict: 'wait', why, todo, apps }

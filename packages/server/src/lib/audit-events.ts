@@ -21,7 +21,7 @@ export const auditEvents = {
   'invitation.deleted': 'An invitation was withdrawn',
   'login.failed':
     'A login was refused; `reason` says why. Refusals that cost no password hash are one event per address, app, reason ' +
-    'and minute: `count` says how many there were',
+    'and minute: `count` says how many there were. Where they were about several accounts it names none of them',
   'login.success': 'Somebody logged in',
   logout: 'A session was ended with its refresh token',
   'logout.all': 'All sessions of a user were ended',

@@ -21,7 +21,9 @@ const oneEvent = new Statement(
 )
 const countedEvent = new Statement(
   `insert into audit_events (${columns.join(', ')}, counted_by) values (${columns.map((column) => `:${column}`).join(', ')}, :countedBy)
-  on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1`,
+  on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1,
+    email = case when audit_events.email = excluded.email then audit_events.email end,
+    user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end`,
 )
 
 /** Of the logins that succeeded, and of those that failed. Together SQLite reads them in about 15 ms, in which it does nothing else. */
@@ -181,7 +183,7 @@ export class AuditEvent extends BaseModel {
     else await insertRows(db, AuditEvent.tableName, rows)
   }
 
-  /** Writes an event, or counts it in the one that has the same key. */
+  /** Writes an event, or counts it in the one that has the same key. One that stands for several accounts names none of them. */
   static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<void> {
     await countedEvent.run(db, { ...row, countedBy })
   }

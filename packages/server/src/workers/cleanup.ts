@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isPostgres, type Pool } from '../db/handle.ts'
-import { createKnex } from '../db/knex.ts'
+import type { Pool } from '../db/handle.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
@@ -24,8 +23,6 @@ const batchSize = 1_000
 /** Sessions whose refresh tokens are deleted together. Few, since each batch looks at all the tokens that they have left. */
 const sessionsAtOnce = 20
 const dayMs = 86_400_000
-/** For a batch on a busy Postgres. Requests would have given up long before. */
-const patientMs = 60_000
 
 interface Batch {
   removed: number
@@ -119,18 +116,11 @@ async function apply({ name: rule, deleteBatch }: Rule, deps: Deps<Pool>, now: n
   }
 }
 
-/**
- * Cleans up now and then, one run at a time; `stop` waits for the batch that is under way. On Postgres the runs have a connection of their
- * own: they take none from requests, and a batch may take longer than the statement of a request.
- */
+/** Cleans up now and then, one run at a time; `stop` waits for the batch that is under way. */
 export function startCleanup(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
-  const warn = (message: unknown) => deps.logger.warn({ err: message }, 'database driver')
-  const own = isPostgres(deps.db)
-    ? createKnex({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: patientMs }, warn)
-    : undefined
   let isStopping = false
   let running = Promise.resolve()
-  const run = inFlight(() => removeExpired({ ...deps, db: own ?? deps.db }, () => isStopping))
+  const run = inFlight(() => removeExpired(deps, () => isStopping))
   const timer = setInterval(() => {
     running = run()
   }, everyMs)
@@ -139,7 +129,6 @@ export function startCleanup(deps: Deps<Pool>, everyMs: number = intervalMs): { 
       isStopping = true
       clearInterval(timer)
       await running
-      await own?.destroy()
     },
   }
 }

@@ -18,7 +18,7 @@ export const explainGrant = command({
   summary: 'Explain why a user may enter an app, or may not',
   description:
     'Goes through the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
-    'Names the command that mends what refuses. Exit 0 whatever the outcome is.',
+    'Ends at the first step that refuses, and names the command that mends it: ask again after that. Exit 0 whatever the outcome is.',
   examples: [
     'grant explain --app shop --user bob@example.com',
     'grant explain --app shop --user bob@example.com@@staff --org 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -28,12 +28,13 @@ export const explainGrant = command({
   run: runExplainGrant,
 })
 
-export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
+export async function runExplainGrant({ api, io }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
   const query = { app: parseAppRef(app), ...(org === undefined ? {} : { organization_id: org }) }
   const explanation = await bodyOf(
     api.GET('/api/v1/admin/explain', { params: { query: { ...query, ...(await whoLogsIn(api, user)) } } }),
   )
   const remedies = explanation.steps.flatMap(({ detail = '' }) => commandsIn(detail))
+  if (remedies.length > 0) io.note('what comes after this step was not looked at: explain again once it is mended')
   return {
     kind: 'report',
     value: explanation,

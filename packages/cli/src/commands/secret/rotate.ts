@@ -31,8 +31,8 @@ export const rotateSecret = command({
     'revocation feed.',
   examples: [
     'secret rotate --new secret.txt',
+    'secret rotate --leaked --new secret.txt',
     'secret rotate --secret-file secret.txt',
-    'secret rotate --next 2a4432b6 --no-watch --json',
   ],
   options,
   run: runRotateSecret,

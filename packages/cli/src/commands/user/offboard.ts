@@ -22,7 +22,8 @@ export const offboardUser = command({
   description:
     'Suspends the accounts, ends sessions, revokes grants, ends memberships, takes back invitations, and deletes the service accounts ' +
     'whose token they were shown last. Each account is closed whole or not at all. It prints what it did, and --dry-run what it would ' +
-    'do. Safe to repeat: what is done already stays done.',
+    'do. Global roles stay: they count for nothing while the account is suspended, and again once it is activated. Safe to repeat: what ' +
+    'is done already stays done.',
   examples: [
     'user offboard bob@example.com --dry-run',
     'user offboard bob@example.com --confirm bob@example.com --reason "left the company"',
@@ -66,6 +67,9 @@ export async function runOffboardUser(tools: Tools, { email, keepServiceAccounts
   // Nothing was done, so its reason says all.
   if (failure && rows.length === 1) throw failure
   if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
+  for (const { user, did } of rows)
+    for (const role of did?.roles ?? [])
+      io.note(`${user} keeps the role ${role}: authctl user role ${user} --role ${role} --remove --yes`)
   return report(rows, failure)
 }
 

@@ -13,7 +13,8 @@ export const resetTwoFactor = command({
   summary: 'Take the second factor of a user away',
   description:
     'For somebody who lost the device and the recovery codes: make sure that it is them who asks. The password alone opens the account ' +
-    'from then on, until they set up another one. A notice is mailed to them. Doing it twice changes nothing.',
+    'from then on, until they set up another one. Sessions go on, also those on a lost device: user logout ends them. A notice is mailed ' +
+    'to them. Doing it twice changes nothing.',
   examples: [
     'user reset-two-factor bob@example.com --yes',
     'user reset-two-factor bob@example.com@@staff --reason "lost phone, called back"',
@@ -36,6 +37,7 @@ export async function runResetTwoFactor(tools: Tools, { user }: Input<typeof opt
     if (!isAbsent(error)) throw error
     return record(of, 'unchanged')
   }
+  tools.io.note(`sessions on the lost device go on: authctl user logout ${user} ends them all`)
   tools.io.note('too many wrong codes may have locked the account as well: authctl user unlock lifts that')
   return record(of, 'reset')
 }

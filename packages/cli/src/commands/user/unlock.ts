@@ -6,5 +6,6 @@ export const unlockUser = userActionCommand({
   description: 'Forgets the failed logins, whether or not they led to a lock.',
   examples: ['user unlock bob@example.com', 'user unlock bob@example.com@@staff --json', 'user unlock bob@example.com --dry-run'],
   outcome: 'unlocked',
+  advice: (user) => `authctl grant explain --app CODE --user ${user} says whether anything else keeps them out`,
   act: (api, path) => api.POST('/api/v1/admin/users/{userId}/unlock', { params: { path } }),
 })
