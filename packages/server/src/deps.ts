@@ -62,7 +62,7 @@ export interface Lifecycle {
 }
 
 /** How long a statement of work in the background may take. */
-const patientMs = 60_000
+const backgroundStatementMs = 60_000
 
 export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock' | 'logger'>> = {}): Deps<Pool> {
   const logger = overrides.logger ?? createLogger(config.logLevel)
@@ -113,7 +113,7 @@ function openPool(config: DatabaseSettings, logger: Logger): Pool {
  */
 export function withPatientConnection(deps: Deps<Pool>): { deps: Deps<Pool>; close(): Promise<void> } {
   if (!isPostgres(deps.db)) return { deps, close: async () => {} }
-  const db = openPool({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: patientMs }, deps.logger)
+  const db = openPool({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: backgroundStatementMs }, deps.logger)
   return { deps: { ...deps, db }, close: () => db.destroy() }
 }
 

@@ -13,14 +13,18 @@ async function ask(type: 'input' | 'password', message: string, validate: (answe
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
   const asked = prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
-  const { answer } = await Promise.race([asked, endOfInput()])
+  const { answer } = await unlessInputEnds(asked)
   return answer
 }
 
-/** Rejects when the input ends before an answer, as by Ctrl-D: the question stays open then, and nothing else is left to do. */
-function endOfInput(): Promise<never> {
+/** When the input ends before an answer, as by Ctrl-D, the question stays open and the process has nothing else left to do. */
+function unlessInputEnds<T>(asked: Promise<T>): Promise<T> {
   const failure = new Failure('declined', 'the input ended before an answer; nothing was done', { code: 'declined' })
-  return new Promise((_, reject) => process.once('beforeExit', () => reject(failure)))
+  return new Promise((resolve, reject) => {
+    const end = () => reject(failure)
+    process.once('beforeExit', end)
+    asked.then(resolve, reject).finally(() => process.off('beforeExit', end))
+  })
 }
 
 const somethingTyped = (answer: string) => answer.trim() !== '' || 'Type an answer, or Ctrl-C'
