@@ -22,12 +22,12 @@ const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'dry-run', 'invitat
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
-      'test/cli/{long-lists,runbooks,secret-rotation}',
-      'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs}',
+      'test/cli/{long-lists,runbooks,secret-rotation,top,update-notice}',
+      'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,restore}',
       'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
-      'test/packaging/{example-tests,packages,sdk}',
+      'test/packaging/{example-tests,packages,programs,sdk}',
       'test/workspace/check',
       'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)
