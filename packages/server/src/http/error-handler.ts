@@ -4,6 +4,7 @@ import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../erro
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
 import { retryAfterHeader } from '../lib/retry-after.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../lib/unavailable.ts'
+import { sendJson } from './send-json.ts'
 
 const retryAfterSeconds = 2
 
@@ -29,7 +30,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
   ctx.status = error.status
   ctx.set({ ...challenge, ...error.headers })
   if (error.retryAfter !== undefined) ctx.set('Retry-After', retryAfterHeader(error.retryAfter))
-  ctx.body = ownBodyOf(error.code) ?? {
+  const problem = {
     status: error.status,
     code: wordOf(error.code),
     title: errorCodes[error.code].title,
@@ -37,6 +38,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
     ...(error.errors ? { errors: error.errors } : {}),
     request_id: requestId,
   }
+  sendJson(ctx, ownBodyOf(error.code) ?? problem)
 }
 
 /** RFC 6750: a request that brought no token is told the scheme alone. */

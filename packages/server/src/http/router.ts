@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { pipeline } from 'node:stream'
+import { pipeline, Stream } from 'node:stream'
 import type KoaRouter from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
@@ -19,6 +19,7 @@ import { isSoundText, type ParsedBody, readBody, readLines } from './request-bod
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest } from './route.ts'
+import { sendJson } from './send-json.ts'
 import { validate } from './validate.ts'
 
 // Its CommonJS form, since the other imports `node:http`: `http/node-http.ts` says what that costs.
@@ -153,7 +154,8 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
       : await route.handle(deps, request)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)
-    if (reply.stream) send(ctx, reply.stream)
+    if (reply.stream) sendEvents(ctx, reply.stream)
+    else if (isJson(reply.body)) sendJson(ctx, reply.body)
     else ctx.body = reply.body ?? null
     // Koa turns a null body into 204; a status that was declared without a body keeps its own.
     ctx.status = reply.status
@@ -163,6 +165,11 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     options.onReply?.(route, { requestId, status, code })
     throw error
   }
+}
+
+/** What is neither text nor bytes. */
+function isJson(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !(body instanceof Stream)
 }
 
 async function rehearseCall(deps: Deps<Pool>, route: Route, request: AnyRequest): Promise<Reply> {
@@ -182,7 +189,7 @@ function withoutSecrets(schema: z.ZodType | null | undefined, body: unknown): un
 }
 
 /** Writes a stream of events as it comes. Koa would log each consumer that goes away as a fault. */
-function send(ctx: Context, stream: NonNullable<Reply['stream']>): void {
+function sendEvents(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' })
   ctx.respond = false
   ctx.res.flushHeaders()
