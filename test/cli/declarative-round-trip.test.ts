@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseDeclaration } from '../../packages/cli/src/declarations/parse-declaration.ts'
 import { plainDeclaration, renderDeclaration } from '../../packages/cli/src/declarations/render-declaration.ts'
 import { main } from '../../packages/cli/src/main.ts'
+import { exchangeHttp } from '../../packages/cli/src/network/exchange-http.ts'
 import { samples } from '../support/lane.ts'
 import { admin, type Gatehouse, startGatehouse } from './sandbox.ts'
 
@@ -148,7 +149,7 @@ async function signIn({ url }: Gatehouse) {
       stdin: Readable.from([input]),
       stdout,
       stderr,
-      fetch,
+      exchange: exchangeHttp,
       now: Date.now,
       sleep: () => Promise.resolve(),
       onInterrupt: () => () => {},

@@ -11,6 +11,7 @@ import { spawn as spawnOnTerminal } from '@lydell/node-pty'
 import { afterAll, inject, onTestFinished } from 'vitest'
 import { commands } from '../../packages/cli/src/commands/index.ts'
 import { main } from '../../packages/cli/src/main.ts'
+import { exchangeHttp, type HttpAnswer, type HttpRequest } from '../../packages/cli/src/network/exchange-http.ts'
 import { compileCache } from '../support/compile-cache.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { fixture } from '../support/fixture.ts'
@@ -237,10 +238,8 @@ function inTurn<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /** A process that has just begun has no connection from before, which the service might be about to close. */
-function fetchOnce(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const request = new Request(input, init)
-  request.headers.set('connection', 'close')
-  return fetch(request)
+function exchangeOnce(request: HttpRequest): Promise<HttpAnswer> {
+  return exchangeHttp({ ...request, headers: { ...request.headers, connection: 'close' } })
 }
 
 /** What `authctl.ts` does, with streams and an environment of its own. */
@@ -262,7 +261,7 @@ async function runInside(words: string[], cwd: string, { input = '', env = {} }:
       stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
       stdout: into('stdout'),
       stderr: into('stderr'),
-      fetch: fetchOnce,
+      exchange: exchangeOnce,
       now: Date.now,
       sleep: (milliseconds) => sleep(milliseconds),
       configFolder: join(env.XDG_CONFIG_HOME!, 'authctl'),

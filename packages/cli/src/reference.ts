@@ -42,6 +42,7 @@ const outputRules = `- On a terminal the standard is a table, into a pipe or a f
 - Users are named by UUID, by \`email@@pool\`, or by an e-mail that only one user has; of several, exit 6 lists the candidates.
 - \`--from-file\` takes one user per line: \`#\` begins a comment, \`-\` is standard input. Each line is tried; the answer has \`total\`, \`counts\` by outcome, and with JSON every line. When some failed it is exit 8. Once the session has ended or the service is gone the rest is \`not_tried\`, and the exit is that of the failure.
 - Control characters in names and the like are shown as \`\\u001b\`, never sent to the terminal.
+- \`NODE_EXTRA_CA_CERTS=FILE\` names a certificate authority of your own. With \`NODE_USE_ENV_PROXY=1\` requests go through \`HTTPS_PROXY\` or \`HTTP_PROXY\`, but not to the hosts in \`NO_PROXY\`.
 - An answer 429 or 5xx is waited out and tried again, a few times; then it is exit 7.`
 
 function commandPage(spec: Command): string {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isChangingContexts } from './command-line/contexts.ts'
 import { endings } from './command-line/exit-codes.ts'
 import { main } from './main.ts'
+import { exchangeHttp } from './network/exchange-http.ts'
 import { guardOutput } from './terminal/guard-output.ts'
 
 /** After Ctrl-C a renewal that is nearly done may finish within this time. */
@@ -29,7 +30,7 @@ export async function run(configFolder: string): Promise<void> {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    fetch: globalThis.fetch,
+    exchange: exchangeHttp,
     now: Date.now,
     sleep: (milliseconds) => sleep(milliseconds),
     configFolder,

@@ -1,28 +1,28 @@
-import { type AdminClient, createAdmin } from '@gatehouse/sdk/admin'
-import { type Ending, Failure, systemCodeOf } from '../command-line/exit-codes.ts'
+import type { AdminClient } from '@gatehouse/sdk/admin'
+import { type Ending, Failure, messageOf, systemCodeOf } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
 import { version } from '../command-line/version.ts'
+import type { HttpAnswer } from '../network/exchange-http.ts'
 import type { Io, World } from '../terminal/io.ts'
 import { toJson } from '../text/escape-controls.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 
-export type Api = AdminClient
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** The calls of the SDK's client, as typed there. Each answer is a success, and `response` has its status alone. */
+export type Api = Pick<AdminClient, (typeof methods)[number]>
 
 export interface Request {
   method: string
   url: string
   /** The body as it goes over the wire, undefined for none. Of bytes only the number is shown. */
-  body: string | Uint8Array<ArrayBuffer> | undefined
-  contentType?: string
+  body: string | Uint8Array | undefined
+  contentType?: string | undefined
   /** Why, for the audit of the service. */
   reason?: string | undefined
 }
 
-export interface Answer {
-  status: number
-  headers: Headers
-  text: string
-}
+export type Answer = HttpAnswer
 
 export interface Bearer {
   token: string
@@ -93,7 +93,7 @@ export async function send(wire: Wire, request: Request, bearer: string | undefi
     const answer = await sendOnce(wire, request, bearer)
     const mayRepeat = request.method === 'POST' ? refusedStatuses : retriedStatuses
     if (!mayRepeat.has(answer.status) || attempt === attempts || wire.sendsOnce) return answer
-    const waitMs = retryAfterMs(answer.headers, world.now()) ?? 250 * 2 ** attempt
+    const waitMs = retryAfterMs(answer.headers['retry-after'], world.now()) ?? 250 * 2 ** attempt
     if (waitMs > longestWaitMs) return answer
     io.note(`the service answered ${answer.status}; trying again in ${Math.ceil(waitMs / 1000)} s`)
     await world.sleep(waitMs)
@@ -101,9 +101,8 @@ export async function send(wire: Wire, request: Request, bearer: string | undefi
 }
 
 /** `Retry-After`, in seconds or as a date. */
-function retryAfterMs(headers: Headers, now: number): number | undefined {
-  const value = headers.get('retry-after')
-  if (value === null) return undefined
+function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined
   const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
 }
@@ -119,22 +118,20 @@ export async function sendOnce({ world, io, settings }: Wire, request: Request, 
   if (request.body !== undefined) debug(`> ${clip(toJson(redact(request.body)))}`)
   const started = performance.now()
   try {
-    const response = await world.fetch(request.url, {
-      method: request.method,
-      headers,
-      body: request.body,
-      // A redirect would take the bearer, or turn a POST into a GET.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(settings.timeoutMs),
-    })
-    const text = await response.text()
-    debug(`< ${response.status} (${Math.round(performance.now() - started)} ms) ${response.headers.get('x-request-id') ?? ''}`)
-    if (text !== '') debug(`< ${clip(toJson(redact(text)))}`)
-    return { status: response.status, headers: response.headers, text }
+    const { method, url, body } = request
+    // A redirect is not followed: it would take the bearer along, or turn a POST into a GET.
+    const answer = await world.exchange({ method, url, headers, body, signal: AbortSignal.timeout(settings.timeoutMs) })
+    debug(`< ${answer.status} (${Math.round(performance.now() - started)} ms) ${requestIdOf(answer) ?? ''}`)
+    if (answer.text !== '') debug(`< ${clip(toJson(redact(answer.text)))}`)
+    return answer
   } catch (error) {
     debug(`< ${error}`)
     throw unreachable(new URL(request.url).origin, error, settings.timeoutMs)
   }
+}
+
+function requestIdOf({ headers }: Answer): string | undefined {
+  return headers['x-request-id']?.toString()
 }
 
 function clip(text: string): string {
@@ -148,9 +145,7 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
       hint: '--timeout SECONDS waits longer',
     })
   }
-  const cause = error instanceof Error ? error.cause : undefined
-  const reason = systemCodeOf(cause) ?? (cause instanceof Error ? cause.message : String(error))
-  return new Failure('unreachable', `cannot reach ${origin}: ${reason}`, {
+  return new Failure('unreachable', `cannot reach ${origin}: ${systemCodeOf(error) ?? messageOf(error)}`, {
     code: 'unreachable',
     hint: 'is the service running there? --base-url, AUTHCTL_BASE_URL or the context says where it is looked for',
     cause: error,
@@ -260,7 +255,7 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   return new Failure(endingOf(answer.status, body.code), inOurWords(fields || body.detail || body.title || body.code), {
     code: body.code,
     hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
-    requestId: body.request_id ?? answer.headers.get('x-request-id') ?? undefined,
+    requestId: body.request_id ?? requestIdOf(answer),
   })
 }
 
@@ -270,14 +265,14 @@ function inOurWords(message: string): string {
 }
 
 function retryHint(answer: Answer): string {
-  const seconds = answer.headers.get('retry-after')
-  return seconds === null ? 'try again later' : `try again in ${seconds} s`
+  const seconds = answer.headers['retry-after']
+  return seconds === undefined ? 'try again later' : `try again in ${seconds} s`
 }
 
 /** An answer of a proxy, or of a server that is not Gatehouse. */
 function foreign(answer: Answer, url: string): Failure {
   const { origin } = new URL(url)
-  const location = answer.headers.get('location')
+  const { location } = answer.headers
   const hint = location
     ? `it redirects to ${location}: is that the right --base-url?`
     : 'is it the address of a Gatehouse? (--base-url)'
@@ -287,21 +282,35 @@ function foreign(answer: Answer, url: string): Failure {
   })
 }
 
-/** The typed client; every answer it gives is a success. */
+interface CallInit {
+  params?: { path?: Record<string, string>; query?: Record<string, unknown> }
+  headers?: { 'content-type': string }
+  body?: unknown
+}
+
+/** The typed client; every answer it gives is a success. Bytes as a body are sent as they are. */
 export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
-  return createAdmin({
-    authUrl: baseUrl,
-    fetch: async (request) => {
-      const { method, url } = request
-      const contentType = request.headers.get('content-type') ?? 'application/json'
-      const isJson = contentType.startsWith('application/json')
-      const body = isJson ? (await request.text()) || undefined : Buffer.from(await request.arrayBuffer())
-      const answer = await exchange(wire, { method, url, body, contentType }, session)
-      if (answer.status !== 204 && !/^application\/json\b/.test(answer.headers.get('content-type') ?? ''))
-        throw foreign(answer, request.url)
-      return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: answer.headers })
-    },
-  })
+  const call = async (method: string, path: string, { params, headers, body }: CallInit = {}) => {
+    const url = baseUrl + filledPath(path, params?.path) + queryText(params?.query)
+    const bytes = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body)
+    const answer = await exchange(wire, { method, url, body: bytes, contentType: headers?.['content-type'] }, session)
+    const response = { status: answer.status }
+    if (answer.status === 204) return { response }
+    if (!/^application\/json\b/.test(answer.headers['content-type'] ?? '')) throw foreign(answer, url)
+    return { data: answer.text === '' ? undefined : JSON.parse(answer.text), response }
+  }
+  const calls = methods.map((method) => [method, (path: string, init?: CallInit) => call(method, path, init)] as const)
+  return Object.fromEntries(calls) as unknown as Api
+}
+
+/** `/users/{userId}` with its values. */
+function filledPath(path: string, values: Record<string, string> = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name]!))
+}
+
+function queryText(query: Record<string, unknown> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.map(([name, value], index) => `${index === 0 ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`).join('')
 }
 
 /** The body of an answer. */
@@ -312,7 +321,9 @@ export async function bodyOf<T>(call: Promise<{ data?: T }>): Promise<T> {
 }
 
 /** The body of an answer to a write, and whether the write made what was not there. */
-export async function bodyAndNewness<T>(call: Promise<{ data?: T; response: Response }>): Promise<{ body: T; isNew: boolean }> {
+export async function bodyAndNewness<T>(
+  call: Promise<{ data?: T; response: { status: number } }>,
+): Promise<{ body: T; isNew: boolean }> {
   const { response } = await call
   return { body: await bodyOf(call), isNew: response.status === 201 }
 }

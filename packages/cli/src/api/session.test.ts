@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openContexts } from '../command-line/contexts.ts'
+import { exchangeHttp } from '../network/exchange-http.ts'
 import { bodyOf, createApi, type Wire } from './api-client.ts'
 import { contextSession } from './session.ts'
 
@@ -53,7 +54,7 @@ test('requests that are refused at once wait for one renewal', async () => {
   )
   const contexts = openContexts(folder)
   const wire = {
-    world: { fetch: globalThis.fetch, now: Date.now },
+    world: { exchange: exchangeHttp, now: Date.now },
     io: { complain() {}, note() {} },
     settings: { timeoutMs: 10_000 },
   } as unknown as Wire

@@ -26,9 +26,9 @@ export function lookForUpdate(world: World, { baseUrl, isQuiet }: { baseUrl: str
   const over = new AbortController()
   let found: string | undefined
   world
-    .fetch(`${baseUrl}/api/v1/health`, { redirect: 'manual', signal: over.signal })
-    .then(async (response) => {
-      found = versionIn(await response.json())
+    .exchange({ method: 'GET', url: `${baseUrl}/api/v1/health`, headers: {}, signal: over.signal })
+    .then(({ text }) => {
+      found = versionIn(JSON.parse(text))
     })
     .catch(() => {})
   return () => {

@@ -37,7 +37,7 @@ export async function runApi({ call, io }: Tools, { method, path, file }: Input<
   const body = file === undefined ? undefined : await readSource(io, file)
   if (file !== undefined && body !== undefined && !lines) assertJson(body, file)
   const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
-  return { kind: 'body', body: parseBody(answer.text, answer.headers.get('content-type')) }
+  return { kind: 'body', body: parseBody(answer.text, answer.headers['content-type']) }
 }
 
 function assertJson(body: string, file: string): void {
@@ -50,7 +50,7 @@ function assertJson(body: string, file: string): void {
   }
 }
 
-function parseBody(text: string, contentType: string | null): unknown {
+function parseBody(text: string, contentType: string | undefined): unknown {
   if (text === '') return undefined
   return /\bjson\b/.test(contentType ?? '') && !/ndjson/.test(contentType ?? '') ? JSON.parse(text) : text
 }

@@ -66,7 +66,7 @@ function compareVersions(serverVersion: string): Finding {
 
 /** The service dates its answers to the second; the answer was written somewhere between `before` and `after`. */
 function compareClocks({ headers }: Answer, before: number, after: number): Finding[] {
-  const date = Date.parse(headers.get('date') ?? '')
+  const date = Date.parse(headers.date ?? '')
   if (Number.isNaN(date)) return []
   const skewMs = before > date + 1000 ? before - (date + 1000) : after < date ? after - date : 0
   const amount = `this machine is ${(Math.abs(skewMs) / 1000).toFixed(0)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`

@@ -1,5 +1,5 @@
-import stringWidth from 'string-width'
 import { isUuid } from '../text/uuid.ts'
+import { widthOf } from './width.ts'
 
 const gap = '  '
 const ellipsis = '…'
@@ -63,14 +63,14 @@ function fittingColumns(rows: string[][], natural: number[], room: number): numb
 
 function filled(text: string, width: number, paint: (text: string) => string): string {
   const shown = cut(text, width)
-  return paint(shown) + ' '.repeat(width - stringWidth(shown))
+  return paint(shown) + ' '.repeat(width - widthOf(shown))
 }
 
 /** The width of each column without cutting. */
 function naturalWidths(rows: string[][]): number[] {
   const widths: number[] = []
   for (const row of rows) {
-    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, stringWidth(text))
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text))
   }
   return widths
 }
@@ -119,15 +119,16 @@ function sum(widths: number[]): number {
   return widths.reduce((total, width) => total + width, 0)
 }
 
-const graphemes = new Intl.Segmenter()
+let graphemes: Intl.Segmenter | undefined
 
 /** Cuts text to `width` columns of a terminal, with an ellipsis at the end. */
 export function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text
+  if (widthOf(text) <= width) return text
+  graphemes ??= new Intl.Segmenter()
   let shown = ''
-  let left = width - stringWidth(ellipsis)
+  let left = width - ellipsis.length
   for (const { segment } of graphemes.segment(text)) {
-    left -= stringWidth(segment)
+    left -= widthOf(segment)
     if (left < 0) break
     shown += segment
   }

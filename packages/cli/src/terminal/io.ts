@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { text as readAll } from 'node:stream/consumers'
 import { ReadStream, WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
+import type { exchangeHttp } from '../network/exchange-http.ts'
 import { escapeControls } from '../text/escape-controls.ts'
 
 /** Moves to the start of the line and clears it. */
@@ -13,7 +14,7 @@ export interface World {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number; writableNeedDrain?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
-  fetch: typeof globalThis.fetch
+  exchange: typeof exchangeHttp
   /** Milliseconds since 1970. */
   now(): number
   sleep(milliseconds: number): Promise<void>

@@ -1,6 +1,6 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../api/api-client.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, systemCodeOf } from '../command-line/exit-codes.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import type { Line } from './split-lines.ts'
 
@@ -70,7 +70,6 @@ function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverif
     headers: { 'content-type': 'application/x-ndjson' },
     // The document describes one line; bytes go as they are, so that not even broken UTF-8 is changed.
     body: body as never,
-    bodySerializer: () => body,
   }
   return bodyOf((dryRun ? rehearsalApi : api).POST('/api/v1/admin/users/import', request))
 }
@@ -78,8 +77,7 @@ function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverif
 /** Whether another try may succeed. An address that never answered is more likely wrong. */
 function mayHelp(thrown: unknown, isFirstTry: boolean): thrown is Failure {
   if (!(thrown instanceof Failure) || thrown.ending !== 'unreachable' || waitedFor.includes(thrown.code)) return false
-  const { code } = ((thrown.cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException
-  return !isFirstTry || !['ECONNREFUSED', 'ENOTFOUND'].includes(code ?? '')
+  return !isFirstTry || !['ECONNREFUSED', 'ENOTFOUND'].includes(String(systemCodeOf(thrown.cause)))
 }
 
 function assertAddsUp(sent: readonly Line[], counts: Omit<Answer, 'errors'>, errors: Answer['errors']): void {

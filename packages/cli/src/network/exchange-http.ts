@@ -1,0 +1,35 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+
+export interface HttpRequest {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body?: string | Uint8Array | undefined
+  /** Ends the exchange, also while the answer is read. */
+  signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+}
+
+/**
+ * One request over HTTP; any status is an answer, a redirect too. Throws the system's error when none came, or the reason of the signal.
+ * `fetch` would do the same, but loading it takes longer than the rest of a command.
+ */
+export async function exchangeHttp({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  // An import of these modules by name would evaluate all that they export, and that is `fetch` again.
+  const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(url, { method, headers, signal }, resolve).once('error', reject).end(body)
+    })
+    const chunks: Buffer[] = []
+    for await (const chunk of answer) chunks.push(chunk)
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  }
+}
