@@ -41,6 +41,7 @@ const cli = '^packages/cli/src/'
 /** What commands are made of. Each room imports only those before it, so that no two import each other. */
 const cliRooms = [
   'text',
+  'network',
   'command-line',
   'terminal',
   'api',
