@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path'
 export interface RunningPostgres {
   /** Connects as a superuser to the database `postgres`. */
   adminUrl: string
+  /** Where its socket is, and its files in `cluster/`. */
+  folder: string
   /** Ends the server and keeps its files: in good order (`fast`), or as a crash would, so that it has to recover (`immediate`). */
   halt(how: 'fast' | 'immediate'): Promise<void>
   /** Starts it again; resolves when it takes connections. */
@@ -34,7 +36,7 @@ timezone = 'UTC'
 // The shell outlives whoever started it, just long enough to tidy up: its stdin ends when that process ends, even by SIGKILL, and
 // even while PostgreSQL is starting, when there is no one left to read that it is ready.
 const SUPERVISOR = `
-folder=$1 binaries=$2 settings=$3 locale=$4 copied=$5 server=
+folder=$1 binaries=$2 settings=$3 locale=$4 copied=$5 origin=$6 server=
 tidy() {
   [ -z "$server" ] || { kill -QUIT $server; wait $server; }
   cd /
@@ -45,13 +47,17 @@ trap exit HUP INT TERM
 trap '' PIPE
 
 make() {
-  "$binaries/initdb" -D "$folder/cluster" --username=postgres --auth=trust --encoding=UTF8 --locale="$locale" --no-sync || return
+  if [ -n "$origin" ]; then
+    cp -R "$origin/cluster" "$folder/cluster" && touch "$folder/cluster/standby.signal" || return
+  else
+    "$binaries/initdb" -D "$folder/cluster" --username=postgres --auth=trust --encoding=UTF8 --locale="$locale" --no-sync || return
+  fi
   printf "%s\\nunix_socket_directories = '%s'\\n" "$settings" "$folder" >>"$folder/cluster/postgresql.conf"
 }
 start() {
   "$binaries/postgres" -D "$folder/cluster" </dev/null &
   server=$!
-  until grep -qs '^ready' "$folder/cluster/postmaster.pid"; do
+  until grep -qs -e '^ready' -e '^standby' "$folder/cluster/postmaster.pid"; do
     kill -0 $server || return
     sleep 0.02
   done
@@ -138,11 +144,26 @@ function foreignPostgres(adminUrl: string): RunningPostgres {
   const refuse = async () => {
     throw new Error('TEST_DATABASE_URL names a server that the tests may not halt')
   }
-  return { adminUrl, halt: refuse, resume: refuse, stop: async () => {} }
+  return { adminUrl, folder: '', halt: refuse, resume: refuse, stop: async () => {} }
+}
+
+interface Setup {
+  /** Lines of postgresql.conf. */
+  settings?: string
+  /** A server that is halted; the new one repeats what it writes. */
+  standbyOf?: RunningPostgres
+}
+
+/** Starts a standby of a server, which is away meanwhile. */
+export async function startStandby(primary: RunningPostgres): Promise<RunningPostgres> {
+  await primary.halt('fast')
+  const standby = await startPostgres({ standbyOf: primary })
+  await primary.resume()
+  return standby
 }
 
 /** Takes about half a second. The server is gone, and its files with it, after `stop()` or when this process ends in whatever way. */
-export async function startPostgres(): Promise<RunningPostgres> {
+export async function startPostgres({ settings = '', standbyOf }: Setup = {}): Promise<RunningPostgres> {
   if (process.env.TEST_DATABASE_URL) return foreignPostgres(process.env.TEST_DATABASE_URL)
   if (process.platform === 'win32')
     throw new Error('Set TEST_DATABASE_URL to a PostgreSQL server: here the tests cannot start their own')
@@ -157,7 +178,13 @@ export async function startPostgres(): Promise<RunningPostgres> {
   }
   const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
   const [program = 'sh', ...words] = [...account.command, 'sh', '-c', SUPERVISOR, 'postgres-supervisor']
-  const supervisor = spawn(program, [...words, folder, account.binaries, SETTINGS, locale, account.copied], {
+  const source =
+    standbyOf === undefined
+      ? ''
+      : `primary_conninfo = 'host=${standbyOf.folder} user=postgres'\nwal_retrieve_retry_interval = 100ms`
+  const lines = `${SETTINGS}${settings}\n${source}`
+  const origin = standbyOf?.folder ?? ''
+  const supervisor = spawn(program, [...words, folder, account.binaries, lines, locale, account.copied, origin], {
     ...account.ids,
     cwd: folder,
     // A session of its own, else Ctrl-C would reach the shell before it could tidy up.
@@ -190,6 +217,7 @@ export async function startPostgres(): Promise<RunningPostgres> {
   }
   return {
     adminUrl: `postgres://postgres@localhost:5432/postgres?host=${folder}`,
+    folder,
     halt: tell,
     resume: () => tell('resume'),
     async stop() {

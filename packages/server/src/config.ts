@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
 import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
+import { faultOfDatabaseUrl } from './lib/database-url.ts'
 import type { AttemptLimit } from './lib/rate-limit.ts'
 import { isGuessable, isMadeOf } from './lib/secret-strength.ts'
 
@@ -43,7 +44,10 @@ const sender = z
   .max(320)
   .regex(/^(?:[^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u, 'must be an address, with or without a name before <it>')
 
-const databaseUrl = z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:PATH or postgres://…')
+const databaseUrl = z.string().superRefine((url, context) => {
+  const message = faultOfDatabaseUrl(url)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
 
 function list(separator = ','): z.ZodType<string[], string> {
   return z.string().transform((text) =>
@@ -98,11 +102,15 @@ export const settings = z.object({
     default: '`http://HOST:PORT`',
     inProduction: 'required',
   }),
-  DATABASE_URL: setting(databaseUrl, '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`', {
-    default: defaultDatabaseUrl,
-    inProduction: 'required',
-    secret: true,
-  }),
+  DATABASE_URL: setting(
+    databaseUrl,
+    '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`, also with several hosts, `postgres://a:5432,b:5432/db`, of which the one that takes writes is used',
+    {
+      default: defaultDatabaseUrl,
+      inProduction: 'required',
+      secret: true,
+    },
+  ),
   DB_POOL_MAX: withDefault(whole(1, 1_000), 'Postgres connections; everything also works with 1', '10'),
   DB_ACQUIRE_TIMEOUT_MS: withDefault(whole(100, 60_000), 'How long a request waits for a database connection; then 503', '1800'),
   DB_STATEMENT_TIMEOUT_MS: withDefault(

@@ -8,7 +8,7 @@ import { commonPasswords } from './adapters/password-blocklist.ts'
 import { PasswordHasher } from './adapters/password-hasher.ts'
 import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
-import { type Db, isPostgres, type Pool } from './db/handle.ts'
+import { type Db, isPostgres, type Pool, primaryOf } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
@@ -103,8 +103,8 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
   }
 }
 
-function openPool(config: DatabaseSettings, logger: Logger): Pool {
-  return createKnex(config, (message) => logger.warn({ err: message }, 'database driver'))
+function openPool(config: DatabaseSettings, logger: Logger, beside?: Pool): Pool {
+  return createKnex(config, (message) => logger.warn({ err: message }, 'database driver'), beside && primaryOf(beside))
 }
 
 /**
@@ -113,7 +113,7 @@ function openPool(config: DatabaseSettings, logger: Logger): Pool {
  */
 export function withPatientConnection(deps: Deps<Pool>): { deps: Deps<Pool>; close(): Promise<void> } {
   if (!isPostgres(deps.db)) return { deps, close: async () => {} }
-  const db = openPool({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: backgroundStatementMs }, deps.logger)
+  const db = openPool({ ...deps.config, dbPoolMax: 1, dbStatementTimeoutMs: backgroundStatementMs }, deps.logger, deps.db)
   return { deps: { ...deps, db }, close: () => db.destroy() }
 }
 

@@ -1,8 +1,11 @@
 import pg from 'pg'
 import { DatabaseUnavailableError } from '../lib/unavailable.ts'
 
-/** Connection exceptions, shut down or starting, and a session that was ended: idle in its transaction, or in it for too long. */
-const endedClasses = /^(08|57P|25P03|25P04)/
+/**
+ * Connection exceptions, shut down or starting, and a session that was ended: idle in its transaction, or in it for too long. Also one
+ * that may only read, since its Postgres has become a standby.
+ */
+const endedClasses = /^(08|57P|25P03|25P04|25006)/
 /** Out of memory, disk or connections, and faults of files. */
 const exhaustedClasses = /^(53|58)/
 /** Ended by a time limit or by an operator; or two transactions in each other's way, of which this one was ended. */

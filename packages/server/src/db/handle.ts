@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { Primary } from './primary.ts'
 
 declare const inTransaction: unique symbol
 
@@ -45,4 +46,15 @@ export function connectionsOf(db: Pool): { used: number; free: number; wanted: n
   return pool
     ? { used: pool.numUsed(), free: pool.numFree(), wanted: pool.numPendingAcquires() }
     : { used: 0, free: 0, wanted: 0 }
+}
+
+/** Grows when the database has failed over: what was read before may be of a history that does not go on. */
+export function eraOf(db: Db): number {
+  return primaryOf(db)?.era ?? 0
+}
+
+/** What the process knows of the primary; undefined on SQLite. */
+export function primaryOf(db: Pick<Knex, 'client'>): Primary | undefined {
+  const { config }: { config: { primary?: Primary } } = db.client
+  return config.primary
 }

@@ -5,10 +5,11 @@ import type { Database, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
-import { type Connection, isBehindPooler } from './behind-pooler.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 import { classifyPostgresError, classifySqliteError } from './classify-error.ts'
 import { asPool, type Pool } from './handle.ts'
+import { type Connection, inspectConnection } from './inspect-connection.ts'
+import { Primary } from './primary.ts'
 
 const INT8_OID = 20
 const sqliteBusyTimeoutMs = 4_000
@@ -76,6 +77,8 @@ function createPrivately(filename: string): void {
 
 interface PostgresConnection extends Cancellable, Connection {
   isBehindPooler?: boolean
+  /** Of the `Primary`, when it was made. */
+  era?: number
   /** The connection failed or ended: every further statement on it does too. */
   hasEnded?: boolean
   connection: { stream: { destroy(reason: Error | undefined): void } }
@@ -90,9 +93,10 @@ interface PostgresLimits {
   statementMs: number | undefined
 }
 interface PostgresClient {
-  config: Knex.Config & { limits: PostgresLimits }
+  config: Knex.Config & { limits: PostgresLimits; primary: Primary }
   acquireConnection(): Promise<PostgresConnection>
   acquireRawConnection(): Promise<PostgresConnection>
+  validateConnection(connection: PostgresConnection): Promise<boolean>
   _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown>
 }
 const PlainPostgresClient: Dialect<PostgresClient> = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js')
@@ -100,25 +104,38 @@ const PlainPostgresClient: Dialect<PostgresClient> = createRequire(import.meta.u
 /**
  * Limits statements at both ends. Postgres itself ends what takes too long (`setLimits`), since a frozen server cannot. A frozen
  * Postgres, or a network that drops packets, ends nothing, so this client cuts the connection. That fails the statement and takes
- * the connection out of the pool, where the time limit of pg would leave it. It also cancels the statement, which behind a pooler
- * has no other limit.
+ * the connection out of the pool, where the time limit of pg would leave it.
+ *
+ * After a failover, connections to the former primary are of no use even where they live on: what it commits is lost.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
   override async _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown> {
-    const { statementMs } = this.config.limits
+    const { limits, primary } = this.config
+    const { statementMs } = limits
     if (connection.isBehindPooler) adaptToPooler(query, statementMs)
     let isGivenUp = false
     const giveUp = () => {
       isGivenUp = true
-      cancelStatement(connection)
-      connection.connection.stream.destroy(new Error('Connection terminated: no answer in time'))
+      primary.doubt()
+      if (mayCancel(connection, query)) cancelStatement(connection)
+      cut(connection, new Error('Connection terminated: no answer in time'))
     }
     const timer = statementMs === undefined ? undefined : setTimeout(giveUp, statementMs)
     try {
-      return await super._query(connection, query)
+      assertCurrent(connection, primary)
+      const answer = await super._query(connection, query)
+      // What the former primary says it has committed is not what others will read.
+      assertCurrent(connection, primary)
+      return answer
     } catch (error) {
       if (isGivenUp) throw new DatabaseUnavailableError('statement', error)
-      throw connection.hasEnded ? new DatabaseUnavailableError('terminated', error) : classifyPostgresError(error)
+      const told = connection.hasEnded ? new DatabaseUnavailableError('terminated', error) : classifyPostgresError(error)
+      if (told instanceof DatabaseUnavailableError && told.stage === 'terminated') {
+        primary.doubt()
+        // One that became read-only would be lent again.
+        cut(connection, told)
+      }
+      throw told
     } finally {
       clearTimeout(timer)
     }
@@ -129,25 +146,57 @@ class ImpatientPostgresClient extends PlainPostgresClient {
   }
 
   override acquireRawConnection(): Promise<PostgresConnection> {
-    return atStage('connect', async () => prepare(await super.acquireRawConnection(), this.config.limits))
+    return atStage('connect', async () => {
+      try {
+        return await prepare(await super.acquireRawConnection(), this.config)
+      } catch (error) {
+        this.config.primary.doubt()
+        throw error
+      }
+    })
+  }
+
+  override async validateConnection(connection: PostgresConnection): Promise<boolean> {
+    return connection.era === this.config.primary.era
   }
 }
 
-async function prepare(connection: PostgresConnection, { connectMs, statementMs }: PostgresLimits): Promise<PostgresConnection> {
+async function prepare(
+  connection: PostgresConnection,
+  { limits: { connectMs, statementMs }, primary }: PostgresClient['config'],
+): Promise<PostgresConnection> {
   const end = () => {
     connection.hasEnded = true
   }
   connection.on('error', end)
   connection.on('end', end)
   try {
-    connection.isBehindPooler = await isBehindPooler(connection, connectMs)
+    const standing = await inspectConnection(connection, connectMs)
+    connection.era = primary.admit(standing)
+    connection.isBehindPooler = standing.isBehindPooler
     // Without a limit of ours there is none at all, also where the role or the database has one.
     if (!connection.isBehindPooler) await connection.query({ text: setLimits('set', statementMs ?? 0), query_timeout: connectMs })
     return connection
   } catch (error) {
-    connection.connection.stream.destroy(error instanceof Error ? error : undefined)
+    cut(connection, error instanceof Error ? error : undefined)
     throw error
   }
+}
+
+function assertCurrent(connection: PostgresConnection, { era }: Primary): void {
+  if (connection.era !== era) throw new DatabaseUnavailableError('terminated', new Error('the database has failed over'))
+}
+
+function cut(connection: PostgresConnection, reason: Error | undefined): void {
+  connection.connection.stream.destroy(reason)
+}
+
+/**
+ * Behind a pooler a statement has no other limit; elsewhere Postgres has ended it by now. What it has not ended is a commit that waits
+ * for its standby: cancelled, it would show rows to others, who may be told of them, that a failover then loses.
+ */
+function mayCancel({ isBehindPooler }: PostgresConnection, { sql }: PostgresQuery): boolean {
+  return isBehindPooler === true && !/^(commit|release)/i.test(sql)
 }
 
 /**
@@ -188,11 +237,16 @@ export interface DatabaseSettings {
 
 /**
  * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. Statements throw
- * `DatabaseUnavailableError` when the database cannot serve them now.
+ * `DatabaseUnavailableError` when the database cannot serve them now. A further pool of one process takes what the first one knows of
+ * the primary.
  */
-export function createKnex(config: DatabaseSettings, warn: Warn = () => {}): Pool {
+export function createKnex(
+  config: DatabaseSettings,
+  warn: Warn = () => {},
+  primary: Primary = new Primary(config.databaseUrl),
+): Pool {
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
-  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config)
+  const settings = isSqlite ? sqliteSettings(config.databaseUrl.slice('sqlite:'.length)) : postgresSettings(config, primary)
   const db = createKnexInstance({
     ...settings,
     // The bound values of a failed statement, e-mails and hashes among them, would end up in its message and so in logs.
@@ -249,20 +303,26 @@ function keepStatements(connection: Database): void {
   Object.assign(connection, { prepare: prepareOnce })
 }
 
-function postgresSettings(config: DatabaseSettings): Knex.Config {
+function postgresSettings(config: DatabaseSettings, primary: Primary): Knex.Config {
+  const connection = {
+    ...(config.dbAcquireTimeoutMs === undefined ? {} : { connectionTimeoutMillis: config.dbAcquireTimeoutMs }),
+    application_name: 'gatehouse',
+    types: {
+      // Times, counts and cursors are int8 and all below 2^53; as strings, a count of '10' would compare as smaller than '9'.
+      getTypeParser: (oid: number, format: string) =>
+        oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
+    },
+  }
+  const findConnection = async () => ({
+    ...connection,
+    connectionString: await atStage('connect', () => primary.find()),
+    expirationChecker: () => primary.isInDoubt,
+  })
   const settings: PostgresClient['config'] = {
     client: ImpatientPostgresClient,
     limits: { connectMs: config.dbAcquireTimeoutMs, statementMs: config.dbStatementTimeoutMs },
-    connection: {
-      connectionString: config.databaseUrl,
-      ...(config.dbAcquireTimeoutMs === undefined ? {} : { connectionTimeoutMillis: config.dbAcquireTimeoutMs }),
-      application_name: 'gatehouse',
-      types: {
-        // Times, counts and cursors are int8 and all below 2^53; as strings, a count of '10' would compare as smaller than '9'.
-        getTypeParser: (oid: number, format: string) =>
-          oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
-      },
-    },
+    primary,
+    connection: findConnection,
     pool: { min: 0, max: config.dbPoolMax },
   }
   return settings

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { isBehindPooler } from './behind-pooler.ts'
+import { inspectConnection } from './inspect-connection.ts'
+import { asConnection, type Primary } from './primary.ts'
 
 const connectTimeoutMs = 4_000
 /** How long a message to oneself or another question may take; without an answer by then nothing is heard here. */
@@ -25,19 +26,20 @@ export interface Listener {
 }
 
 /**
- * Listens to a channel of a Postgres database on a connection of its own, for as long as it takes: one that drops is made again, later
- * and later. It counts as hearing only on a connection to Postgres itself, and only while messages to itself arrive there: behind a
- * pooler such as PgBouncer LISTEN succeeds and is silent.
+ * Listens to a channel of a Postgres database on a connection of its own, for as long as it takes: one that drops, or whose database was
+ * replaced by its standby, is made again, later and later. It counts as hearing only on a connection to Postgres itself, and only while
+ * messages to itself arrive there: behind a pooler such as PgBouncer LISTEN succeeds and is silent.
  */
-export function listen(databaseUrl: string, channel: string, ears: Ears): Listener {
+export function listen(primary: Primary, channel: string, ears: Ears): Listener {
   const stopping = new AbortController()
   const { signal } = stopping
-  let isHearing = false
+  /** In which it hears. */
+  let era: number | undefined
   let hasComplained = false
   let retryMs = firstRetryMs
 
-  const hear = () => {
-    isHearing = true
+  const hear = (on: number) => {
+    era = on
     hasComplained = false
     retryMs = firstRetryMs
     ears.onHearing()
@@ -46,9 +48,9 @@ export function listen(databaseUrl: string, channel: string, ears: Ears): Listen
   const run = async () => {
     while (!signal.aborted) {
       try {
-        await attend(databaseUrl, channel, { onMessage: ears.onMessage, onHearing: hear }, signal)
+        await attend(primary, channel, { onMessage: ears.onMessage, onHearing: hear }, signal)
       } catch (error) {
-        isHearing = false
+        era = undefined
         if (!hasComplained && !signal.aborted) ears.onSilence(error)
         hasComplained = true
       }
@@ -59,7 +61,7 @@ export function listen(databaseUrl: string, channel: string, ears: Ears): Listen
   const running = run()
   return {
     get isHearing() {
-      return isHearing
+      return era === primary.era
     },
     async stop() {
       stopping.abort()
@@ -70,13 +72,13 @@ export function listen(databaseUrl: string, channel: string, ears: Ears): Listen
 
 /** Listens on one connection. Throws if the connection fails, and returns after a stop. */
 async function attend(
-  databaseUrl: string,
+  primary: Primary,
   channel: string,
-  ears: Pick<Ears, 'onMessage' | 'onHearing'>,
+  ears: Pick<Ears, 'onMessage'> & { onHearing(era: number): void },
   signal: AbortSignal,
 ): Promise<void> {
   const client = new pg.Client({
-    connectionString: databaseUrl,
+    connectionString: await primary.find(),
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'gatehouse-listener',
     keepAlive: true,
@@ -101,13 +103,13 @@ async function attend(
     await Promise.race([Promise.all([sent, heard.arrival]), broken])
   }
   try {
-    await Promise.race([client.connect(), broken])
-    await Promise.race([assertDirect(client), broken])
+    const era = await Promise.race([open(client, primary), broken])
     await Promise.race([client.query(`listen ${client.escapeIdentifier(channel)}`), broken])
     await probe()
-    ears.onHearing()
+    ears.onHearing(era)
     for (;;) {
       await Promise.race([sleep(probeEveryMs, undefined, { signal }), broken])
+      if (era !== primary.era) throw new Error('the database has failed over')
       await probe()
     }
   } finally {
@@ -116,11 +118,15 @@ async function attend(
   }
 }
 
-/** A message to oneself would tell nothing: it comes back with the statement that sends it, when that runs where the LISTEN once did. */
-async function assertDirect(client: pg.Client): Promise<void> {
-  const processID = 'processID' in client && typeof client.processID === 'number' ? client.processID : null
-  const isIndirect = await isBehindPooler({ processID, query: (question) => client.query(question) }, echoTimeoutMs)
-  if (isIndirect) throw new Error('LISTEN is silent: a pooler stands before Postgres')
+/**
+ * Connects to Postgres itself, and returns the era. Behind a pooler a message to oneself would tell nothing: it comes back with the
+ * statement that sends it, when that runs where the LISTEN once did.
+ */
+async function open(client: pg.Client, primary: Primary): Promise<number> {
+  await client.connect()
+  const standing = await inspectConnection(asConnection(client), echoTimeoutMs)
+  if (standing.isBehindPooler) throw new Error('LISTEN is silent: a pooler stands before Postgres')
+  return primary.admit(standing)
 }
 
 async function leave(client: pg.Client): Promise<void> {

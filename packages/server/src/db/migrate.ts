@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { asTx, isPostgres, type Tx } from './handle.ts'
+import { asTx, isPostgres, primaryOf, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import { makeIndexes } from './make-indexes.ts'
 import * as initial from './migrations/0001-initial.ts'
@@ -133,7 +133,7 @@ interface Migrating {
 /** Brings the database up to date and says what it applied; on connections that wait, for other servers too. Throws SchemaTooNewError. */
 export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
   if (!isPostgres(db)) return migrate(db, clock())
-  const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined })
+  const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined }, undefined, primaryOf(db))
   try {
     return await migrate(patient, clock())
   } finally {

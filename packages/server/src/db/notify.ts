@@ -1,4 +1,4 @@
-import { type Db, isPostgres, type Tx } from './handle.ts'
+import { type Db, isPostgres, primaryOf, type Tx } from './handle.ts'
 import { type Ears, type Listener, listen } from './listen.ts'
 
 type Channel = 'gatehouse_revocations'
@@ -9,6 +9,7 @@ export async function notifyAtCommit(db: Tx, channel: Channel, payload: string):
 }
 
 /** Hears what other servers tell, on a connection beside the pool. Undefined on SQLite, which has one server. */
-export function listenFor(db: Db, databaseUrl: string, channel: Channel, ears: Ears): Listener | undefined {
-  return isPostgres(db) ? listen(databaseUrl, channel, ears) : undefined
+export function listenFor(db: Db, channel: Channel, ears: Ears): Listener | undefined {
+  const primary = primaryOf(db)
+  return primary && listen(primary, channel, ears)
 }

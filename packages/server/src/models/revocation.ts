@@ -24,7 +24,7 @@ export class Revocation extends BaseModel {
     return only(await rowsOf(Revocation, db).insert(row).returning('cursor')).cursor
   }
 
-  /** The newest cursor there is, and the first that counts: those below are from before a backup was restored. */
+  /** The newest cursor there is, and the first that counts: those below are from before a restored backup or a failover. */
   static async readBounds(db: Db): Promise<{ newest: number; first: number }> {
     const newest = db.raw('(select max(cursor) from revocations) as newest')
     const [row]: { newest: number | null; first: number }[] = await db('service').select('first_cursor as first', newest)
@@ -41,14 +41,23 @@ export class Revocation extends BaseModel {
 
   /**
    * Puts one row in the place of all that there are: every token from before is dead by `minIat`. Its cursor is later than any that was
-   * ever given, also by a database of which this is an older state: it is the time in milliseconds, which no other cursor reaches.
+   * ever given, also by a database of which this is an older state.
    */
   static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<number> {
-    const { newest } = await Revocation.readBounds(db)
-    const cursor = Math.max(at, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
+    const cursor = await Revocation.skipCursors(db, { at, known: 0 })
     await rowsOf(Revocation, db).delete()
     const nobody = { user_id: null, app_id: null, session_id: null, min_tv: null }
     await rowsOf(Revocation, db).insert({ ...nobody, cursor, min_iat: minIat, at })
+    return cursor
+  }
+
+  /**
+   * Returns a cursor above all that were ever given, `known` and those that the database has forgotten included, and goes on from it: it
+   * is the time in milliseconds, which no other cursor reaches.
+   */
+  static async skipCursors(db: Tx, { at, known }: { at: number; known: number }): Promise<number> {
+    const { newest } = await Revocation.readBounds(db)
+    const cursor = Math.max(at, known + 1, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
     if (isPostgres(db)) await db.raw("select setval('revocations_cursor_seq', ?)", [cursor])
     return cursor
   }

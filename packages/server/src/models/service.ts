@@ -16,7 +16,7 @@ export class Service extends BaseModel {
   declare id: string
   /** Tokens with a lower `iat` are dead, whosever they are. */
   declare min_iat: number
-  /** Cursors of revocations below it are from before a backup was restored. */
+  /** Cursors of revocations below it are from before a backup was restored, or the database failed over. */
   declare first_cursor: number
 
   static async getId(db: Db): Promise<string> {

@@ -1,5 +1,7 @@
 import type { HubEvent } from '../adapters/revocation-hub.ts'
+import { eraOf, type Pool } from '../db/handle.ts'
 import { listenFor } from '../db/notify.ts'
+import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
@@ -7,6 +9,7 @@ import { Revocation, type RevocationRow } from '../models/revocation.ts'
 import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
 import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
+import { continueFeed } from '../resources/revocations/record-revocation.ts'
 import { onDemand } from './on-demand.ts'
 
 const batchSize = 500
@@ -16,14 +19,28 @@ const tendMs = 30_000
 
 /**
  * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a transaction
- * of this process has committed, when another server tells so, and each second where nothing can be heard.
+ * of this process has committed, when another server tells so, and each second where nothing can be heard. After a failover of the
+ * database the streams are told to start over.
  */
-export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise<void> }> {
+export async function startRevocationFeed(deps: Deps<Pool>): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  hub.head = (await Revocation.readBounds(deps.db)).newest
+  const { newest, first } = await Revocation.readBounds(deps.db)
+  hub.head = Math.max(newest, first)
+  /** Of what was read so far. */
+  let era = eraOf(deps.db)
+  const goOnAfterFailover = async () => {
+    const cursor = await transaction(deps, (deps) => continueFeed(deps, hub.head))
+    era = eraOf(deps.db)
+    await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
+    logger.warn({ cursor }, 'the database has failed over; consumers start over with what it knows')
+  }
   const reader = onDemand(
     async () => {
       const rows = await readAllRevocations(deps, hub.head, batchSize)
+      if (era !== eraOf(deps.db)) {
+        await goOnAfterFailover()
+        return reader.wake()
+      }
       if (rows.length === batchSize) reader.wake()
       const newest = rows.at(-1)
       if (!newest) return
@@ -37,7 +54,7 @@ export async function startRevocationFeed(deps: Deps): Promise<{ stop(): Promise
   const { wake } = reader
   hub.onWake = wake
 
-  const listener = listenFor(deps.db, deps.config.databaseUrl, 'gatehouse_revocations', {
+  const listener = listenFor(deps.db, 'gatehouse_revocations', {
     onMessage(payload) {
       if (!(Number(payload) <= hub.head)) wake()
     },

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { urlsOfHosts } from '../lib/database-url.ts'
+import { inFlight } from '../lib/in-flight.ts'
+import { inspectConnection, type Lineage, type Standing } from './inspect-connection.ts'
+
+/** How long a host may take to say what it is. Less than a request waits for a connection. */
+const probeMs = 1_000
+/** Once one host takes writes, how long the others may take to say that they are its successor. */
+const graceMs = 150
+
+type Candidate = Standing & { url: string }
+
+/**
+ * Which of the hosts of DATABASE_URL takes writes, and the newest history that this process has seen. Shared by all connections of a
+ * process: none of them may follow a database that another one knows to be replaced.
+ */
+export class Primary {
+  readonly #urls: readonly [string, ...string[]]
+  /** The host that took writes when it was last asked. */
+  #found: string | undefined
+  #lineage: Lineage | undefined
+  #era = 0
+  readonly #search = inFlight(() => this.#ask())
+
+  constructor(databaseUrl: string) {
+    this.#urls = urlsOfHosts(databaseUrl)
+    this.doubt()
+  }
+
+  get hasSeveralHosts(): boolean {
+    return this.#urls.length > 1
+  }
+
+  /** Grows when another history is followed, after a failover. A connection from before is of no use any more. */
+  get era(): number {
+    return this.#era
+  }
+
+  /** The hosts have to be asked again before the next connection. */
+  get isInDoubt(): boolean {
+    return this.#found === undefined
+  }
+
+  /** Something suggests that the primary is another one now. */
+  doubt(): void {
+    this.#found = this.hasSeveralHosts ? undefined : this.#urls[0]
+  }
+
+  /** The URL of the host that takes writes. A single host is not asked: who connects finds out. Throws if there is none. */
+  async find(): Promise<string> {
+    return this.#found ?? this.#search()
+  }
+
+  /** The era of a new connection to a Postgres. Throws when it is a standby, or continues a history that has been replaced. */
+  admit({ isStandby, lineage }: Standing): number {
+    if (isStandby) throw new Error('the database is a standby, and may be behind')
+    if (lineage === undefined) return this.#era
+    if (this.#isReplaced(lineage)) {
+      const { timeline } = this.#lineage!
+      throw new Error(
+        `the database is on timeline ${lineage.timeline}, and this process has seen its successor, on timeline ${timeline}`,
+      )
+    }
+    const { cluster, timeline } = this.#lineage ?? {}
+    if (lineage.cluster !== cluster || lineage.timeline !== timeline) {
+      this.#lineage = lineage
+      this.#era += 1
+    }
+    return this.#era
+  }
+
+  #isReplaced({ cluster, timeline }: Lineage): boolean {
+    return this.#lineage !== undefined && this.#lineage.cluster === cluster && timeline < this.#lineage.timeline
+  }
+
+  async #ask(): Promise<string> {
+    const faults: string[] = []
+    const takers: Candidate[] = []
+    const ask = async (url: string) => {
+      const fault = await this.#probe(url).then(
+        (candidate) => this.#faultOf(candidate) ?? void takers.push(candidate),
+        (error: Error) => error.message || String(error),
+      )
+      if (fault === undefined) return
+      faults.push(`${new URL(url).host}: ${fault}`)
+      throw new Error(fault)
+    }
+    const asking = this.#urls.map(ask)
+    const all = Promise.allSettled(asking)
+    const some = Promise.any(asking).then(() => sleep(graceMs))
+    await Promise.race([all, some.catch(() => all)])
+    // Two take writes while one of them has not noticed yet that it was replaced.
+    const [newest] = takers.sort((a, b) => (b.lineage?.timeline ?? 0) - (a.lineage?.timeline ?? 0))
+    if (newest === undefined) throw new Error(`no host takes writes (${faults.join('; ')})`)
+    this.#found = newest.url
+    return newest.url
+  }
+
+  #faultOf({ isStandby, isReadOnly, lineage }: Candidate): string | undefined {
+    if (isStandby) return 'a standby'
+    if (isReadOnly) return 'read-only'
+    return lineage !== undefined && this.#isReplaced(lineage) ? `replaced, on timeline ${lineage.timeline}` : undefined
+  }
+
+  async #probe(url: string): Promise<Candidate> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: probeMs,
+      application_name: 'gatehouse-probe',
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return { url, ...(await inspectConnection(asConnection(client), probeMs)) }
+    } finally {
+      // One that does not answer is not waited for.
+      client.end().catch(() => {})
+    }
+  }
+}
+
+/** What pg does not declare of its client. */
+export function asConnection(client: pg.Client) {
+  const processID = 'processID' in client && typeof client.processID === 'number' ? client.processID : null
+  return { processID, query: (question: { text: string; query_timeout: number | undefined }) => client.query(question) }
+}

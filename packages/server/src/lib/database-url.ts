@@ -1,0 +1,39 @@
+const scheme = /^postgres(ql)?:\/\//
+
+/** The parts of `postgres://USER:PASSWORD@HOST,HOST/DATABASE?…`. A password may hold a comma, so the hosts begin after the last `@`. */
+function partsOf(url: string): { before: string; hosts: string[]; after: string } {
+  const [start = ''] = scheme.exec(url) ?? []
+  const rest = url.slice(start.length)
+  const end = rest.search(/[/?#]/)
+  const authority = end === -1 ? rest : rest.slice(0, end)
+  const hostsAt = authority.lastIndexOf('@') + 1
+  return {
+    before: start + authority.slice(0, hostsAt),
+    hosts: authority.slice(hostsAt).split(','),
+    after: rest.slice(authority.length),
+  }
+}
+
+/** The URL of each host that a DATABASE_URL for Postgres names: `postgres://a:5432,b:5432/db` names two. */
+export function urlsOfHosts(databaseUrl: string): [string, ...string[]] {
+  const { before, hosts, after } = partsOf(databaseUrl)
+  const [first = '', ...others] = hosts.map((host) => `${before}${host}${after}`)
+  return [first, ...others]
+}
+
+/** What is wrong with a DATABASE_URL; undefined when nothing is. It repeats no part of the URL: an odd password may look like a host. */
+export function faultOfDatabaseUrl(databaseUrl: string): string | undefined {
+  if (/^sqlite:./.test(databaseUrl)) return undefined
+  if (!scheme.test(databaseUrl)) return 'must be sqlite:PATH or postgres://…'
+  const { before, hosts, after } = partsOf(databaseUrl)
+  if (hosts.length > 1) {
+    if (/[?&](host|port)=/.test(after)) return 'names several hosts, so it must not have ?host= or ?port= too'
+    const unnamed = hosts.findIndex((host) => /^(:|$)/.test(host))
+    if (unnamed !== -1) return `names no host at place ${unnamed + 1} of ${hosts.length}`
+  }
+  // Without a host, the one of the machine is meant, which a URL cannot say beside a user.
+  const unreadable = hosts.findIndex((host) => !URL.canParse(`${before}${host || 'localhost'}${after}`))
+  if (unreadable === -1) return undefined
+  const place = hosts.length > 1 ? ` at host ${unreadable + 1} of ${hosts.length}` : ''
+  return `cannot be read${place}: ports are numbers to 65535, and in a user or password write %40 for @, %2F for /, %3A for :`
+}

@@ -1,0 +1,207 @@
+// A Postgres and its standby: the service follows the one that takes writes, and nothing that was replaced.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { askPostgres } from '../support/ask-postgres.ts'
+import { assertionOf, openEventStream } from '../support/consumer.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { type RunningPostgres, startPostgres, startStandby } from '../support/postgres.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { runGatehouse } from '../support/server-process.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, callHttp, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+
+const app = { code: 'shop' }
+const keepsCommits = 'synchronous_commit = on'
+
+async function startPair(settings = ''): Promise<{ primary: RunningPostgres; standby: RunningPostgres }> {
+  const primary = await startPostgres({ settings: `${keepsCommits}\n${settings}` })
+  onTestFinished(() => primary.stop())
+  const standby = await startStandby(primary)
+  onTestFinished(() => standby.stop())
+  await expect.poll(() => ask(primary, 'select count(*) from pg_stat_replication'), { interval: 20 }).toBe('1')
+  return { primary, standby }
+}
+
+const ask = ({ adminUrl }: RunningPostgres, statement: string) => askPostgres(adminUrl, statement)
+const hostOf = (folder: string) => encodeURIComponent(folder)
+const urlOf = (...hosts: RunningPostgres[]) => `postgres://postgres@${hosts.map(({ folder }) => hostOf(folder)).join()}/postgres`
+/** The standby has all that was committed so far. */
+const repeated = (primary: RunningPostgres) =>
+  expect
+    .poll(() => ask(primary, 'select replay_lsn = pg_current_wal_lsn() from pg_stat_replication'), { interval: 20 })
+    .toBe('true')
+const promote = (standby: RunningPostgres) => ask(standby, 'select pg_promote()')
+const cutConnections = (to: RunningPostgres) =>
+  ask(
+    to,
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse%' and pid <> pg_backend_pid()",
+  )
+
+async function startShop(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+): Promise<ServerInstance & { token: string }> {
+  const server = await startInstance({ ...bootstrapAdmin, ...settings, DATABASE_URL: databaseUrl })
+  const token: string = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  await server.call('POST', '/admin/apps', { token, body: { ...app, name: 'Shop', auto_grant_on_signup: true } })
+  return { ...server, token }
+}
+
+const register = (server: ServerInstance): Promise<Reply> =>
+  server.call('POST', '/auth/register', {
+    body: { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: app.code },
+  })
+const me = ({ call, token }: { token: string } & ServerInstance) => call('GET', '/auth/me', { token })
+
+/** Registers until it works again; everything before that is 503, and the session of the admin is good or cannot be looked up. */
+async function expectBack(server: ServerInstance & { token: string }): Promise<Reply> {
+  for (;;) {
+    const [registered, own] = [await register(server), await me(server)]
+    if (own.status !== 200) expectError(own, 'unavailable')
+    if (registered.status === 201) return registered
+    expectError(registered, 'unavailable')
+  }
+}
+
+describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL === undefined)('a Postgres with a standby', () => {
+  test('of several hosts the one that takes writes is used, and found again; the feed goes on with a reset', async () => {
+    const { primary, standby } = await startPair()
+    const server = await startShop(urlOf(standby, primary))
+    const before = (await register(server)).body
+    const feed = `${server.url}/api/v1/revocations`
+    const stream = await openEventStream(`${feed}/stream`, assertionOf(app))
+    await server.call('POST', '/auth/logout', { body: { refresh_token: before.refresh_token } })
+    const { id: cursor } = await stream.next(({ data }) => data.user_id === before.user.id)
+    const poll = (since: unknown) => callHttp(`${feed}?since=${since}`, 'GET', { token: assertionOf(app) })
+    expect((await poll(cursor)).body).toMatchObject({ reset: false, items: [] })
+
+    await repeated(primary)
+    await primary.halt('immediate')
+    expectError(await register(server), 'unavailable')
+    await promote(standby)
+    const after = (await expectBack(server)).body
+    await stream.next(({ event }) => event === 'reset')
+    await server.call('POST', '/auth/logout', { body: { refresh_token: after.refresh_token } })
+    await stream.next(({ data }) => data.user_id === after.user.id)
+    const page = (await poll(cursor)).body
+    expect(page).toMatchObject({ reset: true, items: [{ user_id: before.user.id }, { user_id: after.user.id }] })
+    expect((await poll(page.cursor)).body).toMatchObject({ reset: false, items: [] })
+    expect(stream.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+  })
+
+  test('two servers that follow one failover reset the feed once, and each hears the other', async () => {
+    const { primary, standby } = await startPair()
+    const one = await startShop(urlOf(primary, standby))
+    const two = await startInstance({ DATABASE_URL: urlOf(primary, standby) })
+    const open = (server: ServerInstance) => openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf(app))
+    const streams = [await open(one), await open(two)]
+    await repeated(primary)
+    await primary.halt('immediate')
+    await promote(standby)
+    for (const stream of streams) await stream.next(({ event }) => event === 'reset')
+    const { body } = await expectBack(one)
+    await one.call('POST', '/auth/logout', { body: { refresh_token: body.refresh_token } })
+    for (const stream of streams) await stream.next(({ data }) => data.user_id === body.user.id)
+    for (const { events } of streams) expect(events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+    expect(await ask(standby, 'select count(*) from revocations where cursor < (select first_cursor from service)')).toBe('0')
+  })
+
+  test('a primary that comes back on its old timeline is not used, whether or not it is alone', async () => {
+    const { primary, standby } = await startPair()
+    const server = await startShop(urlOf(primary, standby))
+    await repeated(primary)
+    await primary.halt('immediate')
+    await promote(standby)
+    await expectBack(server)
+    await primary.resume()
+    expect(await ask(primary, 'select pg_is_in_recovery()')).toBe('false')
+    await cutConnections(standby)
+    const { user } = (await expectBack(server)).body
+    expect(await ask(standby, `select count(*) from users where id = '${user.id}'`)).toBe('1')
+    await standby.halt('immediate')
+    for (let round = 0; round < 20; round += 1) {
+      expectError(await register(server), 'unavailable')
+      expectError(await me(server), 'unavailable')
+    }
+    await standby.resume()
+    await expectBack(server)
+    expect(await ask(primary, `select count(*) from users where id = '${user.id}'`)).toBe('0')
+  })
+
+  test('the same behind one address that leads to another Postgres, as behind HAProxy', async () => {
+    const { primary, standby } = await startPair()
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-address-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const address = join(folder, 'current')
+    const lead = (to: RunningPostgres) => {
+      symlinkSync(to.folder, join(folder, 'next'))
+      renameSync(join(folder, 'next'), address)
+    }
+    lead(primary)
+    const server = await startShop(`postgres://postgres@${hostOf(address)}/postgres`)
+    // A standby may be behind: it would answer with what is no longer true.
+    await repeated(primary)
+    lead(standby)
+    await cutConnections(primary)
+    expectError(await me(server), 'unavailable')
+    await promote(standby)
+    await expectBack(server)
+    lead(primary)
+    await cutConnections(standby)
+    for (let round = 0; round < 20; round += 1) expectError(await me(server), 'unavailable')
+    expect(server.lines().join('\n')).toMatch(/on timeline 1, and this process has seen its successor, on timeline 2/)
+    lead(standby)
+    await expectBack(server)
+  })
+
+  test('connections to a primary that was replaced and takes no more writes are not kept', async () => {
+    const { primary, standby } = await startPair()
+    const server = await startShop(urlOf(primary, standby))
+    await repeated(primary)
+    await promote(standby)
+    // The former primary lives on, and cuts no connection.
+    await ask(primary, 'alter system set default_transaction_read_only = on')
+    await ask(primary, 'select pg_reload_conf()')
+    await expectBack(server)
+    // Of all its connections none is left, those that only read included.
+    await expect
+      .poll(() =>
+        ask(primary, "select count(*) from pg_stat_activity where application_name = 'gatehouse' and pid <> pg_backend_pid()"),
+      )
+      .toBe('0')
+  })
+
+  test('a commit that waits for its standby is neither cancelled nor shown to others', async () => {
+    const { primary, standby } = await startPair("synchronous_standby_names = '*'")
+    const limits = { DB_ACQUIRE_TIMEOUT_MS: '2000', DB_STATEMENT_TIMEOUT_MS: '1000' }
+    const server = await startShop(urlOf(primary, standby), limits)
+    const { user } = (await register(server)).body
+    const { id } = (await server.call('GET', `/admin/apps/${app.code}`, { token: server.token })).body
+    const revoke = () => server.call('DELETE', `/admin/users/${user.id}/apps/${id}`, { token: server.token })
+    const look = () => ask(primary, `select count(*) from user_apps where user_id = '${user.id}' and status = 'revoked'`)
+    await ask(primary, "alter system set synchronous_standby_names = 'nobody'")
+    await ask(primary, 'select pg_reload_conf()')
+    const isCommitting = async () => {
+      expectError(await revoke(), 'unavailable')
+      return ask(primary, "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query ~* '^commit'")
+    }
+    await expect.poll(isCommitting).toBe('1')
+    for (let round = 0; round < 2; round += 1) expectError(await revoke(), 'unavailable')
+    expect(await look()).toBe('0')
+    await ask(primary, "alter system set synchronous_standby_names = '*'")
+    await ask(primary, 'select pg_reload_conf()')
+    await expect.poll(async () => (await revoke()).status).toBe(404)
+    expect(await look()).toBe('1')
+  })
+
+  test('a standby alone is no database to start on', async () => {
+    const { standby } = await startPair()
+    for (const url of [urlOf(standby), urlOf(standby, standby)]) {
+      const { code, stderr } = await runGatehouse(['check'], { DATABASE_URL: url })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/a standby/)
+    }
+  })
+})
