@@ -122,39 +122,105 @@ test('--reason is kept of every kind of write', async () => {
     expect([kind, reasons(kind)]).toEqual([kind, 'ticket 42'])
 })
 
-test('many grants travel several at a time; each line is told in its place, and what fails stops no other', async () => {
+test('many grants travel together; each line is told in its place, and what fails stops no other', async () => {
   const here = await signedIn()
   await here.authctl('app create bulk --name B')
-  const emails = Array.from({ length: 30 }, (_, index) => `bulk${index}@example.com`)
+  const emails = Array.from({ length: 230 }, (_, index) => `bulk${index}@example.com`)
   await here.authctl('user import -f -', { input: emails.map((email) => JSON.stringify({ email })).join('\n') })
-  const list = [...emails.slice(0, 15), 'nobody@example.com', ...emails.slice(15), emails[0]]
+  const list = [...emails.slice(0, 115), 'nobody@example.com', ...emails.slice(115), emails[0]]
+  const planned = await here.authctl('grant add --app bulk --from-file - --dry-run --json', { input: list.join('\n') })
+  expect([planned.exit, parsed(planned).counts]).toEqual([8, { planned: 231, failed: 1 }])
+  expect(parsed(planned).users[0].request).toMatch(/^POST http.*\/api\/v1\/admin\/apps\/bulk\/grants$/)
+  expect(parsed(await here.authctl('grant list --app bulk --json'))).toEqual([])
+
   const done = await here.authctl('grant add --app bulk --from-file - --json', { input: list.join('\n') })
   expect(done.exit).toBe(8)
   const { total, counts, users } = parsed(done)
-  expect({ total, counts }).toEqual({ total: 32, counts: { granted: 30, failed: 1, unchanged: 1 } })
+  expect({ total, counts }).toEqual({ total: 232, counts: { granted: 230, failed: 1, unchanged: 1 } })
   expect(users.map(({ line, user }: { line: number; user: string }) => [line, user])).toEqual(
     list.map((user, index) => [index + 1, user]),
   )
-  expect(users[15]).toMatchObject({ outcome: 'failed', code: 'user_not_found' })
+  expect(users[115]).toMatchObject({ outcome: 'failed', code: 'user_not_found' })
+})
+
+test('500 grants take six requests', async () => {
+  const { url, requests } = await standIn(({ method, body }, response) => {
+    const { users = [] } = method === 'POST' ? JSON.parse(body) : {}
+    reply(response, 200, { items: users.map((user: string) => ({ user, outcome: 'granted' })) })
+  })
+  const input = Array.from({ length: 500 }, (_, index) => `u${index}@example.com\n`).join('')
+  const done = await machine().authctl('grant add --app shop --from-file - --json', {
+    input,
+    env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url },
+  })
+  expect([done.exit, parsed(done).counts, requests.length]).toEqual([0, { granted: 500 }, 6])
+})
+
+test('on a terminal many grants ask once about all accounts that nobody has proven', async () => {
+  const here = await signedIn()
+  await here.authctl('app create asking --name A --auto-grant')
+  const { base_url } = here.readContexts().contexts.default!
+  const emails = ['one@asking.example', 'two@asking.example']
+  for (const email of emails) {
+    await fetch(`${base_url}/api/v1/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password: 'correct horse battery', app_code: 'asking' }),
+    })
+  }
+  await here.authctl('app create asked --name A')
+  writeFileSync(join(here.folder, 'users.txt'), ['ada@example.com', ...emails].join('\n'))
+  const question = 'Really give this to one@asking.example and 1 other, addresses that nobody has verified'
+  const declined = here.terminal('grant add --app asked --from-file users.txt')
+  await declined.shows(question)
+  declined.type('no\r')
+  expect((await declined.ended()).exit).toBe(9)
+  expect(parsed(await here.authctl('grant list --app asked --json'))).toEqual([])
+  const agreed = here.terminal('grant add --app asked --from-file users.txt')
+  await agreed.shows(question)
+  agreed.type('yes\r')
+  expect((await agreed.ended()).exit).toBe(0)
+  expect(parsed(await here.authctl('grant list --app asked --json'))).toHaveLength(3)
 })
 
 test('Ctrl-C in the middle of many tells what is done and what was under way', async () => {
-  let grants = 0
+  let moved = 0
   const { url } = await standIn(({ method, path }, response) => {
     if (method === 'GET' && path.includes('/users?'))
       return reply(response, 200, { items: [{ id: crypto.randomUUID() }], next_cursor: null })
     if (method === 'GET') return reply(response, 200, {})
-    grants += 1
+    moved += 1
     // The first ten are answered, the others never.
-    if (grants <= 10) reply(response, 201, {})
+    if (moved <= 10) reply(response, 200, {})
   })
   const here = machine()
   writeFileSync(join(here.folder, 'users.txt'), Array.from({ length: 40 }, (_, index) => `u${index}@example.com`).join('\n'))
-  const bulk = here.terminal('grant add --app shop --from-file users.txt', { env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url } })
-  await expect.poll(() => grants, { interval: 20 }).toBe(18)
+  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }
+  const bulk = here.terminal('pool move --to staff --from-file users.txt --yes', { env })
+  await expect.poll(() => moved, { interval: 20 }).toBe(18)
   bulk.type('\u0003')
   const { screen, exit } = await bulk.ended()
   expect(exit).toBe(130)
   expect(screen).toContain('interrupted: 10 of 40 users are done; under way: lines')
   expect(screen).toContain('run it again as it was')
+})
+
+test('Ctrl-C among users who are sent together names the lines that were under way', async () => {
+  let sent = 0
+  const { url } = await standIn(({ method, body }, response) => {
+    if (method === 'GET') return reply(response, 200, {})
+    sent += 1
+    const { users } = JSON.parse(body)
+    // The first hundred are answered, the others never.
+    if (sent === 1) reply(response, 200, { items: users.map((user: string) => ({ user, outcome: 'granted' })) })
+  })
+  const here = machine()
+  writeFileSync(join(here.folder, 'users.txt'), Array.from({ length: 140 }, (_, index) => `u${index}@example.com`).join('\n'))
+  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }
+  const bulk = here.terminal('grant add --app shop --from-file users.txt --yes', { env })
+  await expect.poll(() => sent, { interval: 20 }).toBe(2)
+  bulk.type('\u0003')
+  const { screen, exit } = await bulk.ended()
+  expect(exit).toBe(130)
+  expect(screen).toContain('interrupted: 100 of 140 users are done; under way: lines 101 to 140')
 })

@@ -162,6 +162,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'PATCH /admin/apps/{appId}',
       'DELETE /admin/apps/{appId}',
       'GET /admin/apps/{appId}/users',
+      'POST /admin/apps/{appId}/grants',
       'GET /admin/apps/{appId}/webhook-deliveries',
       'POST /admin/apps/{appId}/webhooks/test',
       'POST /admin/webhook-deliveries/{deliveryId}/redeliver',

@@ -115,6 +115,10 @@ const writes: Record<string, () => Promise<Write>> = {
     path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
     body: { reason: 'why not' },
   }),
+  'POST /admin/apps/{appId}/grants': async () => ({
+    path: `/admin/apps/${(await buildApp(service)).code}/grants`,
+    body: { users: [(await newUser()).id, (await newUser()).email, someEmail()] },
+  }),
   'DELETE /admin/users/{userId}/apps/{appId}': async () => ({ path: `/admin/users/${(await newUser()).id}/apps/${app.id}` }),
   'POST /admin/users/{userId}/roles': async () => ({
     path: `/admin/users/${(await newUser()).id}/roles`,

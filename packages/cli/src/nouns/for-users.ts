@@ -1,4 +1,4 @@
-import { PlannedRequest } from '../api/api-client.ts'
+import { PlannedRequest, type Request } from '../api/api-client.ts'
 import { Failure, toFailure, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, type Options, text } from '../command-line/options.ts'
 import { type Outcome, type Result, record, rowsOf } from '../output/output.ts'
@@ -64,30 +64,73 @@ const progressEvery = 100
 
 /** Runs the action for each user. Prints the result for one user as it is, and for a list with counts. */
 export async function forUsers(tools: Tools, named: Named, act: (userId: string) => Promise<Change>): Promise<Result> {
-  const { api, io } = tools
+  const { api } = tools
   if (!named.isList) {
     const { value, outcome } = await act(await findUserId(api, named.refs[0]!.ref))
     return record(value, outcome)
   }
+  return forRows(tools, named, (rows, { begins, ends }) =>
+    inLanes(rows, async (row) => {
+      begins([row])
+      try {
+        row.outcome = (await act(await findUserId(api, row.user))).outcome
+      } catch (thrown) {
+        if (thrown instanceof PlannedRequest) notePlan(row, thrown.requests)
+        else noteFailure(row, toFailure(thrown))
+      } finally {
+        ends([row])
+      }
+    }),
+  )
+}
+
+/** What became of one of many users who were sent together. */
+export type Answered = Pick<Row, 'outcome' | 'code' | 'message' | 'request'>
+
+/** Users in one request. So many names fit into its body, however long they are. */
+const mostTogether = 100
+
+/** The same for a list, of which many users are sent in one request. `act` answers for each of them, in their order. */
+export async function forUsersTogether(
+  tools: Tools,
+  named: Named,
+  act: (users: string[]) => Promise<Answered[]>,
+): Promise<Result> {
+  return forRows(tools, named, async (rows, { begins, ends }) => {
+    for (let next = 0; next < rows.length; next += mostTogether) {
+      const together = rows.slice(next, next + mostTogether)
+      begins(together)
+      const answers = await act(together.map(({ user }) => user))
+      for (const [index, row] of together.entries()) Object.assign(row, answers[index])
+      ends(together)
+    }
+  })
+}
+
+interface Watch {
+  begins(rows: readonly Row[]): void
+  ends(rows: readonly Row[]): void
+}
+
+/** Reports on each user of a list, whatever stops `work`. */
+async function forRows(tools: Tools, named: Named, work: (rows: Row[], watch: Watch) => Promise<void>): Promise<Result> {
   const rows = named.refs.map(({ line, ref }): Row => ({ line, user: ref, outcome: 'not_tried' }))
   const underWay = new Set<Row>()
   const forget = tools.onInterrupt(() => interrupted(rows, underWay))
   let ended = 0
   let fatal: Failure | undefined
+  const watch: Watch = {
+    begins: (some) => {
+      for (const row of some) underWay.add(row)
+    },
+    ends: (some) => {
+      for (const row of some) underWay.delete(row)
+      ended += some.length
+      if (ended % progressEvery === 0) tools.io.note(`${ended} of ${rows.length}`)
+    },
+  }
   try {
-    await inLanes(rows, async (row) => {
-      underWay.add(row)
-      try {
-        row.outcome = (await act(await findUserId(api, row.user))).outcome
-      } catch (thrown) {
-        if (thrown instanceof PlannedRequest) notePlan(row, thrown)
-        else noteFailure(row, toFailure(thrown))
-      } finally {
-        underWay.delete(row)
-      }
-      ended += 1
-      if (ended % progressEvery === 0) io.note(`${ended} of ${rows.length}`)
-    })
+    await work(rows, watch)
   } catch (thrown) {
     fatal = toFailure(thrown)
   } finally {
@@ -96,7 +139,7 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
   return report(rows, fatal, tools)
 }
 
-function notePlan(row: Row, { requests }: PlannedRequest): void {
+function notePlan(row: Row, requests: readonly Request[]): void {
   row.outcome = 'planned'
   row.request = requests.map(({ method, url }) => `${method} ${redactUrl(url)}`).join(', ')
 }
@@ -112,7 +155,7 @@ const mostNamed = 10
 function interrupted(rows: readonly Row[], underWay: ReadonlySet<Row>): Failure {
   const done = rows.filter((row) => row.outcome !== 'not_tried').length
   const lines = [...underWay].map(({ line }) => line)
-  const named = lines.slice(0, mostNamed).join(', ')
+  const named = lines.length > mostNamed ? `${lines[0]} to ${lines.at(-1)}` : lines.join(', ')
   const under = lines.length === 0 ? '' : `; under way: ${lines.length === 1 ? 'line' : 'lines'} ${named}`
   return new Failure('interrupted', `interrupted: ${done} of ${rows.length} users are done${under}`, {
     code: 'interrupted',

@@ -63,21 +63,11 @@ export class UserApp extends BaseModel {
     return stateByKey.first(db, { userId, appId })
   }
 
-  static async find(db: Db, { user_id, app_id }: GrantKey) {
-    return rowsOf(UserApp, db).where({ user_id, app_id }).first()
+  /** The grants of some users for an app, revoked ones too. */
+  static async listOfAppAndUsers(db: Db, appId: string, userIds: readonly string[]) {
+    return rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds)
   }
 
-  static async get(db: Db, key: GrantKey) {
-    const grant = await UserApp.find(db, key)
-    if (!grant) throw new Error('there is no such grant')
-    return grant
-  }
-
-  static async insert(db: Tx, row: NewGrant): Promise<void> {
-    await rowsOf(UserApp, db).insert(row)
-  }
-
-  /** The same for any number of them. */
   static async insertBulk(db: Tx, rows: readonly NewGrant[]): Promise<void> {
     await insertRows(db, UserApp.tableName, rows)
   }
@@ -88,8 +78,8 @@ export class UserApp extends BaseModel {
     return inserted.length > 0
   }
 
-  static async update(db: Tx, { user_id, app_id }: GrantKey, changes: Partial<NewGrant>): Promise<void> {
-    await rowsOf(UserApp, db).where({ user_id, app_id }).update(changes)
+  static async updateBulk(db: Tx, appId: string, userIds: readonly string[], changes: Partial<NewGrant>): Promise<void> {
+    if (userIds.length > 0) await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update(changes)
   }
 
   /** Revokes an active one; undefined where there is none. */

@@ -3,8 +3,8 @@ import { parseExpiry } from '../../command-line/duration.ts'
 import { type Input, requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
-import { forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
-import { grantAccess } from '../../nouns/grant-access.ts'
+import { forUsers, forUsersTogether, readUsers, userOptions } from '../../nouns/for-users.ts'
+import { grantAccess, grantAccessToMany } from '../../nouns/grant-access.ts'
 import type { Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -39,8 +39,11 @@ export async function runAddGrant(tools: Tools, input: Input<typeof options>): P
     ...(settings.reason === undefined ? {} : { reason: settings.reason }),
   }
   const users = await readUsers(tools, input)
-  // A missing app is one failure, not one for each user.
-  if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+  if (users.isList) {
+    // A missing app is one failure, not one for each user.
+    await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+    return forUsersTogether(tools, users, (refs) => grantAccessToMany(tools, appId, refs, body))
+  }
   return forUsers(tools, users, async (userId) => {
     await confirmUnproven(tools, userId)
     return grantAccess(api, { userId, appId }, body)

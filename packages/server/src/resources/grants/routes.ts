@@ -1,10 +1,13 @@
 import { ok, type Route, route } from '../../http/route.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
 import { putGrant } from './put-grant.ts'
+import { putGrants } from './put-grants.ts'
 import { revokeGrant } from './revoke-grant.ts'
 import {
   appParams,
   appUserPage,
+  bulkGrantAnswer,
+  bulkGrantBody,
   givenGrant,
   grantBody,
   grantPage,
@@ -29,9 +32,25 @@ export const grantRoutes: Route[] = [
     responses: { 200: givenGrant, 201: givenGrant },
     errors: [],
     handle: async (deps, { params, body, ...actor }) => {
-      const { created, grant } = await putGrant(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
-      return { status: created ? 201 : 200, body: grant }
+      const { outcome, grant } = await putGrant(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
+      return { status: outcome === 'granted' ? 201 : 200, body: grant }
     },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/grants',
+    tag,
+    summary: 'Grant many users access to an app',
+    description:
+      'As for one user, with the same expiry and reason for all of them. All that can be granted is granted in one transaction; who ' +
+      'was not found has the outcome `failed` and does not stop the others. A user who is named twice is `unchanged` the second time.',
+    auth: 'system_admin',
+    params: appParams,
+    body: bulkGrantBody,
+    responses: { 200: bulkGrantAnswer },
+    errors: [],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok({ items: await putGrants(deps, { appRef: params.appId, ...body }, actor) }),
   }),
   route({
     method: 'DELETE',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appRef, clearable, id, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
+import { appRef, clearable, id, MAX_LIST, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
 import { accountWarnings, grantState, userRecord } from '../../lib/records.ts'
 
 export { appParams, userParams } from '../../lib/fields.ts'
@@ -37,6 +37,28 @@ export const grantRecord = z
 
 /** A grant as whoever gave it is answered. */
 export const givenGrant = grantRecord.extend(accountWarnings).meta({ id: 'GivenGrant' })
+
+export const bulkGrantBody = grantBody
+  .extend({
+    users: z
+      .array(text.min(1))
+      .min(1)
+      .max(MAX_LIST)
+      .meta({ description: 'Each by UUID, by `email@@pool`, or by an e-mail that only one user has' }),
+  })
+  .meta({ id: 'GrantAccessToMany' })
+
+export const bulkGrantItem = z.object({
+  user: z.string().meta({ description: 'As the user was named' }),
+  outcome: z.enum(['granted', 'updated', 'unchanged', 'failed']),
+  grant: givenGrant.optional().meta({ description: 'Unless it failed' }),
+  code: z.enum(['invalid_user', 'user_not_found', 'ambiguous_user']).optional().meta({ description: 'Why it failed' }),
+  message: z.string().optional(),
+})
+export const bulkGrantAnswer = z
+  .object({ items: z.array(bulkGrantItem).meta({ description: 'In the order of the users' }) })
+  .meta({ id: 'GrantsToMany' })
+
 export const grantPage = page(grantRecord)
 export const appUserPage = page(grantRecord.extend({ user: userRecord }))
 export const listGrantsQuery = z.strictObject(pageQuery)

@@ -1,0 +1,97 @@
+import type { z } from 'zod'
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
+import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
+import { type Actor, actorIdOf } from '../../lib/caller.ts'
+import { grantStateAt } from '../../lib/grant-state.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { recordEvents } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
+import { type GrantRow, presentGrant } from './present.ts'
+import type { GrantInput, givenGrant } from './schema.ts'
+
+/** A login takes its time: with less, its tokens would be dead when they arrive. */
+const shortestMs = 5_000
+
+interface GiveInput extends GrantInput {
+  /** Each once. The transaction holds their rows. */
+  users: readonly (AccountRecord & { id: string })[]
+  app: Pick<App, 'id' | 'code'>
+}
+
+export interface Given {
+  outcome: 'granted' | 'updated' | 'unchanged'
+  grant: z.output<typeof givenGrant>
+}
+
+/**
+ * Lets users enter an app. An active grant changes only in what was given, and where it is shortened, the access tokens that were given
+ * out on it are dead. A revoked or expired one starts afresh, and its old tokens stay dead, since their floor stays. Comes last in its
+ * transaction. Answers in the order of the users. Throws `validation_failed`.
+ */
+export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<Given[]> {
+  const { users, app, expires_at, reason } = input
+  const now = deps.clock()
+  if (expires_at != null && expires_at < now + shortestMs)
+    throw fieldError('expires_at', 'invalid_value', `must be at least ${shortestMs / 1000} seconds from now`)
+
+  const before = await grantsByUser(deps, app, users)
+  const given = { ...(expires_at === undefined ? {} : { expires_at }), ...(reason === undefined ? {} : { reason }) }
+  const fresh = {
+    status: 'active',
+    granted_via: 'admin',
+    granted_by: actorIdOf(actor),
+    granted_at: now,
+    revoked_at: null,
+    expires_at: expires_at ?? null,
+    reason: reason ?? null,
+  } as const
+  const outcomeOf = ({ id }: { id: string }): Given['outcome'] => {
+    const grant = before.get(id)
+    if (!grant || grantStateAt(grant, now) !== 'active') return 'granted'
+    return Object.keys(given).length > 0 ? 'updated' : 'unchanged'
+  }
+  const granted = users.filter((user) => outcomeOf(user) === 'granted')
+  const updated = users.filter((user) => outcomeOf(user) === 'updated')
+  await UserApp.updateBulk(deps.db, app.id, idsOf(updated), given)
+  await UserApp.updateBulk(deps.db, app.id, idsOf(granted.filter(({ id }) => before.has(id))), fresh)
+  const missing = granted.filter(({ id }) => !before.has(id))
+  await UserApp.insertBulk(
+    deps.db,
+    missing.map((user) => ({ id: newId(now), user_id: user.id, app_id: app.id, ...fresh })),
+  )
+
+  const after = await grantsByUser(deps, app, users)
+  const shown = (grant: GrantRow | undefined) => grant && presentGrant(grant, app.code, now)
+  const changed = users.filter((user) => outcomeOf(user) !== 'unchanged')
+  await recordEvents(
+    deps,
+    changed.map(({ id }) => ({
+      event: 'grant.created',
+      actor,
+      userId: id,
+      appId: app.id,
+      details: { before: shown(before.get(id)) ?? null, after: shown(after.get(id)) },
+    })),
+  )
+  for (const { id } of updated) {
+    const until = before.get(id)?.expires_at ?? Number.POSITIVE_INFINITY
+    if (expires_at != null && expires_at < until) await raiseAccessFloor(deps, id, [app.id])
+  }
+  return users.map((user) => ({
+    outcome: outcomeOf(user),
+    grant: { ...presentGrant(after.get(user.id)!, app.code, now), ...unprovenWarnings(user) },
+  }))
+}
+
+async function grantsByUser(deps: Deps, app: { id: string }, users: readonly { id: string }[]): Promise<Map<string, GrantRow>> {
+  const grants = await UserApp.listOfAppAndUsers(deps.db, app.id, idsOf(users))
+  return new Map(grants.map((grant) => [grant.user_id, grant]))
+}
+
+function idsOf(users: readonly { id: string }[]): string[] {
+  return users.map(({ id }) => id)
+}

@@ -1,0 +1,35 @@
+import type { Deps } from '../../deps.ts'
+import { parseUserRef, type UserRef } from '../../lib/user-ref.ts'
+import { User } from '../../models/user.ts'
+import { type PooledUser, userOf } from './present.ts'
+
+/** Why nobody, or nobody in particular, has the name. */
+export interface UnknownUser {
+  code: 'invalid_user' | 'user_not_found' | 'ambiguous_user'
+  message: string
+}
+
+/** Looks up the users that were named by id, e-mail or `email@@pool`, all at once, by the name as it was typed. Deleted users are not found. */
+export async function findUsersByRef(deps: Deps, typed: readonly string[]): Promise<Map<string, PooledUser | UnknownUser>> {
+  const refs = new Map(typed.map((each) => [each, parseUserRef(each)]))
+  const named = [...refs.values()].filter((ref) => ref !== undefined)
+  const emails = [...new Set(named.flatMap((ref) => ('email' in ref ? [ref.email] : [])))]
+  const ids = named.flatMap((ref) => ('id' in ref ? [ref.id] : []))
+  const idsOfEmails = emails.length === 0 ? [] : await User.listIdsByEmail(deps.db, emails)
+  const users = (await User.listByIds(deps.db, [...new Set([...ids, ...idsOfEmails])])).map(userOf)
+  return new Map([...refs].map(([name, ref]) => [name, onlyOne(name, ref, users)]))
+}
+
+function onlyOne(name: string, ref: UserRef | undefined, users: readonly PooledUser[]): PooledUser | UnknownUser {
+  if (ref === undefined) return { code: 'invalid_user', message: `"${name}" names no user` }
+  const [user, ...others] = users.filter((each) => isNamed(each, ref))
+  if (!user) return { code: 'user_not_found', message: `no user is named ${name}` }
+  if (others.length === 0) return user
+  const candidates = [user, ...others].map(({ email, namespace }) => `${email}@@${namespace}`)
+  return { code: 'ambiguous_user', message: `${candidates.length} users are named ${name}: ${candidates.join(', ')}` }
+}
+
+function isNamed({ id, email, namespace, tags }: PooledUser, ref: UserRef): boolean {
+  if ('id' in ref) return id === ref.id
+  return email === ref.email && (ref.pool === undefined || [namespace, ...tags].includes(ref.pool))
+}

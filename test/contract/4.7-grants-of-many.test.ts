@@ -1,0 +1,159 @@
+// Grants for many users in one call: the same rules as for one, each user judged alone.
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
+import { buildApp, buildUser, type Json, someEmail, somePool, unique } from '../support/service.ts'
+
+const service = serviceFixture()
+
+const inSeconds = (seconds: number) => new Date(service.deps.clock() + seconds * 1000).toISOString()
+const give = (app: { code: string }, body: Json, query = '') =>
+  service.admin('POST', `/admin/apps/${app.code}/grants${query}`, { body })
+const outcomes = ({ body }: { body: Json }) => body.items.map(({ outcome, code }: Json) => code ?? outcome)
+const newUser = async (fields: Json = {}): Promise<Json> =>
+  (await service.admin('POST', '/admin/users', { body: { email: someEmail(), ...fields } })).body
+
+test('who is found is granted, by id, e-mail or email@@pool, and who is not does not stop the others', async () => {
+  const app = await buildApp(service)
+  const [byId, byEmail] = [await newUser(), await newUser()]
+  const email = someEmail()
+  const [here, there] = [somePool(), somePool()]
+  const [shared] = [await newUser({ email, namespace: here }), await newUser({ email, namespace: there })]
+  const gone = await newUser()
+  await service.admin('DELETE', `/admin/users/${gone.id}`)
+
+  const names = [
+    ...[byId.id.toUpperCase(), byEmail.email.toUpperCase(), `${email}@@${here}`, email, 'nobody@example.com'],
+    ...[gone.id, gone.email, 'bob', `${email}@@${somePool()}`, byId.email],
+  ]
+  const answer = await give(app, { users: names, reason: 'the new team' })
+  expect(answer.status).toBe(200)
+  expect(outcomes(answer)).toEqual([
+    ...['granted', 'granted', 'granted', 'ambiguous_user', 'user_not_found'],
+    ...['user_not_found', 'user_not_found', 'invalid_user', 'user_not_found', 'unchanged'],
+  ])
+  expect(answer.body.items.map(({ user }: Json) => user)).toEqual(names)
+  expect(answer.body.items[3].message).toContain(`${email}@@${there}`)
+  for (const [index, user] of [byId, byEmail, shared].entries()) {
+    const { items } = (await service.admin('GET', `/admin/users/${user!.id}/apps`)).body
+    expect(items).toEqual([answer.body.items[index].grant])
+    expect(items[0]).toMatchObject({ app_code: app.code, effective: 'active', granted_via: 'admin', reason: 'the new team' })
+  }
+  expect(await countRows(service, 'user_apps', { app_id: app.id })).toBe(3)
+})
+
+test('each user ends up as after a call for that user alone', async () => {
+  const end = inSeconds(3600)
+  async function cases() {
+    const app = await buildApp(service)
+    const users = [await newUser(), await newUser(), await newUser(), await newUser()]
+    const path = (index: number) => `/admin/users/${users[index]!.id}/apps/${app.code}`
+    await service.admin('POST', path(1), { body: { reason: 'before' } })
+    await service.admin('POST', path(2), { body: { reason: 'before' } })
+    await service.admin('DELETE', path(2))
+    await service.admin('POST', path(3), { body: { expires_at: inSeconds(10) } })
+    service.advance(11)
+    return { app, users, path }
+  }
+  const moment = (at: string | null) => (at === end ? 'the end that was given' : at === null ? null : 'another')
+  const comparable = ({ user_id: _, app_id, app_code, granted_at, expires_at, revoked_at, ...rest }: Json) => ({
+    ...rest,
+    expires_at: moment(expires_at),
+    revoked_at: moment(revoked_at),
+  })
+  for (const body of [{}, { expires_at: end }, { reason: 'why', expires_at: null }]) {
+    const [one, many] = [await cases(), await cases()]
+    const alone = []
+    for (const index of one.users.keys()) alone.push(await service.admin('POST', one.path(index), { body }))
+    const together = await give(many.app, { users: many.users.map(({ id }) => id), ...body })
+    expect(together.body.items.map(({ grant }: Json) => comparable(grant))).toEqual(alone.map(({ body }) => comparable(body)))
+    expect(outcomes(together).map((outcome: string) => (outcome === 'granted' ? 201 : 200))).toEqual(
+      alone.map(({ status }) => status),
+    )
+    const eventsOf = async ({ app }: { app: Json }) =>
+      (await auditEvents(service, { event: 'grant.created', app_id: app.id })).map(({ details }: Json) => [
+        details.before && comparable(details.before),
+        comparable(details.after),
+      ])
+    expect((await eventsOf(many)).map((each) => JSON.stringify(each)).sort()).toEqual(
+      (await eventsOf(one)).map((each) => JSON.stringify(each)).sort(),
+    )
+  }
+})
+
+test('a shortened grant kills the tokens that were given out on it, of each of them', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const logins = [await buildUser(service, app), await buildUser(service, app)]
+  const me = (token: string) => service.call('GET', '/auth/me', { token })
+  await give(app, { users: logins.map(({ user }) => user.id), expires_at: inSeconds(3600) })
+  for (const { access_token } of logins)
+    expect((await me(access_token)).body).toMatchObject({ status: 401, code: 'token_revoked' })
+  const revocations: Json[] = await service.deps.db('revocations').where({ app_id: app.id })
+  expect(revocations.map(({ user_id }) => user_id).sort()).toEqual(logins.map(({ user }) => user.id).sort())
+})
+
+test('who gives something to an account that nobody has proven is warned, of that user alone', async () => {
+  const app = await buildApp(service)
+  const [unproven, proven] = [await buildUser(service, app), await buildUser(service, app)]
+  await markVerified(service, proven.user.id)
+  const { body } = await give(app, { users: [unproven.user.id, proven.user.id] })
+  expect(body.items.map(({ grant }: Json) => grant.warnings)).toEqual([[{ code: 'account_unverified' }], undefined])
+})
+
+test('an app that is not there is 404, and what no grant can have is 400: nobody is granted', async () => {
+  const app = await buildApp(service)
+  const { id } = await newUser()
+  expectError(await give({ code: unique('app') }, { users: [id] }), 'not_found')
+  for (const body of [
+    {},
+    { users: [] },
+    { users: [''] },
+    { users: Array.from({ length: 201 }, () => id) },
+    { users: [id], expires_at: inSeconds(2) },
+    { users: [id], expires: inSeconds(60) },
+  ])
+    expectError(await give(app, body), 'validation_failed')
+  expect(await countRows(service, 'user_apps', { app_id: app.id })).toBe(0)
+})
+
+test('a dry run answers the same and writes nothing', async () => {
+  const app = await buildApp(service)
+  const users = [(await newUser()).id, randomUUID()]
+  const rehearsed = await give(app, { users }, '?dry_run=true')
+  expect(outcomes(rehearsed)).toEqual(['granted', 'user_not_found'])
+  expect(await countRows(service, 'user_apps', { app_id: app.id })).toBe(0)
+  expect(outcomes(await give(app, { users }))).toEqual(outcomes(rehearsed))
+})
+
+test('calls at once, for the same users in any order and beside calls for one of them, all end, and each user has one grant', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const users = await Promise.all(Array.from({ length: 8 }, async () => (await buildUser(service, app)).user.id))
+  const answers = await atOnce(24, (index) => {
+    const expires_at = inSeconds(7200 - index * 60)
+    if (index % 3 === 2)
+      return service.admin('POST', `/admin/users/${users[index % 8]}/apps/${app.code}`, { body: { expires_at } })
+    return give(app, { users: index % 2 === 0 ? users : users.toReversed(), expires_at })
+  })
+  expect([...new Set(answers.map(({ status }) => status))]).toEqual([200])
+  expect(await countRows(service, 'user_apps', { app_id: app.id, status: 'active' })).toBe(8)
+})
+
+test('200 users take as few statements as one does', async () => {
+  const app = await buildApp(service)
+  const users = await Promise.all(Array.from({ length: 200 }, async () => (await newUser()).email))
+  let statements = 0
+  const count = () => {
+    statements += 1
+  }
+  service.deps.db.on('query', count)
+  try {
+    expect(new Set(outcomes(await give(app, { users })))).toEqual(new Set(['granted']))
+  } finally {
+    service.deps.db.off('query', count)
+  }
+  expect(statements).toBeGreaterThan(5)
+  expect(statements).toBeLessThan(20)
+})
