@@ -21,6 +21,7 @@ const empty = {
   failing_emails: [],
   locked: { count: 0, items: [] },
   outbox: [],
+  failed_webhooks: [],
   consumers: { app_count: 0, behind_count: 0, behind: [] },
 }
 

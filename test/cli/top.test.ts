@@ -52,6 +52,10 @@ const stats = () => ({
     { kind: 'webhook', pending: 12, oldest_due_seconds: 95 },
     { kind: 'mail', pending: 0, oldest_due_seconds: 0 },
   ],
+  failed_webhooks: [
+    { app_code: 'shop', webhook: 'crm', failed: 1204, last_failed_at: before(40) },
+    { app_code: 'notes', webhook: 'chat', failed: 2, last_failed_at: before(7200) },
+  ],
   consumers: {
     app_count: 4,
     behind_count: 1,
@@ -111,6 +115,7 @@ test('at 40 columns', async () => {
       E-mails    ada@example.com 20, eve\\u0…
       Locked     2: ada@example.com (in 10m…
       Outbox     12 webhooks, the oldest du…
+      Webhooks   failed for good: crm of sh…
       Consumers  1 of 4 apps without the cu…
 
     ↑↓ choose  Enter opens  q quits
@@ -134,6 +139,7 @@ test('at 80 columns', async () => {
       E-mails    ada@example.com 20, eve\\u001b[2J\\u001b]0;pwned\\u0007\\u202e@example…
       Locked     2: ada@example.com (in 10m), second factor (in 2h)
       Outbox     12 webhooks, the oldest due for 1m; no mail
+      Webhooks   failed for good: crm of shop 1,204, chat of notes 2
       Consumers  1 of 4 apps without the current secret: shop
 
     ↑↓ choose  Enter opens  q quits
@@ -157,6 +163,7 @@ test('at 140 columns', async () => {
       E-mails    ada@example.com 20, eve\\u001b[2J\\u001b]0;pwned\\u0007\\u202e@example.com 12, wang@example.com@@staff 5
       Locked     2: ada@example.com (in 10m), second factor (in 2h)
       Outbox     12 webhooks, the oldest due for 1m; no mail
+      Webhooks   failed for good: crm of shop 1,204, chat of notes 2
       Consumers  1 of 4 apps without the current secret: shop
 
     ↑↓ choose  Enter opens  q quits
@@ -230,6 +237,7 @@ test('every figure has its list', async () => {
     ['E-mails', 'wang@example.com@@staff'],
     ['Locked', 'LOCKED UNTIL'],
     ['Outbox', 'OLDEST DUE'],
+    ['Webhooks', 'LAST FAILED AT'],
     ['Consumers', 'LAST WITHOUT'],
   ] as const) {
     terminal.type(keys.down)

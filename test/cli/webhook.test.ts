@@ -80,6 +80,7 @@ test('webhook test fires a sample, deliveries shows how it went, and redeliver s
   expect(failed.map(({ test }: { test: boolean }) => test)).toEqual([false, true])
   const table = await authctl('webhook deliveries --app tried --limit 1 -o wide')
   expect(table.stdout.split('\n')[0]!.split(/ {2,}/)).toEqual([
+    'ID',
     'CREATED AT',
     'WEBHOOK',
     'STATUS',
@@ -87,9 +88,11 @@ test('webhook test fires a sample, deliveries shows how it went, and redeliver s
     'LAST STATUS',
     'ERROR',
     'TEST',
-    'ID',
   ])
   expect(table.stdout.trimEnd().split('\n')).toHaveLength(2)
+
+  const { screen } = await here.terminal('webhook deliveries --app tried --status failed', { columns: 60 }).ended()
+  expect(screen).toContain(failed[0].id)
 
   const { id } = two.find(({ webhook }: { webhook: string }) => webhook === 'crm')
   const again = await authctl(`webhook redeliver ${id} --json`)
@@ -97,6 +100,34 @@ test('webhook test fires a sample, deliveries shows how it went, and redeliver s
   expect(parsed(again)).toEqual({ id, outcome: 'queued' })
   const told = () => receiver.requests.filter(({ headers }) => headers['webhook-id'] === id)
   await expect.poll(() => told().length, { interval: 20 }).toBe(2)
+})
+
+test('deliveries that were given up are a finding of the doctor until they were sent again; samples are none', async () => {
+  let isDown = true
+  const moody = await startReceiver((response) => void response.writeHead(isDown ? 410 : 204).end(), onFileEnd)
+  const here = await signedIn('given-up', [{ name: 'crm', url: `${moody.url}/crm` }])
+  const { authctl } = here
+  const findings = async () => {
+    const { findings } = parsed(await authctl('doctor --app given-up --json'))
+    return findings.filter(({ check }: { check: string }) => check === 'webhooks')
+  }
+  await authctl('webhook test --app given-up')
+  await deliveries(here, 'given-up', 1)
+  expect(await findings()).toMatchObject([{ level: 'ok' }])
+  await register(service.url, { email: 'lost@example.com', password: 'correct horse battery', app_code: 'given-up' })
+  await deliveries(here, 'given-up', 2)
+  const [finding, ...others] = await findings()
+  expect(others).toEqual([])
+  expect(finding).toMatchObject({
+    level: 'warn',
+    app: 'given-up',
+    message: expect.stringContaining('1 of the deliveries of crm'),
+  })
+
+  isDown = false
+  expect((await authctl(finding.fix.replace(/^authctl /, ''))).exit).toBe(0)
+  await deliveries(here, 'given-up', 2)
+  expect(await findings()).toMatchObject([{ level: 'ok' }])
 })
 
 test('what cannot be is told by the exit code', async () => {

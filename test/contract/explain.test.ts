@@ -123,6 +123,27 @@ describe('what a login would answer', () => {
     return isAdmin || provisions || access === 'active' || access === 'ends soon' ? 'granted' : 'app_access_denied'
   }
 
+  /** What still refuses when what refused is mended, in turn: the same words, asked again. */
+  function expectedFurther(situation: Situation): string[] {
+    const mends: Record<string, Partial<Situation>> = {
+      app_inactive: { app: 'active' },
+      account_locked: { account: 'active' },
+      account_suspended: { account: 'active' },
+      email_unverified: { address: 'proven' },
+      organization_membership_required: { organization: 'member' },
+      app_access_denied: { access: 'active' },
+      invalid_credentials: situation.pool === 'outside' ? { pool: 'tag' } : { account: 'active' },
+    }
+    const outcome = expectedOutcome(situation)
+    const isForGood =
+      (outcome === 'invalid_credentials' && situation.account === 'deleted') ||
+      (outcome === 'organization_membership_required' && situation.organization === 'unknown')
+    if (mends[outcome] === undefined || isForGood) return []
+    const mended = { ...situation, ...mends[outcome] }
+    const next = expectedOutcome(mended)
+    return next === 'granted' ? [] : [next, ...expectedFurther(mended)]
+  }
+
   /** The roles in the token of a login that is let in. */
   function expectedRoles({ organization, isAdmin }: Situation): string[] {
     if (organization === 'member') return ['org_admin']
@@ -142,13 +163,21 @@ describe('what a login would answer', () => {
     expect(await everyRow(service)).toEqual(before)
 
     const outcomes = new Set<string>()
+    let longest = 0
     for (const [index, { situation, query }] of cases.entries()) {
-      const { outcome, steps, claims, token_bytes } = explained[index]
+      const { outcome, steps, further_refusals, claims, token_bytes } = explained[index]
       const { email, app, organization_id } = query
       const login = await service.login(email, app, organization_id ? { organization_id } : {})
       const label = JSON.stringify(situation)
       expect(login.status === 200 ? 'granted' : login.body.code, label).toBe(outcome)
       expect(outcome, label).toBe(expectedOutcome(situation))
+      const further = further_refusals.map(({ code }: Json) => code)
+      expect(further, label).toEqual(expectedFurther(situation))
+      longest = Math.max(longest, further.length)
+      expect(
+        further_refusals.every(({ step, ok, detail }: Json) => step > 0 && !ok && detail !== ''),
+        label,
+      ).toBe(true)
       outcomes.add(outcome)
       if (outcome === 'granted') {
         const real = claimsOf(login.body.access_token)
@@ -176,6 +205,7 @@ describe('what a login would answer', () => {
         ).toBe(true)
       }
     }
+    expect(longest).toBeGreaterThan(2)
     expect([...outcomes].sort()).toEqual([
       'account_locked',
       'account_suspended',

@@ -169,6 +169,33 @@ test('what waits to be sent tells for how long', async () => {
   expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 1, oldest_due_seconds: 90 })
 })
 
+test('webhooks whose deliveries were given up are counted, by when they were first sent', async () => {
+  const since = await begin()
+  const webhooks = [
+    { name: 'crm', url: 'https://example.com/hook' },
+    { name: 'chat', url: 'https://example.com/chat' },
+  ]
+  const announced = await buildApp(service, { auto_grant_on_signup: true, webhooks })
+  const registered: Json[] = []
+  for (let turn = 0; turn < 3; turn += 1)
+    registered.push((await service.register(`${randomUUID()}@example.com`, announced.code)).body.user)
+  expect((await stats(since)).failed_webhooks).toEqual([])
+  const ended = service.deps.clock()
+  const end = (name: string, status: string) =>
+    service.deps.db('outbox').where({ app_id: announced.id, kind: 'webhook', name }).update({ status, finished_at: ended })
+  await end('crm', 'failed')
+  await end('chat', 'delivered')
+  await service.deps.db('outbox').where({ user_id: registered[0]!.id, name: 'chat' }).update({ status: 'failed' })
+  const last_failed_at = new Date(ended).toISOString()
+  const row = (webhook: string, failed: number) => ({ app_code: announced.code, webhook, failed, last_failed_at })
+  expect((await stats(since)).failed_webhooks).toEqual([row('crm', 3), row('chat', 1)])
+  // Nothing can be sent again of a user who was erased.
+  await service.admin('DELETE', `/admin/users/${registered[0]!.id}?erase=true`)
+  expect((await stats(since)).failed_webhooks).toEqual([row('crm', 2)])
+  service.advance(1)
+  expect((await stats(service.deps.clock() - 1)).failed_webhooks).toEqual([])
+})
+
 test('apps whose consumers lack the current secret are named, until those were not seen for five minutes', async () => {
   const poll = async (of: Json, secret: string) => {
     const now = service.deps.clock()

@@ -5,6 +5,7 @@ import { checkSecrets, checkServiceAccounts } from '../doctor/check-accounts.ts'
 import { type App, checkApps } from '../doctor/check-apps.ts'
 import { checkRights, type ServiceSettings } from '../doctor/check-rights.ts'
 import { checkService } from '../doctor/check-service.ts'
+import { checkWebhooks } from '../doctor/check-webhooks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
 import { type Result, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
@@ -18,7 +19,7 @@ export const doctor = command({
   description:
     'Whether the service answers and is ready, fits to this authctl and has its time; whether you may administer; whether consumers ' +
     'accept the secret that signs and service accounts last; whether apps link what there is, their services have permissions, nobody ' +
-    'can help themselves to access, and pools share no e-mails. Changes nothing. Exit 8 when a check fails; warnings alone are 0.',
+    'can help themselves to access, pools share no e-mails, and no delivery of a webhook was given up. Changes nothing. Exit 8 when a check fails; warnings alone are 0.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
   options,
   run: runDoctor,
@@ -51,6 +52,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
     ...(await checkServiceAccounts(api, now())),
     ...(await checkApps(chosen, { api, settings, apps })),
+    ...(await checkWebhooks(api, chosen, now())),
   ]
 }
 

@@ -209,7 +209,7 @@ function readSessions(api: Api, userId: string, query: { limit: number; cursor?:
 }
 
 function nowView(stats: Stats): Html {
-  const { logins, failing_addresses, failing_emails, locked, outbox, consumers } = stats
+  const { logins, failing_addresses, failing_emails, locked, outbox, failed_webhooks, consumers } = stats
   const outcomes = logins.outcomes.map(({ outcome, count }) => {
     const event = outcome === 'success' ? 'login.success' : 'login.failed'
     return { name: outcome, count, href: linkTo('audit', { event }) }
@@ -234,6 +234,7 @@ function nowView(stats: Stats): Html {
 <section><h2>Failing e-mails</h2>${barTable(emails, { title: 'E-mail', none })}</section>
 <section><h2>Locked</h2>${lockedView(locked)}</section>
 <section><h2>Waiting to be sent</h2>${outboxView(outbox)}</section>
+<section><h2>Webhooks that were given up</h2>${failedWebhooksView(failed_webhooks)}</section>
 <section><h2>Consumers without the current secret</h2>${consumersView(consumers)}</section>
 </div>`
 }
@@ -260,6 +261,17 @@ function outboxView(outbox: Stats['outbox']): Html {
     ['oldest due for', ({ oldest_due_seconds }) => counted(oldest_due_seconds, 'second')],
   ]
   return dataTable(outbox, columns, 'Waiting to be sent')
+}
+
+function failedWebhooksView(failed: Stats['failed_webhooks']): Html {
+  if (failed.length === 0) return html`<p class="none">None.</p>`
+  const columns: LinkedColumn<Stats['failed_webhooks'][number]>[] = [
+    ['app', ({ app_code }) => app_code, ({ app_code }) => linkTo('webhooks', { app: app_code, status: 'failed' })],
+    ['webhook', ({ webhook }) => webhook],
+    ['deliveries', ({ failed }) => number(failed)],
+    ['last', ({ last_failed_at }) => last_failed_at],
+  ]
+  return dataTable(failed, columns, 'Webhooks that were given up')
 }
 
 function consumersView({ app_count, behind_count, behind }: Stats['consumers']): Html {

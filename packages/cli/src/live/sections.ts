@@ -125,6 +125,17 @@ export const sections: readonly Section[] = [
     none: 'nothing waits',
   }),
   section({
+    name: 'Webhooks',
+    isAlarming: ({ failed_webhooks }) => failed_webhooks.length > 0,
+    summarize: ({ failed_webhooks }) =>
+      failed_webhooks.length === 0
+        ? 'none failed'
+        : `failed for good: ${failed_webhooks.map(({ app_code, webhook, failed }) => `${webhook} of ${app_code} ${number(failed)}`).join(', ')}`,
+    rows: ({ failed_webhooks }) => failed_webhooks,
+    columns: [['app', ({ app_code }) => app_code], 'webhook', ['failed', ({ failed }) => number(failed)], 'last_failed_at'],
+    none: 'no delivery was given up',
+  }),
+  section({
     name: 'Consumers',
     isAlarming: ({ consumers }) => consumers.behind_count > 0,
     summarize({ consumers: { app_count, behind_count, behind } }) {

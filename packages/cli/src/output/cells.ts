@@ -3,9 +3,9 @@ import { isMoment, relativeTime } from '../text/relative-time.ts'
 
 /**
  * A column is a member of the row, or a title and what stands under it. What only a machine or an investigation needs is `wide`: a table
- * leaves it out unless it is asked for. An `id` always is.
+ * leaves it out unless it is asked for. So is an `id`, but for one that is `needed`: the next command asks for it.
  */
-export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown, shown?: 'wide']
+export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown, shown?: 'wide' | 'needed']
 
 /** As `--columns` names it: `granted_by`. */
 export function nameOfColumn(column: Column<never>): string {
@@ -13,7 +13,8 @@ export function nameOfColumn(column: Column<never>): string {
 }
 
 export function isWide(column: Column<never>): boolean {
-  return nameOfColumn(column) === 'id' || (typeof column !== 'string' && column[2] === 'wide')
+  const shown = typeof column === 'string' ? undefined : column[2]
+  return shown === undefined ? nameOfColumn(column) === 'id' : shown === 'wide'
 }
 
 export function titleOfColumn(column: Column<never>): string {

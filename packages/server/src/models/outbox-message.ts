@@ -53,6 +53,14 @@ export interface RedeliverySelection {
   until: number | undefined
 }
 
+/** Deliveries of a webhook that were given up. */
+export interface GivenUp {
+  app_code: string
+  webhook: string
+  count: number
+  last_at: number
+}
+
 /** A message that is due, with its turn among those of its destination. */
 type Ranked = Pick<OutboxMessage, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
 
@@ -190,7 +198,7 @@ export class OutboxMessage extends BaseModel {
     const query = rowsOf(OutboxMessage, db)
       .where({ app_id: appId, kind: 'webhook', status })
       .whereIn('name', names)
-      .whereNotExists(db('users').whereRaw('users.id = outbox.user_id').where('users.email', '').select('users.id'))
+      .whereNotExists(erasedUser(db))
     // The ids bound what is read, `created_at` decides.
     if (since !== undefined) query.where('id', '>=', firstIdAt(since)).where('created_at', '>=', since)
     if (until !== undefined) query.where('created_at', '<', until)
@@ -209,6 +217,28 @@ export class OutboxMessage extends BaseModel {
 
   static async findWebhook(db: Db, id: string): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name'> | undefined> {
     return rowsOf(OutboxMessage, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+  }
+
+  /** The webhooks with deliveries that were created since then and given up, those with the most first. Counts `most` of them at most. */
+  static async countGivenUp(db: Db, { since, most, limit }: { since: number; most: number; limit: number }): Promise<GivenUp[]> {
+    const some = db('outbox')
+      .join('apps as a', 'a.id', 'outbox.app_id')
+      .where({ 'outbox.kind': 'webhook', 'outbox.status': 'failed' })
+      // A sample that an admin fired tells of nobody.
+      .whereNotNull('outbox.user_id')
+      // The ids bound what is read, `created_at` decides.
+      .where('outbox.id', '>=', firstIdAt(since))
+      .where('outbox.created_at', '>=', since)
+      .whereNotExists(erasedUser(db))
+      .limit(most)
+      .select('a.code as app_code', 'outbox.name as webhook', 'outbox.finished_at as at')
+    const counted = await db
+      .from(some.as('some'))
+      .groupBy('app_code', 'webhook')
+      .select('app_code', 'webhook', db.raw('count(*) as count'), db.raw('max(at) as last_at'))
+      .orderBy([{ column: 'count', order: 'desc' }, 'app_code', 'webhook'])
+      .limit(limit)
+    return counted.map((row) => ({ ...row, count: Number(row.count), last_at: Number(row.last_at) }))
   }
 
   /** How many are pending, counted to `most`, and when the first of them is due. */
@@ -307,4 +337,9 @@ export class OutboxMessage extends BaseModel {
       finished_at: db.raw('coalesce(finished_at, ?)', [now]),
     }
   }
+}
+
+/** The user of a message, where that one was erased: the payload is gone then. */
+function erasedUser(db: Db) {
+  return db('users').whereRaw('users.id = outbox.user_id').where('users.email', '').select('users.id')
 }

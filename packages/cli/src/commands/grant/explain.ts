@@ -3,6 +3,7 @@ import { bodyOf } from '../../api/api-client.ts'
 import { type Input, requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../nouns/user-ref.ts'
+import type { Column } from '../../output/cells.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -13,12 +14,16 @@ const options = {
   org: text('ID', 'Organization that the login names', { completes: 'organizationIds' }),
 }
 
+type Step = components['schemas']['Explanation']['steps'][number]
+type Detail = NonNullable<Step['detail']>
+
 export const explainGrant = command({
   path: 'grant explain',
   summary: 'Explain why a user may enter an app, or may not',
   description:
     'Goes through the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
-    'Ends at the first step that refuses, and names the command that mends it: ask again after that. Exit 0 whatever the outcome is.',
+    'Ends at the first step that refuses; then come the steps that would refuse once that one is mended. Names the commands that mend ' +
+    'them, in order. Exit 0 whatever the outcome is.',
   examples: [
     'grant explain --app shop --user bob@example.com',
     'grant explain --app shop --user bob@example.com@@staff --org 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -28,30 +33,33 @@ export const explainGrant = command({
   run: runExplainGrant,
 })
 
-export async function runExplainGrant({ api, io }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
+export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
   const query = { app: parseAppRef(app), ...(org === undefined ? {} : { organization_id: org }) }
   const explanation = await bodyOf(
     api.GET('/api/v1/admin/explain', { params: { query: { ...query, ...(await whoLogsIn(api, user)) } } }),
   )
-  const remedies = explanation.steps.flatMap(({ detail = '' }) => commandsIn(detail))
-  if (remedies.length > 0) io.note('what comes after this step was not looked at: explain again once it is mended')
+  const { steps, further_refusals, outcome } = explanation
+  const remedies = [...steps, ...further_refusals].flatMap(({ detail = '' }) => commandsIn(detail))
   return {
     kind: 'report',
     value: explanation,
     parts: [
-      rowsOf(explanation.steps, [
-        'step',
-        ['check', ({ name }) => name],
-        'ok',
-        'code',
-        ['detail', ({ detail }) => detail && withoutCommands(detail)],
-      ]),
+      rowsOf(steps, columns),
+      ...(further_refusals.length > 0 ? ['', 'once that is mended, this refuses too:', rowsOf(further_refusals, columns)] : []),
       '',
-      `outcome: ${explanation.outcome}`,
+      `outcome: ${outcome}`,
       ...remedies.map((remedy) => `  ${remedy}`),
     ],
   }
 }
+
+const columns: Column<Step>[] = [
+  'step',
+  ['check', ({ name }) => name],
+  'ok',
+  'code',
+  ['detail', ({ detail }) => detail && withoutCommands(detail)],
+]
 
 /** An unknown e-mail is explained like any other. An e-mail with a pool, or an id, must belong to a user. */
 async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: string } | { email: string }> {
@@ -60,8 +68,6 @@ async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: s
   const id = await findOnlyUserId(api, typed)
   return id === undefined ? { email: ref.email } : { user_id: id }
 }
-
-type Detail = NonNullable<components['schemas']['Explanation']['steps'][number]['detail']>
 
 /** The service ends a detail with the commands that help, one or several: "…: authctl x or authctl y". */
 function commandsIn(detail: Detail): string[] {

@@ -19,6 +19,8 @@ export const listDeliveries = listCommand({
     return api.GET('/api/v1/admin/apps/{appId}/webhook-deliveries', { params })
   },
   columns: [
+    // For redelivering. The first column is the last that a narrow terminal leaves out.
+    ['id', ({ id }) => id, 'needed'],
     'created_at',
     'webhook',
     'status',
@@ -26,7 +28,6 @@ export const listDeliveries = listCommand({
     'last_status',
     ['error', (delivery) => delivery.last_error],
     'test',
-    'id',
   ],
   none: 'no deliveries',
 })

@@ -11,6 +11,7 @@ import { login } from '../entry/login.ts'
 import { describePassed, type GivenToken } from './describe-passed.ts'
 import { describeRefusal } from './describe-refusal.ts'
 import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './get-login-case.ts'
+import { mend } from './mend.ts'
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
@@ -32,7 +33,8 @@ const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
 
 const nothingElse = { two_factor_code: undefined, device_token: undefined, role_code: undefined, linked_app_codes: undefined }
 
-interface RefusedStep {
+/** A step that refuses, and what it answers. */
+export interface RefusedStep {
   at: Step['name']
   error: ApiError
 }
@@ -43,6 +45,12 @@ interface LoginOutcome {
   token?: GivenToken
 }
 
+interface Rehearsed {
+  loginCase: LoginCase
+  loginOutcome: LoginOutcome
+  entitlements: { before: Entitlements; after: Entitlements }
+}
+
 /**
  * What a login would answer, step by step. It runs the login itself, on the database as it is, in a transaction that
  * is taken back: an explanation cannot differ from what it explains, nor leave anything behind.
@@ -50,17 +58,48 @@ interface LoginOutcome {
  */
 export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
   return rehearse(deps, async (deps) => {
-    const loginCase = await getLoginCase(deps, input)
-    const before = await listEntitlements(deps, loginCase.user?.id)
-    const loginOutcome = await tryLogin(deps, loginCase, origin)
-    const after = await listEntitlements(deps, loginCase.user?.id)
-    const { token } = loginOutcome
+    const first = await rehearseLogin(deps, input, origin)
+    const { refusal, token } = first.loginOutcome
     return {
-      steps: stepsOf(deps, loginCase, loginOutcome, { before, after }),
-      outcome: loginOutcome.refusal?.error.code ?? 'granted',
+      steps: stepsOf(deps, first),
+      further_refusals: await listFurtherRefusals(deps, input, first, origin),
+      outcome: refusal?.error.code ?? 'granted',
       ...(token ? { claims: token.claims, token_bytes: token.bytes } : {}),
     }
   })
+}
+
+async function rehearseLogin(deps: Deps<Pool>, input: ExplainInput, origin: RequestOrigin): Promise<Rehearsed> {
+  return rehearse(deps, async (deps) => {
+    const loginCase = await getLoginCase(deps, input)
+    const before = await listEntitlements(deps, loginCase.user?.id)
+    const loginOutcome = await tryLogin(deps, loginCase, origin)
+    return { loginCase, loginOutcome, entitlements: { before, after: await listEntitlements(deps, loginCase.user?.id) } }
+  })
+}
+
+/** Mends what refuses and rehearses the login again, for as long as that leads to another refusal. Ends in a transaction that is taken back. */
+async function listFurtherRefusals(
+  deps: Deps<Pool>,
+  input: ExplainInput,
+  first: Rehearsed,
+  origin: RequestOrigin,
+): Promise<Step[]> {
+  const found: Step[] = []
+  const met = new Set<string>()
+  let mended: Deps<Pool> | undefined = deps
+  let { loginCase, loginOutcome, entitlements } = first
+  while (loginOutcome.refusal) {
+    const { at, error } = loginOutcome.refusal
+    // Mending did not help, as where the lock of an address is held for somebody else too.
+    if (met.has(`${at} ${error.code}`)) break
+    met.add(`${at} ${error.code}`)
+    if (met.size > 1) found.push(refusedStep(deps, loginCase, loginOutcome.refusal, entitlements.before))
+    mended = await mend(mended, loginCase, loginOutcome.refusal)
+    if (!mended) break
+    ;({ loginCase, loginOutcome, entitlements } = await rehearseLogin(mended, input, origin))
+  }
+  return found
 }
 
 async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestOrigin): Promise<LoginOutcome> {
@@ -106,21 +145,10 @@ function claimsIn(accessToken: string): AccessTokenClaims {
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
-function stepsOf(
-  deps: Deps,
-  loginCase: LoginCase,
-  { refusal, token }: LoginOutcome,
-  entitlements: { before: Entitlements; after: Entitlements },
-): Step[] {
+function stepsOf(deps: Deps, { loginCase, loginOutcome: { refusal, token }, entitlements }: Rehearsed): Step[] {
   const last = refusal ? stepNames.indexOf(refusal.at) : stepNames.length - 1
   return stepNames.slice(0, last + 1).map((name, index): Step => {
-    const refuse = (error: ApiError): Step => ({
-      step: index + 1,
-      name,
-      ok: false,
-      code: error.code,
-      detail: describeRefusal(loginCase, error, entitlements.before, deps.clock()),
-    })
+    const refuse = (error: ApiError) => refusedStep(deps, loginCase, { at: name, error }, entitlements.before)
     if (name === refusal?.at) return refuse(refusal.error)
     // An address that nobody has is locked like any other, and then the lock is what the login answers.
     if (name === 'user' && !loginCase.found) return refuse(new ApiError('invalid_credentials'))
@@ -131,4 +159,9 @@ function stepsOf(
       ...describePassed(name, loginCase, { ...entitlements, token }),
     }
   })
+}
+
+function refusedStep(deps: Deps, loginCase: LoginCase, { at, error }: RefusedStep, entitlements: Entitlements): Step {
+  const detail = describeRefusal(loginCase, error, entitlements, deps.clock())
+  return { step: stepNames.indexOf(at) + 1, name: at, ok: false, code: error.code, detail }
 }

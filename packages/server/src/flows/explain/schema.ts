@@ -56,6 +56,11 @@ export type Step = z.output<typeof stepRecord>
 export const explanation = z
   .object({
     steps: z.array(stepRecord).meta({ description: 'The steps of a login, up to the one that refuses' }),
+    further_refusals: z.array(stepRecord).meta({
+      description:
+        'The steps that would refuse after that one, each as if those before it were mended. Ends at a refusal that nothing mends, ' +
+        'such as a user who is not there',
+    }),
     outcome: z.string().meta({ description: '`granted`, or the code that a login with the right password would get' }),
     claims: claimsRecord
       .optional()

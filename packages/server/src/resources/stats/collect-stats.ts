@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import { AuditEvent, type LoginTally } from '../../models/audit-event.ts'
 import { Lockout } from '../../models/lockout.ts'
+import { type GivenUp, OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { listConsumerSecrets, type SeenSecret } from '../consumers/list-consumer-secrets.ts'
 import { describeLockouts } from '../lockouts/describe-lockouts.ts'
@@ -15,6 +16,8 @@ const slackMs = hourMs
 /** Logins are counted in so many equal parts of the time. */
 const stepCount = 60
 const mostListed = 20
+/** Given up deliveries are counted to here. */
+const mostGivenUp = 1_000
 /** Consumers are noted about once a minute. One that was not seen for this long, while others were, is gone. */
 const latelyMs = 5 * 60_000
 
@@ -28,6 +31,7 @@ export interface Stats {
   users: ReadonlyMap<string, Pick<User, 'email' | 'namespace'>>
   locked: { count: number; items: LockoutView[] }
   outbox: Backlog[]
+  givenUp: GivenUp[]
   consumers: { apps: number; behind: ConsumersBehind[] }
 }
 
@@ -59,6 +63,7 @@ export async function collectStats(deps: Deps, asked: number | undefined): Promi
     users: new Map(users.map((user) => [user.id, user])),
     locked: { count: locked[0]?.total ?? 0, items: await describeLockouts(deps, locked) },
     outbox: await measureBacklog(deps),
+    givenUp: await OutboxMessage.countGivenUp(deps.db, { since, most: mostGivenUp, limit: mostListed }),
     consumers: await consumersBehind(deps),
   }
 }

@@ -15,6 +15,7 @@ interface Collected {
   users: ReadonlyMap<string, { email: string; namespace: string }>
   locked: { count: number; items: readonly LockoutView[] }
   outbox: readonly { kind: 'webhook' | 'mail'; pending: number; oldestDueMs: number }[]
+  givenUp: readonly { app_code: string; webhook: string; count: number; last_at: number }[]
   consumers: {
     apps: number
     behind: readonly { appCode: string; currentSeenAt: number | null; behindSeenAt: number }[]
@@ -24,7 +25,7 @@ interface Collected {
 const mostApps = 200
 
 export function presentStats(stats: Collected): StatsRecord {
-  const { at, since, countedSince, tallies, users, locked, outbox, consumers } = stats
+  const { at, since, countedSince, tallies, users, locked, outbox, givenUp, consumers } = stats
   const of = (part: LoginTally['part']) => tallies.filter((tally) => tally.part === part)
   return {
     at: iso(at),
@@ -56,6 +57,12 @@ export function presentStats(stats: Collected): StatsRecord {
       kind,
       pending,
       oldest_due_seconds: Math.floor(oldestDueMs / 1_000),
+    })),
+    failed_webhooks: givenUp.map(({ app_code, webhook, count, last_at }) => ({
+      app_code,
+      webhook,
+      failed: count,
+      last_failed_at: iso(last_at),
     })),
     consumers: {
       app_count: consumers.apps,

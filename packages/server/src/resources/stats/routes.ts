@@ -8,7 +8,8 @@ export const statsRoutes: Route[] = [
     method: 'GET',
     path: '/admin/stats',
     tag: 'System',
-    summary: 'How the service is doing: logins, locks, what waits to be sent, and consumers without the current secret',
+    summary:
+      'How the service is doing: logins, locks, what waits to be sent or was given up, and consumers without the current secret',
     description: 'For a person who looks at it now; `/metrics` is for alarms. It may be asked every other second.',
     auth: 'system_admin',
     query: statsQuery,

@@ -60,6 +60,13 @@ export const statsRecord = z
         }),
       )
       .meta({ description: 'What waits to be sent' }),
+    failed_webhooks: z
+      .array(z.object({ app_code: z.string(), webhook: z.string(), failed: z.int(), last_failed_at: timestamp }))
+      .meta({
+        description:
+          'The 20 webhooks with the most deliveries that were given up, of those that were first sent since then. Counted to 1,000 in all; ' +
+          'samples and those about erased users are left out',
+      }),
     consumers: z
       .object({
         app_count: z.int().meta({ description: 'Apps whose consumers were seen' }),

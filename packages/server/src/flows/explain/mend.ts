@@ -1,0 +1,67 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import type { ApiError } from '../../errors.ts'
+import { verifiedNow } from '../../lib/account-record.ts'
+import { App } from '../../models/app.ts'
+import { User } from '../../models/user.ts'
+import { UserNamespace } from '../../models/user-namespace.ts'
+import { systemActor } from '../../resources/audit/record-event.ts'
+import { renewCatalog } from '../../resources/catalog/renew-catalog.ts'
+import { giveGrants } from '../../resources/grants/give-grants.ts'
+import { forgetFailures } from '../../resources/lockouts/forget-failures.ts'
+import { addMember } from '../../resources/organizations/add-member.ts'
+import type { LoginCase } from './get-login-case.ts'
+
+/** In the form of bcrypt: every password is right for it in a rehearsal. */
+const someHash = `$2b$10$${'.'.repeat(53)}`
+
+/**
+ * Does what makes a login pass the step that refuses it, as an admin or the user could. Needs a rehearsal, which takes it back. Returns
+ * what the login goes on with; undefined where nothing helps, such as for a user who is not there.
+ */
+export async function mend(
+  deps: Deps<Pool>,
+  loginCase: LoginCase,
+  { error }: { error: ApiError },
+): Promise<Deps<Pool> | undefined> {
+  if (error.code === 'rate_limited') return { ...deps, config: { ...deps.config, accountLimit: null } }
+  const change = changeFor(loginCase, error)
+  if (!change) return undefined
+  await transaction(deps, change)
+  return deps
+}
+
+function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => Promise<unknown>) | undefined {
+  const { app, found, namesakes, organization, pools } = loginCase
+  const user = loginCase.user ?? (namesakes.length === 1 ? namesakes[0] : undefined)
+  if (error.code === 'app_inactive' && app)
+    return async (deps) => {
+      await renewCatalog(deps)
+      await App.update(deps.db, app.id, { status: 'active' })
+    }
+  if (!user || user.status === 'deleted') return undefined
+  switch (error.code) {
+    case 'invalid_credentials':
+      if (found?.id === user.id) return (deps) => User.update(deps.db, user.id, { password_hash: someHash })
+      // Somebody else of this address comes first, whatever pools the user is in.
+      if (found) return undefined
+      return (deps) => UserNamespace.insert(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
+    case 'account_locked':
+      return (deps) => forgetFailures(deps, user, { secondFactor: true })
+    case 'account_suspended':
+      return (deps) => User.update(deps.db, user.id, { status: 'active' })
+    case 'email_unverified':
+      return (deps) => User.update(deps.db, user.id, verifiedNow(deps.clock(), user))
+    case 'organization_membership_required':
+      return organization && ((deps) => addMember(deps, memberOf(organization.id, user.id), systemActor))
+    case 'app_access_denied':
+      return app && ((deps) => giveGrants(deps, { users: [user], app }, systemActor))
+    default:
+      return undefined
+  }
+}
+
+function memberOf(organizationId: string, userId: string) {
+  return { organizationId, userId, roleCodes: ['org_member'] }
+}
