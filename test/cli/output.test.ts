@@ -268,17 +268,33 @@ test('every help page starts with three examples', async () => {
   )
 })
 
-test('help names the commands before the options for every command, and help of a command is its page', async () => {
+test('help names the commands before the options, and help of a command is its page', async () => {
   const { authctl } = machine()
   for (const page of ['', 'app']) {
     const { stdout } = await authctl(`${page} --help`)
     expect(stdout.indexOf('\nCommands:')).toBeGreaterThan(0)
-    expect(stdout.indexOf('\nCommands:')).toBeLessThan(stdout.search(/\n(Global )?Options:/))
-    expect(stdout).toContain('--no-color')
+    expect(stdout.indexOf('\nCommands:')).toBeLessThan(stdout.indexOf('\nOptions'))
   }
   expect((await authctl('--help')).stdout).toContain('Exit codes:')
   expect(await authctl('help app show')).toEqual(await authctl('app show --help'))
   expect(await authctl('help')).toEqual(await authctl('--help'))
+})
+
+test('the options for every command fill one line of the help of each, and stand in help options', async () => {
+  const { authctl } = machine()
+  for (const page of ['app', 'app show', 'user session list', 'completion']) {
+    const { stdout } = await authctl(`${page} --help`)
+    expect(stdout).toMatch(/\n\nOptions for every command: authctl help options\n$/)
+    expect(stdout).not.toContain('--no-color')
+  }
+  const root = (await authctl('--help')).stdout
+  expect(root).not.toContain('Options for every command')
+  const shown = await authctl('help options')
+  expect([shown.exit, shown.stderr]).toEqual([0, ''])
+  expect(root).toContain(shown.stdout)
+  for (const flag of ['--output <FORMAT>', '--context <NAME>', '--dry-run', '--no-color', '--timeout <SECONDS>'])
+    expect(shown.stdout).toContain(flag)
+  expect((await authctl('help options more')).exit).toBe(2)
 })
 
 test('what the service says of its parameters is said in flags', async () => {

@@ -161,6 +161,27 @@ test('role ends with 5 and what to do for an admin role of an account that nobod
   expect(parsed(await authctl('user show early@example.com --json')).roles).toEqual(['base_user'])
 })
 
+test('explain names all that refuses, and after its commands the user is let in', async () => {
+  const here = await signedIn()
+  const { authctl } = here
+  await authctl('app create behind --name B --pool behind')
+  await authctl('app deactivate behind --yes')
+  await create(here, 'ned@example.com', 'elsewhere')
+  await authctl('user suspend ned@example.com --yes')
+  const { stdout } = await authctl('grant explain --app behind --user ned@example.com -o table')
+  expect(stdout).toContain('once that is mended, this refuses too:')
+  const remedies = [...stdout.matchAll(/^ {2}authctl (.*)$/gm)].map(([, remedy]) => remedy!)
+  expect(remedies).toEqual([
+    'app activate behind',
+    'pool tag --user ned@example.com@@elsewhere --pool behind',
+    'user activate ned@example.com@@elsewhere',
+    'grant add --app behind --user ned@example.com@@elsewhere',
+  ])
+  for (const remedy of remedies) expect({ remedy, exit: (await authctl(remedy)).exit }).toEqual({ remedy, exit: 0 })
+  const mended = parsed(await authctl('grant explain --app behind --user ned@example.com --json'))
+  expect(mended).toMatchObject({ outcome: 'granted', further_refusals: [] })
+})
+
 test('the commands that explain names for a locked, a suspended and an unknown user work', async () => {
   const here = await signedIn()
   const { authctl } = here

@@ -132,7 +132,11 @@ describe('what a login would answer', () => {
       email_unverified: { address: 'proven' },
       organization_membership_required: { organization: 'member' },
       app_access_denied: { access: 'active' },
-      invalid_credentials: situation.pool === 'outside' ? { pool: 'tag' } : { account: 'active' },
+      // A lock is of the pools where the wrong passwords came, not of one that is new.
+      invalid_credentials:
+        situation.pool !== 'outside'
+          ? { account: 'active' }
+          : { pool: 'tag', account: situation.account === 'locked' ? 'active' : situation.account },
     }
     const outcome = expectedOutcome(situation)
     const isForGood =

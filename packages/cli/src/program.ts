@@ -42,6 +42,10 @@ const troubleLines = Object.entries(troubles).map(([trouble, first]) => `  ${tro
 
 const exitLines = Object.values(endings).map(({ exit, meaning }) => `  ${String(exit).padEnd(4)} ${meaning}`)
 
+/** The options for every command would fill the help of each. */
+const optionsTopic = 'options'
+const optionsLine = `Options for every command: authctl help ${optionsTopic}`
+
 /** The tree of commands for a line of words; `complain` takes what commander would write to stderr. */
 export function buildProgram(words: readonly string[], world: World, complain: (text: string) => void): CommanderCommand {
   const program = new CommanderCommand('authctl')
@@ -50,8 +54,10 @@ export function buildProgram(words: readonly string[], world: World, complain: (
     .helpCommand(false)
     .helpOption('-h, --help', 'Show this help')
     .configureHelp({
-      showGlobalOptions: true,
-      formatHelp: (command, helper) => commandsFirst(Help.prototype.formatHelp.call(helper, command, helper)),
+      formatHelp: (command, helper) => {
+        const help = commandsFirst(Help.prototype.formatHelp.call(helper, command, helper))
+        return command.parent === null ? help : `${help}\n${optionsLine}\n`
+      },
     })
     .configureOutput({ writeOut: (text) => void world.stdout.write(text), writeErr: complain, outputError: () => {} })
     .exitOverride()
@@ -72,9 +78,20 @@ export function buildProgram(words: readonly string[], world: World, complain: (
   program
     .command('help')
     .argument('[command...]')
-    .summary('Show the help of a command')
-    .action((words: string[]) => helpOf(program, words))
+    .summary(`Show the help of a command; ${optionsTopic} shows the options for every command`)
+    .action((words: string[]) => {
+      if (words.join(' ') === optionsTopic) world.stdout.write(optionsHelp(program))
+      else helpOf(program, words)
+    })
   return program
+}
+
+/** The options that stand in the help of the program itself. */
+function optionsHelp(program: CommanderCommand): string {
+  return `${program
+    .helpInformation()
+    .split('\n\n')
+    .find((section) => section.startsWith('Options:'))}\n`
 }
 
 /** Shows the help of the command that these words name. */
@@ -102,7 +119,7 @@ function commandsFirst(help: string): string {
   const isOf = (title: string) => (section: string) => section.startsWith(`${title}:`)
   const commands = sections.filter(isOf('Commands'))
   const others = sections.filter((section) => !commands.includes(section))
-  const at = others.findIndex((section) => isOf('Options')(section) || isOf('Global Options')(section))
+  const at = others.findIndex(isOf('Options'))
   return `${(at === -1 ? [...others, ...commands] : others.toSpliced(at, 0, ...commands)).join('\n\n')}\n`
 }
 

@@ -20,7 +20,7 @@ export function renderReference(): string {
       ...commands.filter(({ path }) => path.startsWith(`${noun} `)).map(commandPage),
     ]),
     '## For every command',
-    'A flag goes before the environment, and the environment before the context. An unknown flag ends with exit 2.',
+    '`authctl help options` shows them. A flag goes before the environment, and the environment before the context. An unknown flag ends with exit 2.',
     optionTable(globalOptions),
     outputRules,
     '## Exit codes',
