@@ -1,5 +1,6 @@
 // The server and authctl as they are deployed: packed, with the npm packages that they name and nothing of the workspace.
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   mkdirSync,
@@ -13,9 +14,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { npmPack, type PackageName, packageFolder, unpack } from '../support/npm-pack.ts'
+import { startNpmRegistry } from '../support/npm-registry.ts'
 
 const { env, token, close } = createTestAuth({ appCode: 'notes' })
 let folder: string
@@ -88,4 +91,28 @@ test('npx runs authctl by the name of its package', () => {
     timeout: 120_000,
   })
   expect(printed).toMatch(/"kid": ?"[0-9a-f]{8}"/)
+})
+
+test('npx @gatehouse/cli runs authctl in an empty folder, from a registry that has what its package names', async () => {
+  const workplace = join(folder, 'registry')
+  const { url, close } = await startNpmRegistry(npmPack('cli', workplace), packageFolder('cli'), workplace)
+  const home = join(folder, 'home of npx')
+  const empty = join(home, 'empty')
+  mkdirSync(empty, { recursive: true })
+  const npx = async (...words: string[]) => {
+    const options = { cwd: empty, env: { PATH: process.env.PATH, HOME: home, npm_config_registry: url }, timeout: 120_000 }
+    // Not in one go: the registry is in this process.
+    const child = execFile('npx', ['--yes', '@gatehouse/cli', ...words], options)
+    const ended = once(child, 'close')
+    const [printed, complaints] = await Promise.all([text(child.stdout!), text(child.stderr!)])
+    return { printed, complaints, exit: (await ended)[0] }
+  }
+  try {
+    const { version } = JSON.parse(readFileSync(join(folder, 'cli', 'package.json'), 'utf8'))
+    expect(await npx('version', '--json')).toMatchObject({ exit: 0, printed: expect.stringContaining(`"version": "${version}"`) })
+    const refused = await npx('app', 'list', '--base-url', 'http://127.0.0.1:9', '--json')
+    expect([refused.exit, refused.complaints]).toEqual([4, expect.stringContaining('"not_signed_in"')])
+  } finally {
+    close()
+  }
 })
