@@ -1,4 +1,5 @@
-// How much processor time a command of `authctl` takes, all of its start included, beside a Node that does nothing. They run in turns.
+// How much processor time a command of `authctl` takes, all of its start included, beside a Node that does nothing and, where Debian is
+// there to fetch it from, beside `gh`, which is a program in Go. They run in turns.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -7,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { unpackFromDebian } from '../support/debian-packages.ts'
 import { record } from './support/results.ts'
 import { median } from './support/server-under-test.ts'
 
@@ -15,7 +17,6 @@ const rounds = 5
 const runsPerRound = 5
 
 const authctl = fileURLToPath(new URL('../../packages/cli/dist/authctl.js', import.meta.url))
-const nothing = ['-e', '0']
 const home = mkdtempSync(join(tmpdir(), 'authctl-bench-'))
 const server = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ items: apps, next_cursor: null }))
@@ -36,43 +37,73 @@ const apps = Array.from({ length: 50 }, (_, index) => ({
   },
 }))
 
+interface Program {
+  name: string
+  file: string
+  words: string[]
+}
+
+const ours = (...words: string[]): Program => ({ name: 'authctl', file: process.execPath, words: [authctl, ...words] })
+const idleNode: Program = { name: 'node -e 0', file: process.execPath, words: ['-e', '0'] }
+/** The bounds were set on a machine where Node itself takes 25 ms. */
+const idleNodeMs = 25
+
 try {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const env = { PATH: process.env.PATH, HOME: home, AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: `http://127.0.0.1:${port}` }
-  await compare({ what: 'authctl --version', words: ['--version'], boundMs: 60 }, env)
-  await compare({ what: 'authctl app list, 50 apps as a table', words: ['app', 'list', '-o', 'table'], boundMs: 100 }, env)
+  const url = `http://127.0.0.1:${port}`
+  const env = { PATH: process.env.PATH, HOME: home, AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url, GH_TOKEN: 't' }
+  const version = { what: 'authctl --version', program: ours('--version') }
+  const table = { what: 'authctl app list, 50 apps as a table', program: ours('app', 'list', '-o', 'table') }
+  await compare({ ...version, peer: idleNode, bound: 60 / idleNodeMs }, env)
+  await compare({ ...table, peer: idleNode, bound: 100 / idleNodeMs }, env)
+  const gh = await findGh()
+  if (gh !== undefined) {
+    await compare({ ...version, peer: { name: 'gh --version', file: gh, words: ['--version'] }, bound: 1 }, env)
+    // The same answer over the same HTTP, as JSON on both sides.
+    const json = { what: 'authctl app list, 50 apps as JSON', program: ours('app', 'list', '--json') }
+    await compare({ ...json, peer: { name: 'gh api', file: gh, words: ['api', `${url}/apps`] }, bound: 2 }, env)
+  }
 } finally {
   server.close()
   rmSync(home, { recursive: true, force: true })
 }
 
+async function findGh(): Promise<string | undefined> {
+  try {
+    return join(await unpackFromDebian('gh', ['gh'], '11 MB'), 'usr', 'bin', 'gh')
+  } catch (error) {
+    console.log(`  not beside gh: ${error instanceof Error ? error.message : error}`)
+    return undefined
+  }
+}
+
 async function compare(
-  { what, words, boundMs }: { what: string; words: string[]; boundMs: number },
+  { what, program, peer, bound }: { what: string; program: Program; peer: Program; bound: number },
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const ours: number[] = []
-  const peer: number[] = []
+  const figures: { ours: number; peer: number }[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    const figures = [await cpuMsOf([authctl, ...words], env), await cpuMsOf(nothing, env)] as const
+    const figure = { ours: await cpuMsOf(program, env), peer: await cpuMsOf(peer, env) }
     // The first round fills the caches of the disk.
-    if (round === 0) continue
-    ours.push(figures[0])
-    peer.push(figures[1])
+    if (round > 0) figures.push(figure)
   }
-  // The bounds were set on a machine where Node itself takes 25 ms.
-  const figure = { what, beside: 'node -e 0', unit: 'ms CPU', better: 'lower', bound: boundMs / 25 } as const
-  record({ ...figure, ours: median(ours), peer: median(peer), ratio: median(ours.map((ms, index) => ms / peer[index]!)) })
+  record({
+    ...{ what, beside: peer.name, unit: 'ms CPU', better: 'lower', bound },
+    ours: median(figures.map(({ ours }) => ours)),
+    peer: median(figures.map(({ peer }) => peer)),
+    ratio: median(figures.map(({ ours, peer }) => ours / peer)),
+  })
 }
 
 /** The processor time of one run; that of the server here is not in it. */
-async function cpuMsOf(words: string[], env: NodeJS.ProcessEnv): Promise<number> {
+async function cpuMsOf({ name, file, words }: Program, env: NodeJS.ProcessEnv): Promise<number> {
   const before = childrenMs()
   for (let run = 0; run < runsPerRound; run += 1) {
-    const child = spawn(process.execPath, words, { env, stdio: 'ignore' })
+    const child = spawn(file, words, { env, stdio: 'ignore' })
     const [exit] = await once(child, 'exit')
-    if (exit !== 0) throw new Error(`${words.join(' ')} ended with ${exit}`)
+    if (exit !== 0) throw new Error(`${name} ended with ${exit}`)
   }
   return (childrenMs() - before) / runsPerRound
 }
