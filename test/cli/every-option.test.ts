@@ -1,0 +1,114 @@
+// No command and no option is left out: each is typed by a test of this folder. Here stand those that no story of the others needs.
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { flagName } from '../../packages/cli/src/command-line/options.ts'
+import { commands } from '../../packages/cli/src/commands/index.ts'
+import { addUser, gatehouseFixture, type Machine, parsed, reply, standIn } from './sandbox.ts'
+
+const { signedIn } = gatehouseFixture()
+
+/** Lists have them from one place, so that one list stands for all. */
+const ofEveryList = ['columns', 'limit', 'all']
+
+test('every command, and every option of it, is typed in a file of tests', () => {
+  const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.test.ts'))
+  const texts = files.map((file) => readFileSync(`${import.meta.dirname}/${file}`, 'utf8'))
+  const holds = (text: string, word: string) => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
+  const missing = commands.flatMap(({ path, options }) => {
+    const typing = texts.filter((text) => holds(text, path))
+    if (typing.length === 0) return [path]
+    return Object.entries(options).flatMap(([key, option]) => {
+      if (option.kind === 'positional' || ofEveryList.includes(key)) return []
+      const name = flagName(key)
+      const spellings = [`--${name}`, `--no-${name}`, ...(option.kind === 'text' && option.short ? [`-${option.short}`] : [])]
+      return typing.some((text) => spellings.some((spelling) => holds(text, spelling))) ? [] : [`${path} --${name}`]
+    })
+  })
+  expect(missing).toEqual([])
+})
+
+test('the overrides of an app, and whether it founds organizations, are set when it is created and later', async () => {
+  const { authctl } = await signedIn()
+  const shop = parsed(await authctl('app create shop --name Shop --override-role org_member --no-organization-sign-up --json'))
+  expect(shop).toMatchObject({ override_role_codes: ['org_member'], organization_sign_up: false })
+  const changed = await authctl('app update shop --override-role org_member org_admin --organization-sign-up --json')
+  expect(parsed(changed)).toMatchObject({ override_role_codes: ['org_member', 'org_admin'], organization_sign_up: true })
+  const cleared = await authctl(['app', 'update', 'shop', '--override-role', '', '--json'])
+  expect(parsed(cleared).override_role_codes).toEqual([])
+})
+
+test('role create --assignable-by lets org_admins give the role', async () => {
+  const { authctl } = await signedIn()
+  const role = parsed(await authctl('role create billing --name B --scope org --assignable-by org_admin --json'))
+  expect(role).toMatchObject({ code: 'billing', assignable_by: 'org_admin' })
+})
+
+test('user update --last-name changes the last name alone', async () => {
+  const here = await signedIn()
+  await add(here, 'lou@example.com')
+  await here.authctl('user update lou@example.com --first-name Lou')
+  const user = parsed(await here.authctl('user update lou@example.com --last-name Reed --json'))
+  expect(user).toMatchObject({ first_name: 'Lou', last_name: 'Reed' })
+})
+
+test('user offboard --keep-service-accounts leaves the accounts that the person made', async () => {
+  const boss = await signedIn()
+  const person = await signedIn()
+  await add(boss, 'max@example.com')
+  await boss.authctl('user role max@example.com --role system_admin')
+  const { base_url } = boss.readContexts().contexts.default!
+  await person.login(base_url, { email: 'max@example.com', password: 'a fine password' })
+  await person.authctl('service-account create theirs --service crm')
+  const offboard = 'user offboard max@example.com --confirm max@example.com --json'
+  expect((await boss.authctl(`${offboard} --keep-service-accounts`)).exit).toBe(0)
+  const names = async () => parsed(await boss.authctl('service-account list --json')).map(({ name }: { name: string }) => name)
+  expect(await names()).toContain('theirs')
+  expect((await boss.authctl(offboard)).exit).toBe(0)
+  expect(await names()).not.toContain('theirs')
+})
+
+test('a provider is made shut, opened, and deleted with its links', async () => {
+  const { authctl } = await signedIn()
+  const input = 'a secret of both\n'
+  const create =
+    'sso-provider create corp --issuer https://id.example.com --client-id g --no-enabled --client-secret-stdin --json'
+  expect(parsed(await authctl(create, { input }))).toMatchObject({ code: 'corp', enabled: false })
+  expect(parsed(await authctl('sso-provider update corp --enabled --json'))).toMatchObject({ enabled: true })
+  const planned = parsed(await authctl('sso-provider delete corp --force --dry-run --json'))
+  expect(planned.request).toMatchObject({ method: 'DELETE', url: expect.stringContaining('force=true') })
+  expect((await authctl('sso-provider delete corp --force --confirm corp')).exit).toBe(0)
+})
+
+test('audit tail --actor asks for the events of that actor alone', async () => {
+  const { url, requests } = await standIn(({ path }, response) => {
+    const items = path.includes('/users') ? [{ id: '01997c2f-0000-7000-8000-000000000001', email: 'a@example.com' }] : []
+    reply(response, 200, { items, next_cursor: null })
+  })
+  const here = await signedIn()
+  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }
+  const tail = here.terminal('audit tail --actor a@example.com', { env })
+  const asked = () => requests.find(({ path }) => path.includes('/admin/audit'))?.path
+  await expect.poll(asked, { interval: 20 }).toContain('actor_id=01997c2f-0000-7000-8000-000000000001')
+  tail.type('\u0003')
+  expect((await tail.ended()).exit).toBe(130)
+})
+
+test('secret rotate --watch waits without a terminal too', async () => {
+  let looks = 0
+  const { url } = await standIn((_, response) => {
+    looks += 1
+    // The first six answers are one look.
+    const current = { kid: looks <= 6 ? 'aaaaaaaa' : 'bbbbbbbb' }
+    const since = { signing_since: '2026-11-23T00:00:00.000Z', access_token_seconds: 900 }
+    reply(response, 200, { service_id: 'one', current, previous: null, consumers: [], ...since })
+  })
+  const here = await signedIn()
+  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }
+  const rotated = await here.authctl('secret rotate --next bbbbbbbb --watch --json', { env })
+  expect(parsed(rotated)).toMatchObject({ step: 5, verdict: 'done' })
+  expect(looks).toBe(12)
+})
+
+async function add(here: Machine, email: string): Promise<void> {
+  await addUser(here, { email, password: 'a fine password', namespace: 'default' })
+}
