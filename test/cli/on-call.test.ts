@@ -182,6 +182,33 @@ describe('token trace', () => {
     expect(forged.stdout).toContain('The signing secret has leaked')
   })
 
+  test('tells of several at once, each by its number, and how to end those that live', async () => {
+    const { access_token, refresh_token } = await person('leaks@example.com')
+    const { token } = parsed(await authctl('service-account create leaking --service notes --json'))
+    const input = `${access_token}\n\n${refresh_token}\r\n${token}\ngrt_of-nobody\n`
+    const traced = await authctl('token trace - --json', { input })
+    expect([traced.exit, errorOf(traced).code]).toEqual([8, 'token_unknown'])
+    const { total, unknown, tokens } = parsed(traced)
+    expect([total, unknown]).toEqual([4, 1])
+    expect(tokens.map(({ number, kind, state }: Record<string, unknown>) => [number, kind, state])).toEqual([
+      [1, 'access', 'live'],
+      [2, 'refresh', 'live'],
+      [3, 'service_account', 'live'],
+      [4, 'refresh', 'unknown'],
+    ])
+    const table = await authctl('token trace - -o table', { input })
+    expect(table.stdout).toMatch(/^NUMBER +KIND +STATE +WHOSE +APP/)
+    expect(table.stdout).toMatch(/\n1 +access +live +leaks@example\.com +people/)
+    for (const { stdout, stderr } of [traced, table])
+      for (const secret of [access_token, refresh_token, token]) expect(stdout + stderr).not.toContain(secret)
+    // The session of the first two is ended once.
+    const remedies = [...table.stdout.matchAll(/^ {2}authctl (.*)$/gm)].map(([, remedy]) => remedy!)
+    expect(remedies).toHaveLength(2)
+    for (const remedy of remedies) expect({ remedy, exit: (await authctl(remedy)).exit }).toEqual({ remedy, exit: 0 })
+    expect(await me(access_token)).toBe(401)
+    expect((await authctl('token inspect -', { input })).exit).toBe(2)
+  })
+
   test('is never taken on the command line, and is a question with --dry-run too', async () => {
     const refused = await authctl('token trace grt_of-somebody')
     expect(refused.exit).toBe(2)

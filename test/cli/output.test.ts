@@ -297,6 +297,18 @@ test('the options for every command fill one line of the help of each, and stand
   expect((await authctl('help options more')).exit).toBe(2)
 })
 
+test('a text that api prints keeps its lines on a terminal, and nothing in it moves the cursor', async () => {
+  const { url } = await standIn((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' }).end('one\u001b[2J\ntwo\u009b\u202e\n')
+  })
+  const env = { ...token, AUTHCTL_BASE_URL: url }
+  const here = machine()
+  const { sent, ended } = here.terminal('api GET /text', { env })
+  expect((await ended()).screen).toContain('one\\u001b[2J\ntwo\\u009b\\u202e')
+  expect(await sent()).not.toContain('\u001b[2J')
+  expect((await here.authctl('api GET /text', { env })).stdout).toBe('one\u001b[2J\ntwo\u009b\u202e\n')
+})
+
 test('what the service says of its parameters is said in flags', async () => {
   const detail = 'Revoke its grants first, or delete with ?force=true'
   const { url } = await standIn((_, response) => reply(response, 409, { ...apiError(409, 'app_in_use'), detail }))

@@ -159,9 +159,18 @@ async function partTable(rows: object[], columns: Column<never>[], io: Io): Prom
 
 function renderBody(body: unknown, format: Format, io: Io): void {
   if (body === undefined) return
-  if (typeof body === 'string') io.print(body.replace(/\n$/, ''))
+  if (typeof body === 'string') io.print(io.isTerminal ? linesEscaped(body) : body.replace(/\n$/, ''))
   else if (format === 'ndjson') for (const line of linesOf(body)) io.print(toJson(line))
   else io.print(toJson(body, 2))
+}
+
+/** Text of whoever answered, as it may go to a terminal. */
+function linesEscaped(text: string): string {
+  return text
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map(escapeControls)
+    .join('\n')
 }
 
 function linesOf(body: unknown): unknown[] {

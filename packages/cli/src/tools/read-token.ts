@@ -1,17 +1,29 @@
 import { usageFailure } from '../command-line/exit-codes.ts'
 import type { Tools } from './create-tools.ts'
 
+/** The only token of such an input. */
+export async function readToken(tools: Tools, source: string | undefined, path: string): Promise<string> {
+  const [token, ...others] = await readTokens(tools, source, path)
+  if (others.length > 0) throw usageFailure('standard input holds more than one token', 'authctl token trace - takes several')
+  return token
+}
+
 /**
- * A token from standard input, or from a hidden prompt. `source` is what stands on the command line, where only `-` may: the failure does
+ * Tokens from standard input, one a line, or one from a hidden prompt. `source` is what stands on the command line, where only `-` may: the failure does
  * not repeat it, since it may be the token.
  */
-export async function readToken({ io, prompt }: Tools, source: string | undefined, path: string): Promise<string> {
+export async function readTokens(
+  { io, prompt }: Tools,
+  source: string | undefined,
+  path: string,
+): Promise<[string, ...string[]]> {
   if (source !== undefined && source !== '-')
     throw usageFailure('a token is never taken on the command line', `authctl ${path} - reads it from standard input`)
   // A pipe works like `-`.
   const asks = source !== '-' && io.inputIsTerminal
   if (asks && !io.canAsk) throw usageFailure('a token is required', `authctl ${path} - reads it from standard input`)
-  const token = (asks ? await prompt.hidden('Token:') : await io.readInput()).trim()
-  if (token === '') throw usageFailure('standard input holds no token')
-  return token
+  const typed = asks ? await prompt.hidden('Token:') : await io.readInput()
+  const [first, ...others] = typed.split(/\s+/).filter((word) => word !== '')
+  if (first === undefined) throw usageFailure('standard input holds no token')
+  return [first, ...others]
 }

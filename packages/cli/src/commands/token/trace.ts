@@ -2,16 +2,20 @@ import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, optionalPositional } from '../../command-line/options.ts'
-import { userRefOf } from '../../nouns/user-ref.ts'
-import type { Result } from '../../output/output.ts'
+import { inLanes } from '../../nouns/in-lanes.ts'
+import { shownUser, userRefOf } from '../../nouns/user-ref.ts'
+import type { Column } from '../../output/cells.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
 import { toCommandLine } from '../../text/shell-words.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
-import { readToken } from '../../tools/read-token.ts'
+import { readTokens } from '../../tools/read-token.ts'
 
 type Trace = components['schemas']['TokenTrace']
 
-const options = { source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given') }
+const options = {
+  source: optionalPositional('-', 'Read tokens from standard input, one a line; one is asked for on a terminal unless given'),
+}
 
 export const traceToken = command({
   path: 'token trace',
@@ -19,21 +23,58 @@ export const traceToken = command({
   description:
     'For a token that was found in a log, a repository or a chat: an access token, a refresh token, or one of a service account ' +
     '(gsa_). The service looks it up without using it, and the audit keeps that you asked. The token is sent in the body of the ' +
-    'request, never in an address, and is not shown. A token of another service ends with exit 3.',
+    'request, never in an address, and is not shown. A token of another service ends with exit 3. Of several tokens each is told by its ' +
+    'number; when the service does not know one of them it is exit 8.',
   examples: ['token trace', 'token trace - < token.txt', 'token trace - --json --reason "found in a log" < token.txt'],
   options,
   run: runTraceToken,
 })
 
 export async function runTraceToken(tools: Tools, { source }: Input<typeof options>): Promise<Result> {
-  const token = await readToken(tools, source, 'token trace')
-  const trace = await bodyOf(tools.api.POST('/api/v1/admin/tokens/trace', { body: { token } }))
-  const remedies = remediesOf(trace).map((words) => `authctl ${toCommandLine(words)}`)
+  const [token, ...others] = await readTokens(tools, source, 'token trace')
+  if (others.length > 0) return traceAll(tools, [token, ...others])
+  const trace = await traceOne(tools, token)
+  const { remedies } = trace
   return {
     kind: 'report',
-    value: { ...trace, remedies },
+    value: trace,
     parts: [{ record: recordOf(trace) }, '', meaningOf(trace), ...remedies.map((line) => `  ${line}`)],
     failure: trace.state === 'unknown' ? unknownToken : undefined,
+  }
+}
+
+async function traceOne({ api }: Tools, token: string): Promise<Trace & { remedies: string[] }> {
+  const trace = await bodyOf(api.POST('/api/v1/admin/tokens/trace', { body: { token } }))
+  return { ...trace, remedies: remediesOf(trace).map((words) => `authctl ${toCommandLine(words)}`) }
+}
+
+async function traceAll(tools: Tools, tokens: readonly string[]): Promise<Result> {
+  const rows: (Awaited<ReturnType<typeof traceOne>> & { number: number })[] = []
+  await inLanes([...tokens.entries()], async ([index, token]) => {
+    rows[index] = { number: index + 1, ...(await traceOne(tools, token)) }
+  })
+  const unknown = rows.filter(({ state }) => state === 'unknown').length
+  // Of one session there may be several tokens.
+  const remedies = [...new Set(rows.flatMap(({ remedies: [narrowest] }) => narrowest ?? []))]
+  const columns: Column<(typeof rows)[number]>[] = [
+    'number',
+    'kind',
+    'state',
+    ['whose', ({ user, service_account }) => (user ? shownUser(userRefOf(user)) : service_account?.name)],
+    ['app', ({ session }) => session?.app?.code],
+    'expires_at',
+  ]
+  return {
+    kind: 'report',
+    value: { total: rows.length, unknown, tokens: rows },
+    parts: [
+      rowsOf(rows, columns),
+      ...(remedies.length > 0 ? ['', 'what ends them:', ...remedies.map((line) => `  ${line}`)] : []),
+    ],
+    failure:
+      unknown > 0
+        ? new Failure('failures', `the service does not know ${unknown} of ${rows.length} tokens`, { code: 'token_unknown' })
+        : undefined,
   }
 }
 
