@@ -39,7 +39,7 @@ async function offers(env: Record<string, string>, line: string): Promise<string
   return stdout.trimEnd().split('\n')
 }
 
-test('bash completes "authctl app s" on TAB', async () => {
+test('bash completes "authctl app sh" on TAB', async () => {
   const { env } = await withAuthctl()
   const shell = spawn('bash', ['--norc', '--noprofile', '-i'], {
     env: { ...env, PS1: '$ ' },
@@ -56,7 +56,7 @@ test('bash completes "authctl app s" on TAB', async () => {
   }
   shell.write('source <(authctl completion bash); echo "load""ed"\r')
   await shows('loaded')
-  shell.write('authctl app s\t')
+  shell.write('authctl app sh\t')
   await shows('authctl app show ')
   // What is typed must not run before Enter is; the bell says that nothing was found.
   shell.write('$(touch ran) `touch ran`\t')

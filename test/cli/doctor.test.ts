@@ -34,7 +34,18 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(counts).toEqual({ ok: findingsOf(piped).length, warn: 0, fail: 0 })
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
     ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts'],
-    ...['status', 'linked-apps', 'services', 'permission-scope', 'tokens', 'overrides', 'verified-emails', 'pools', 'redirects'],
+    ...[
+      'status',
+      'linked-apps',
+      'services',
+      'permission-scope',
+      'tokens',
+      'overrides',
+      'verified-emails',
+      'pools',
+      'redirects',
+      'signing',
+    ],
     'webhooks',
   ])
   const { screen, exit } = await here.terminal('doctor').ended()

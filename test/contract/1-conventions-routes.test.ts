@@ -34,8 +34,8 @@ beforeAll(async () => {
   await service.admin('PUT', membership, { body: { role_codes: ['org_admin'] } })
   const admin = (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const seconds = Math.floor(service.deps.clock() / 1000)
-  const { sign } = service.deps.accessTokens
-  const signed = (claims: object) => sign.call(service.deps.accessTokens, { ...claimsOf(admin), ...claims })
+  const { accessTokens, sharedKeys } = service.deps
+  const signed = (claims: object) => accessTokens.sign({ ...claimsOf(admin), ...claims }, sharedKeys)
   tokens = {
     user: registered.access_token,
     admin,

@@ -67,7 +67,7 @@ describe('a change', () => {
   // covers app-update-fields
   test('reaches every field of a record, but its code and what the service sets', async () => {
     const judgedBelow = ['name', 'status', 'service_codes', 'default_organization_id', 'default_role_code']
-    const fixed = ['id', 'code', 'built_in', 'created_at', 'updated_at']
+    const fixed = ['id', 'code', 'built_in', 'signing', 'created_at', 'updated_at']
     expect(Object.keys(await buildApp(service)).sort()).toEqual([...Object.keys(fields), ...judgedBelow, ...fixed].sort())
   })
 

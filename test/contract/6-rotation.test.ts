@@ -92,6 +92,7 @@ describe('GET /admin/secrets', () => {
     for (const kid of [current, previous]) {
       expect(seen[kid]).toEqual({
         app_code: app.code,
+        signing: 'shared',
         kid,
         is_ours: true,
         last_seen_at: expect.any(String),

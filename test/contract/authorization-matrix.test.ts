@@ -159,6 +159,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'GET /admin/apps',
       'POST /admin/apps',
       'GET /admin/apps/{appId}',
+      'GET /admin/apps/{appId}/signing',
+      'POST /admin/apps/{appId}/signing',
       'PATCH /admin/apps/{appId}',
       'DELETE /admin/apps/{appId}',
       'GET /admin/apps/{appId}/users',

@@ -149,6 +149,12 @@ const writes: Record<string, () => Promise<Write>> = {
     body: { status: 'inactive', name: 'Off' },
   }),
   'DELETE /admin/apps/{appId}': async () => ({ path: `/admin/apps/${(await buildApp(service)).code}` }),
+  'POST /admin/apps/{appId}/signing': async () => {
+    const path = `/admin/apps/${(await buildApp(service)).code}/signing`
+    // A prepared key is another one each time; the switch to it is to the same.
+    await service.admin('POST', path, { body: { step: 'prepare' } })
+    return { path, body: { step: 'switch' } }
+  },
   'POST /admin/apps/{appId}/webhooks/test': async () => ({
     path: `/admin/apps/${(await newWebhookApp()).code}/webhooks/test`,
     body: {},

@@ -10,6 +10,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { callHttp, PASSWORD, testDatabase } from '../support/client.ts'
+import { kidOf } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { isFastLane } from '../support/lane.ts'
 import { startPatientClock } from '../support/patient-clock.ts'
@@ -223,6 +224,31 @@ describe('create-admin', () => {
     expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
     expect((await server.login(email, 'authctl')).status).toBe(200)
     await server.stop()
+  })
+})
+
+describe('app-secret', () => {
+  test('prints the key of an app on stdout, beside a server, and says which it is', async () => {
+    const settings = { ...(await someDatabase()), ...bootstrap }
+    const server = await startInstance(settings)
+    const token = (await server.login(email, 'authctl')).body.access_token
+    const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true }
+    await server.call('POST', '/admin/apps', { token, body })
+    const none = await runGatehouse(['app-secret', 'shop'], settings)
+    expect([none.code, none.stdout, none.stderr]).toEqual([1, '', expect.stringContaining('no secret of its own')])
+    const step = (name: string) => server.call('POST', '/admin/apps/shop/signing', { token, body: { step: name } })
+    await step('prepare')
+    const next = await runGatehouse(['app-secret', 'shop'], settings)
+    expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/^[A-Za-z0-9_-]{43}\n$/)])
+    expect(next.stderr).toContain('is accepted, and signs after the switch')
+    await step('switch')
+    const current = await runGatehouse(['app-secret', 'shop'], settings)
+    expect([current.stdout, current.stderr]).toEqual([next.stdout, expect.stringContaining('signs')])
+    const signedIn = await server.login(email, 'shop')
+    const { kid } = JSON.parse(Buffer.from(signedIn.body.access_token.split('.')[0], 'base64url').toString())
+    expect(kid).toBe(kidOf(current.stdout.trim()))
+    expect((await runGatehouse(['app-secret', 'nope'], settings)).code).toBe(1)
+    expect((await runGatehouse(['app-secret'], settings)).code).toBe(2)
   })
 })
 

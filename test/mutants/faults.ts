@@ -26,6 +26,53 @@ const sdk = (path: string) => `packages/sdk/src/${path}`
 const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
 const unit = (...names: string[]) => names.map((name) => `packages/${name}.test.ts`)
 
+const ownKeys: PlantedFault[] = [
+  {
+    title: 'the keys of an app are not asked for by the app',
+    file: server('lib/keyrings.ts'),
+    search: '(this.#byId.get(appId())?.keyring() ?? this.shared)',
+    replace: 'this.shared',
+    tests: contract('own-keys'),
+  },
+  {
+    title: 'the keys of a consumer are not asked for by its app',
+    file: server('lib/keyrings.ts'),
+    search: '(this.#byCode.get(code())?.keyring() ?? this.shared)',
+    replace: 'this.shared',
+    tests: contract('own-keys'),
+  },
+  {
+    title: 'an app with a key of its own takes tokens of the shared secret as well',
+    file: server('resources/catalog/read-keyrings.ts'),
+    search: '  return [first, ...others]',
+    replace: '  return [first, ...others, ...deps.sharedKeys]',
+    tests: contract('own-keys'),
+  },
+  {
+    title: 'a key that another server has finished is taken on',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: '  if (caller.catalogGeneration !== generation) await',
+    replace: '  if (caller.catalogGeneration === generation) await',
+    tests: contract('own-keys-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a key that another server has prepared is refused',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: '  if (present !== generation) return',
+    replace: '  if (present === undefined) return',
+    tests: contract('own-keys-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a change of a key is finished over a consumer without it',
+    file: server('resources/apps/change-signing.ts'),
+    search: "input.step === 'finish' && !input.force",
+    replace: "input.step === 'finish' && input.force",
+    tests: contract('own-keys'),
+  },
+]
+
 const login: PlantedFault[] = [
   {
     title: 'a lockout comes one failure late',
@@ -1026,6 +1073,7 @@ const sdkChecks: PlantedFault[] = [
 ]
 
 export const plantedFaults: readonly PlantedFault[] = [
+  ...ownKeys,
   ...login,
   ...registration,
   ...gate,

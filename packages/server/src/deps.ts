@@ -12,8 +12,8 @@ import { type Db, isPostgres, type Pool, primaryOf } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
-import { ConsumerAssertions } from './lib/consumer-assertion.ts'
 import { inFlight } from './lib/in-flight.ts'
+import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/lazy-logger.ts'
 import { SecretBox } from './lib/secret-box.ts'
 
@@ -31,7 +31,8 @@ export interface Deps<D extends Db = Db> {
   /** Passwords that nobody may choose, in lower case; empty unless AUTH_PASSWORD_BLOCKLIST is on. */
   passwordBlocklist: ReadonlySet<string>
   accessTokens: AccessTokens
-  consumerAssertions: ConsumerAssertions
+  /** The keys of the apps that have none of their own. */
+  sharedKeys: Keyring
   revocationHub: RevocationHub
   /** Rung when something was added to the outbox. */
   outboxBell: Bell
@@ -84,14 +85,8 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
       },
     }),
     passwordBlocklist: config.passwordBlocklist ? commonPasswords() : new Set(),
-    accessTokens: new AccessTokens({
-      secret: config.accessSecret,
-      previousSecret: config.previousAccessSecret,
-      issuer: config.issuer,
-    }),
-    consumerAssertions: new ConsumerAssertions(
-      [config.accessSecret, config.previousAccessSecret].filter((secret) => secret !== undefined),
-    ),
+    accessTokens: new AccessTokens(config.issuer),
+    sharedKeys: sharedKeyring(config.accessSecret, config.previousAccessSecret),
     revocationHub: new RevocationHub(),
     outboxBell: new Bell(),
     mailer: createMailer(config),

@@ -85,6 +85,8 @@ export const errorCodes = {
   webhook_not_enabled: { status: 409, title: 'The app has no such webhook that is enabled' },
   delivery_pending: { status: 409, title: 'The delivery is still on its way' },
   delivery_erased: { status: 409, title: 'The user of this delivery was erased' },
+  consumers_behind: { status: 409, title: 'A consumer, or a token that lives, still needs the old key' },
+  signing_step_impossible: { status: 409, title: 'This step does not follow on what the app has' },
   built_in: { status: 409, title: 'This is built in and cannot be changed so' },
   request_timeout: { status: 408, title: 'The request came too slowly' },
   payload_too_large: { status: 413, title: 'The body is too large' },

@@ -15,6 +15,7 @@ import { ApiError } from './errors.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
+import { readAppSecret } from './resources/apps/read-app-secret.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { checkInvariants } from './resources/system/check-invariants.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
@@ -29,6 +30,8 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
                                                     make a system_admin; --promote takes an existing user;
                                                     --claim-unverified also one who never verified the address,
                                                     and removes the password and all else it was registered with
+  app-secret CODE                                   print the newest secret of an app that signs with its own, for its
+                                                    consumers; the audit keeps that it was read
   check [--deep]                                    look at settings and database; exit 0 or 1. With --deep also at all
                                                     rows: a line for each rule that is broken, and exit 3
   backup FILE [--force]                             SQLite: write the database, which may be in use, into a file
@@ -79,7 +82,7 @@ async function main(): Promise<void> {
     if (!values.help) process.exitCode = 2
     return
   }
-  const file = command === 'backup' || command === 'restore' ? rest.shift() : undefined
+  const named = command === 'backup' || command === 'restore' || command === 'app-secret' ? rest.shift() : undefined
   if (rest.length > 0) throw new UsageError(`unexpected argument: ${rest[0]}`)
   switch (command) {
     case 'serve':
@@ -88,14 +91,16 @@ async function main(): Promise<void> {
       return withDeps(values['env-file'], runMigrate)
     case 'create-admin':
       return withDeps(values['env-file'], (deps) => runCreateAdmin(deps, values))
+    case 'app-secret':
+      return withDeps(values['env-file'], (deps) => runAppSecret(deps, named))
     case 'check':
       return values.deep
         ? withDeps(values['env-file'], runDeepCheck, { dbStatementTimeoutMs: patientMs })
         : withDeps(values['env-file'], runCheck)
     case 'backup':
-      return runBackup(readConfig(values['env-file']), file, values)
+      return runBackup(readConfig(values['env-file']), named, values)
     case 'restore':
-      return runRestore(readConfig(values['env-file']), file, values)
+      return runRestore(readConfig(values['env-file']), named, values)
     case 'finish-restore':
       return withDeps(values['env-file'], runFinishRestore, { dbStatementTimeoutMs: patientMs })
     default:
@@ -161,6 +166,15 @@ async function runCreateAdmin(
     systemActor,
   )
   process.stdout.write(`${outcome === 'claimed' ? 'claimed and promoted' : outcome} ${options.email}\n`)
+}
+
+/** The secret alone is on stdout, so that it can be piped into a secret store. */
+async function runAppSecret(deps: Deps<Pool>, code: string | undefined): Promise<void> {
+  if (code === undefined) throw new UsageError('app-secret needs the code of an app')
+  const { secret, kid, stage } = await readAppSecret(deps, code, systemActor)
+  const use = stage === 'next' ? 'is accepted, and signs after the switch' : 'signs'
+  process.stderr.write(`JWT_ACCESS_SECRET of the consumers of ${code}: key ${kid}, it ${use}\n`)
+  process.stdout.write(`${secret}\n`)
 }
 
 /** Prints an error for what would keep the service from starting or from serving some users, and a note for what it mends at start. */

@@ -8,6 +8,7 @@ import { appEnv } from './app/env.ts'
 import { listApps } from './app/list.ts'
 import { onboardApp } from './app/onboard.ts'
 import { showApp } from './app/show.ts'
+import { appSigning } from './app/signing.ts'
 import { updateApp } from './app/update.ts'
 import { applyDeclaration } from './apply.ts'
 import { listAudit } from './audit/list.ts'
@@ -121,6 +122,7 @@ export const commands: readonly Command[] = [
   deactivateApp,
   deleteApp,
   appEnv,
+  appSigning,
   onboardApp,
   addGrant,
   revokeGrant,

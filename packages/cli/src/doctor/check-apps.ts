@@ -29,6 +29,14 @@ const checks: Record<string, Check> = {
   redirects: checkRedirects,
 }
 
+/** Each consumer of an app with the shared secret holds what signs for all of them. */
+function checkSigning(apps: readonly App[]): Finding[] {
+  const sharing = apps.filter(({ signing, built_in }) => signing === 'shared' && !built_in).map(({ code }) => code)
+  if (sharing.length < 2) return [fine({ check: 'signing' }, 'no two apps share a secret')]
+  const message = `${counted(sharing.length, 'app')} share one secret: whoever reads it at one of them can sign for all`
+  return [fine({ check: 'signing' }, `${message} (authctl app signing CODE --step prepare ends that for an app)`)]
+}
+
 /** Runs each check over these apps. A check without findings gives one line. */
 export async function checkApps(apps: readonly App[], surroundings: Surroundings): Promise<Finding[]> {
   const findings: Finding[] = []
@@ -37,6 +45,7 @@ export async function checkApps(apps: readonly App[], surroundings: Surroundings
     for (const app of apps) found.push(...(await run(app, surroundings)))
     findings.push(...(found.length > 0 ? found : [fine({ check }, `nothing wrong in ${counted(apps.length, 'app')}`)]))
   }
+  findings.push(...checkSigning([...surroundings.apps.values()]))
   return findings
 }
 

@@ -2,6 +2,8 @@
 export const auditEventNames = [
   'app.created',
   'app.deleted',
+  'app.secret_read',
+  'app.signing_changed',
   'app.updated',
   'credentials.removed',
   'email.change_requested',

@@ -81,6 +81,10 @@ async function takeSteps(
     io.note(`${equipment ? `${envFile} holds the secret of the service` : secretHint}; keep ${envFile} out of version control`)
   const next = permissionFile === undefined ? [] : [commandLine(tools, ['permission', 'register', '-f', permissionFile])]
   for (const line of next) io.note(`next, with the permissions that it has: ${line}`)
+  if (!settings.dryRun && !given && app?.signing === 'shared')
+    io.note(
+      `its backends share a secret with other apps; a key of its own ends that: ${commandLine(tools, ['app', 'signing', code])}`,
+    )
   const snippet = framework === undefined ? [] : snippetFor(framework)
   return {
     kind: 'report',

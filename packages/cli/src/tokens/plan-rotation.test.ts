@@ -16,6 +16,7 @@ const server = (current: string, previous: string | null, lines: Lines = [], sin
   access_token_seconds: 900,
   consumers: lines.map(([app_code, kid, seen, missing]) => ({
     app_code,
+    signing: 'shared' as const,
     kid,
     is_ours: true,
     last_seen_at: at(seen),

@@ -114,7 +114,9 @@ function kidsOf({ current, previous }: Secrets): string[] {
   return previous ? [current.kid, previous.kid] : [current.kid]
 }
 
-function appStates({ consumers: seen }: Secrets, next: string): AppState[] {
+/** Apps that sign with a key of their own have no part in a change of the shared secret. */
+function appStates({ consumers }: Secrets, next: string): AppState[] {
+  const seen = consumers.filter(({ signing }) => signing === 'shared')
   return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => ({
     app_code,
     accepts_next: whoAccepts(app_code, next, seen),

@@ -3,11 +3,14 @@ import { keyIdOf } from '@gatehouse/sdk/protocol'
 import jwt from 'jsonwebtoken'
 import { describe, expect, test } from 'vitest'
 import { type AccessTokenClaims, AccessTokens } from './access-token.ts'
+import { Keyrings, sharedKeyring } from './keyrings.ts'
 
 const secret = 'the secret that signs, of more than 32 characters'
 const previousSecret = 'the secret before it, of more than 32 characters'
 const [keyId, previousKeyId] = [keyIdOf(secret, hash), keyIdOf(previousSecret, hash)]
-const tokens = new AccessTokens({ secret, previousSecret, issuer: 'gatehouse' })
+const keyring = sharedKeyring(secret, previousSecret)
+const keyrings = new Keyrings(keyring)
+const tokens = new AccessTokens('gatehouse')
 const now = 1_800_000_000
 const claims: AccessTokenClaims = {
   app_id: '01900000-0000-7000-8000-000000000001',
@@ -29,7 +32,8 @@ const claims: AccessTokenClaims = {
   permissions: ['orders:read'],
 }
 
-const verify = (token: string, at = now) => tokens.verify(token, at * 1_000)
+const sign = (said: AccessTokenClaims) => tokens.sign(said, keyring)
+const verify = (token: string, at = now) => tokens.verify(token, at * 1_000, keyrings)
 const signed = (header: object, payload: unknown, key = secret) => {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const text = `${part(header)}.${part(payload)}`
@@ -37,7 +41,7 @@ const signed = (header: object, payload: unknown, key = secret) => {
 }
 
 describe('a token that was signed here', () => {
-  const token = tokens.sign(claims)
+  const token = sign(claims)
 
   test('holds for jsonwebtoken, with the claims as they were, the lists last', () => {
     expect(jwt.verify(token, secret, { algorithms: ['HS256'], clockTimestamp: now, issuer: 'gatehouse' })).toEqual(claims)
@@ -59,7 +63,7 @@ describe('a token that was signed here', () => {
   })
 
   test('is refused by another secret', () => {
-    expect(new AccessTokens({ secret: `${secret}!`, issuer: 'gatehouse' }).verify(token, now * 1_000)).toEqual({
+    expect(tokens.verify(token, now * 1_000, new Keyrings(sharedKeyring(`${secret}!`, undefined)))).toEqual({
       fault: 'invalid',
     })
   })
@@ -78,10 +82,10 @@ test.each([
 test.each<[string, string]>([
   ['nothing', ''],
   ['dots alone', '..'],
-  ['no signature', tokens.sign(claims).replace(/[^.]*$/, '')],
-  ['no third part', tokens.sign(claims).replace(/\.[^.]*$/, '')],
-  ['a fourth part', `${tokens.sign(claims)}.x`],
-  ['no algorithm', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${tokens.sign(claims).split('.')[1]}.`],
+  ['no signature', sign(claims).replace(/[^.]*$/, '')],
+  ['no third part', sign(claims).replace(/\.[^.]*$/, '')],
+  ['a fourth part', `${sign(claims)}.x`],
+  ['no algorithm', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${sign(claims).split('.')[1]}.`],
   ['another algorithm', jwt.sign(claims, secret, { algorithm: 'HS512' })],
   ['the name of an algorithm in other letters', signed({ alg: 'hs256' }, claims)],
   ['another type', signed({ alg: 'HS256', typ: 'consumer+jwt' }, claims)],
@@ -92,12 +96,12 @@ test.each<[string, string]>([
   ['a payload that is null', signed({ alg: 'HS256' }, null)],
   ['the kid of the other secret', signed({ alg: 'HS256', kid: previousKeyId }, claims)],
   ['the secret before, without a kid', jwt.sign(claims, previousSecret)],
-  ['another issuer', tokens.sign({ ...claims, iss: 'somebody' })],
+  ['another issuer', sign({ ...claims, iss: 'somebody' })],
   ['no user', signed({ alg: 'HS256' }, { ...claims, uid: undefined })],
   ['an expiry that is a text', signed({ alg: 'HS256' }, { ...claims, exp: '1900000000' })],
   ['a version that is no whole number', signed({ alg: 'HS256' }, { ...claims, tv: 0.5 })],
-  ['begun in the future', tokens.sign({ ...claims, nbf: now + 6 })],
-  ['issued in the future', tokens.sign({ ...claims, iat: now + 6 })],
+  ['begun in the future', sign({ ...claims, nbf: now + 6 })],
+  ['issued in the future', sign({ ...claims, iat: now + 6 })],
 ])('a token is refused: %s', (_, token) => {
   expect(verify(token)).toEqual({ fault: 'invalid' })
 })

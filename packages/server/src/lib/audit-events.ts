@@ -5,6 +5,8 @@ import { keysOf } from './keys-of.ts'
 export const auditEvents = {
   'app.created': 'An app was created',
   'app.deleted': 'An app was deleted, with its grants and sessions',
+  'app.secret_read': 'The secret of an app that signs with a key of its own was printed on the machine of the service',
+  'app.signing_changed': 'The change of the key that signs for an app was taken a step further, or back',
   'app.updated': 'Settings of an app were changed',
   'credentials.removed': 'An account that nobody had proven was claimed: what a stranger may have put there was removed',
   'email.change_requested': 'A user asked for another address, which has still to be confirmed',

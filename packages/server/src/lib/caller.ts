@@ -34,7 +34,7 @@ export interface ServiceCaller {
 
 /** The app that a backend speaks for. A deleted one has no settings; it is one for an hour, unless another app takes its code. */
 export type ConsumerApp =
-  | { id: string; status: 'active' | 'inactive'; permission_scope: 'services' | 'roles' }
+  | { id: string; status: 'active' | 'inactive'; permission_scope: 'services' | 'roles'; signing: 'shared' | 'own' }
   | { id: string; status: 'deleted' }
 
 /** A backend that holds a secret of ours, by its assertion. Nobody else's rights are in it. */

@@ -55,6 +55,8 @@ export class App extends BaseModel {
   declare allowed_auth_methods: string[]
   declare webhooks: StoredWebhook[]
   declare permission_scope: 'services' | 'roles'
+  /** Whether a key of its own signs its tokens. */
+  declare signing: 'shared' | 'own'
   declare sign_up: 'open' | 'invitation' | 'closed'
   /** Whether a registration may found an organization. */
   declare organization_sign_up: boolean

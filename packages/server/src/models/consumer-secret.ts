@@ -18,12 +18,13 @@ export class ConsumerSecret extends BaseModel {
     code: string,
     kids: string,
   ): Promise<
-    (Pick<App, 'id' | 'status' | 'permission_scope'> & { last_seen_at: number | null; service_id: string }) | undefined
+    | (Pick<App, 'id' | 'status' | 'permission_scope' | 'signing'> & { last_seen_at: number | null; service_id: string })
+    | undefined
   > {
     return db('apps as a')
       .leftJoin('consumer_secrets as c', (on) => on.on('c.app_id', 'a.id').andOnVal('c.kids', kids))
       .where('a.code', code)
-      .first('a.id', 'a.status', 'a.permission_scope', 'c.last_seen_at', db.raw(serviceIdColumn))
+      .first('a.id', 'a.status', 'a.permission_scope', 'a.signing', 'c.last_seen_at', db.raw(serviceIdColumn))
   }
 
   /** Notes a set as seen now, unless it was since `latest`: of callers at once, on several servers too, one writes. */
@@ -46,11 +47,11 @@ export class ConsumerSecret extends BaseModel {
   }
 
   /** All sets, by the code of their app. */
-  static async listByApp(db: Db): Promise<{ code: string; kids: string; last_seen_at: number }[]> {
+  static async listByApp(db: Db): Promise<{ code: string; signing: App['signing']; kids: string; last_seen_at: number }[]> {
     return db('consumer_secrets as c')
       .join('apps as a', 'a.id', 'c.app_id')
       .orderBy('a.code')
-      .select('a.code', 'c.kids', 'c.last_seen_at')
+      .select('a.code', 'a.signing', 'c.kids', 'c.last_seen_at')
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {

@@ -3,7 +3,7 @@ import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** A key that the app had. Without a box it is the shared secret. */
-interface DeletedAppKey {
+export interface DeletedAppKey {
   version: number
   stage: 'next' | 'current' | 'previous'
   secret_box: string | null
@@ -36,6 +36,11 @@ export class DeletedApp extends BaseModel {
   static async findId(db: Db, code: string, since: number): Promise<string | undefined> {
     const deleted = await rowsOf(DeletedApp, db).where({ code }).andWhere('deleted_at', '>', since).first('app_id')
     return deleted?.app_id
+  }
+
+  /** Those deleted after `since` that signed with keys of their own. */
+  static async listWithKeys(db: Db, since: number): Promise<Pick<DeletedApp, 'app_id' | 'code' | 'keys'>[]> {
+    return rowsOf(DeletedApp, db).whereNot({ keys: '[]' }).andWhere('deleted_at', '>', since).select('app_id', 'code', 'keys')
   }
 
   /** Those of the ids that are apps deleted after `since`. */

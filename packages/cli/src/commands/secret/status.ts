@@ -9,7 +9,7 @@ export const secretStatus = command({
   summary: 'Show which signing secrets the consumers of each app accept',
   description:
     'One line for each app and secret, by key id. ACCEPTS CURRENT is about the app: all of its consumers, some (one was lately seen ' +
-    'without it), or none. During a rotation, LAST MISSING of the new secret tells when a consumer was last seen without it.',
+    'without it), or none; nothing for an app that signs with a key of its own. During a rotation, LAST MISSING of the new secret tells when a consumer was last seen without it.',
   examples: ['secret status', 'secret status --context production', 'secret status --json'],
   options: {},
   run: runSecretStatus,
@@ -21,10 +21,11 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
   )
   const consumers = secrets.consumers.map((seen) => ({
     ...seen,
-    accepts_current: whoAccepts(seen.app_code, current.kid, secrets.consumers),
+    accepts_current: seen.signing === 'own' ? null : whoAccepts(seen.app_code, current.kid, secrets.consumers),
   }))
   if (consumers.length === 0) io.note('no consumer was seen: an app shows here once its backends follow the revocation feed')
-  const use = (kid: string | null) => (kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : 'unknown')
+  const use = ({ kid, is_ours }: (typeof consumers)[number]) =>
+    kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : is_ours ? 'own' : 'unknown'
   const own = rowsOf(
     [{ kid: current.kid, use: 'signs' }, ...(previous ? [{ kid: previous.kid, use: 'accepted besides' }] : [])],
     [['server', ({ use }) => use], 'kid'],
@@ -32,7 +33,7 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
   const seen = rowsOf(consumers, [
     ['app', ({ app_code }) => app_code],
     'kid',
-    ['secret', ({ kid }) => use(kid)],
+    ['secret', use],
     ['last_seen', ({ last_seen_at }) => last_seen_at],
     ['last_missing', ({ last_missing_at }) => last_missing_at],
     'accepts_current',

@@ -5,7 +5,7 @@ import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { verifyToken } from '../../resources/sessions/authenticate-caller.ts'
+import { callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
 import { claimsOf } from '../../resources/sessions/claims-of.ts'
 import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
@@ -44,7 +44,7 @@ async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undef
   // Asking about the token of a service account would count as its use.
   if (looksLikeServiceToken(token)) return undefined
   try {
-    return await readSelf(deps, verifyToken(deps, token))
+    return await callerWithToken(deps, token, (claims) => readSelf(deps, claims))
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return undefined
     throw error

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import type { AccessTokenClaims, AccessTokens } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
@@ -83,11 +83,12 @@ async function traceRefreshToken(deps: Deps, token: string): Promise<TokenTrace>
 }
 
 async function traceAccessToken(deps: Deps, token: string): Promise<TokenTrace> {
-  const claims = deps.accessTokens.read(token)
+  const keyrings = await (await readCatalog(deps)).getKeyrings()
+  const claims = deps.accessTokens.read(token, keyrings)
   // Another service may share the secret by mistake: its tokens are none of ours.
   if (!claims || claims.iss !== deps.accessTokens.issuer) return nothing
   const live = isUuid(claims.sid) ? await Session.findLive(deps.db, claims.sid) : undefined
-  const state = await stateOfAccessToken(deps, token, claims, live)
+  const state = await stateOfAccessToken(deps, deps.accessTokens.verify(token, deps.clock(), keyrings), claims, live)
   const traced = { ...nothing, kind: 'access' as const, state, expires_at: momentOf(claims.exp) }
   // Nothing that a forged token says about its session is true. Whom it stands for is who may be harmed.
   if (!live || state === 'forged') return { ...traced, user: await findUser(deps, claims.uid) }
@@ -96,11 +97,10 @@ async function traceAccessToken(deps: Deps, token: string): Promise<TokenTrace> 
 
 async function stateOfAccessToken(
   deps: Deps,
-  token: string,
+  verified: ReturnType<AccessTokens['verify']>,
   claims: AccessTokenClaims,
   live: LiveSession | undefined,
 ): Promise<TokenTrace['state']> {
-  const verified = deps.accessTokens.verify(token, deps.clock())
   if ('fault' in verified) return verified.fault === 'expired' ? 'expired' : 'forged'
   // Sessions are kept for longer than an access token lives, but for those of a deleted app.
   if (!live) return (await isOfDeletedApp(deps, claims)) ? 'ended' : 'forged'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import { iso } from '../../lib/timestamps.ts'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { App } from '../../models/app.ts'
-import type { appRecord } from './schema.ts'
+import type { appRecord, signingRecord } from './schema.ts'
 
 const defaultMembershipRole = 'org_member'
 
@@ -38,12 +38,40 @@ export function presentApp(app: App): z.output<typeof appRecord> {
       has_secret: secret_box !== null,
     })),
     permission_scope: app.permission_scope,
+    signing: app.signing,
     sign_up: app.sign_up,
     organization_sign_up: app.organization_sign_up,
     require_verified_email: app.require_verified_email,
     built_in: app.built_in,
     created_at: iso(app.created_at),
     updated_at: iso(app.updated_at),
+  }
+}
+
+/** Which keys an app has, and how far a change of them is. */
+export interface Signing {
+  app: App
+  /** prepared: the next key is accepted. switched: it signs, and the old one is still accepted. */
+  state: 'settled' | 'prepared' | 'switched'
+  /** The one that signs comes first. */
+  keys: { kid: string; stage: 'next' | 'current' | 'previous'; source: 'own' | 'shared'; since: number | null }[]
+  /** When the key that signs began to, while the one before it is still accepted. */
+  switchedAt: number | null
+  /** When a consumer of the app was last seen without the newest key, and with it, if it was lately. */
+  behind: { behindSeenAt: number; currentSeenAt: number | null } | undefined
+}
+
+export function presentSigning(
+  { app, state, keys, switchedAt, behind }: Signing,
+  accessTokenSeconds: number,
+): z.output<typeof signingRecord> {
+  return {
+    app_code: app.code,
+    signing: app.signing,
+    state,
+    keys: keys.map(({ since, ...key }) => ({ ...key, since: isoOrNull(since) })),
+    consumers_behind: behind ? { seen_at: iso(behind.behindSeenAt), accepting_seen_at: isoOrNull(behind.currentSeenAt) } : null,
+    old_tokens_until: isoOrNull(switchedAt === null ? null : switchedAt + accessTokenSeconds * 1_000),
   }
 }
 

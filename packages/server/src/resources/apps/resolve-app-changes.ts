@@ -34,6 +34,7 @@ export function blankApp(id: string, code: string): AppColumns {
     allowed_auth_methods: [],
     webhooks: [],
     permission_scope: 'services',
+    signing: 'shared',
     sign_up: 'open',
     organization_sign_up: true,
     require_verified_email: false,

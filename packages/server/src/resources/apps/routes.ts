@@ -1,15 +1,21 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { changeSigning } from './change-signing.ts'
 import { createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
+import { describeSigning } from './describe-signing.ts'
+import { getApp } from './get-app.ts'
 import { listApps } from './list-apps.ts'
-import { presentApp, presentAppWith } from './present.ts'
+import { presentApp, presentAppWith, presentSigning } from './present.ts'
 import {
   appPage,
   appParams,
+  changeSigningBody,
+  changeSigningQuery,
   createAppBody,
   deleteAppQuery,
   listAppsQuery,
   shownApp,
+  signingRecord,
   updateAppBody,
   updatedApp,
 } from './schema.ts'
@@ -96,6 +102,40 @@ export const appRoutes: Route[] = [
     handle: async (deps, { params, query, ...actor }) => {
       await deleteApp(deps, params.appId, { force: query.force === 'true' }, actor)
       return noContent()
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/signing',
+    tag,
+    summary: 'Show which keys sign the tokens of an app',
+    description: 'By key id. The keys themselves are printed on the machine of the service alone: `gatehouse app-secret CODE`.',
+    auth: 'system_admin',
+    params: appParams,
+    responses: { 200: signingRecord },
+    errors: [],
+    handle: async (deps, { params }) => {
+      const signing = await describeSigning(deps, await getApp(deps, params.appId))
+      return ok(presentSigning(signing, deps.config.accessTtlSeconds))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/signing',
+    tag,
+    summary: 'Take the change of the key of an app a step further, or back',
+    description:
+      'Done in the order prepare, switch, finish, with its consumers set between prepare and switch, no request fails (docs/own-keys.md). ' +
+      '`finish` is refused while a consumer was lately seen without the new key, or a token of the old one lives, unless `force` is true.',
+    auth: 'system_admin',
+    params: appParams,
+    query: changeSigningQuery,
+    body: changeSigningBody,
+    responses: { 200: signingRecord },
+    errors: ['signing_step_impossible', 'consumers_behind'],
+    handle: async (deps, { params, query, body, ...actor }) => {
+      const signing = await changeSigning(deps, params.appId, { ...body, force: query.force === 'true' }, actor)
+      return ok(presentSigning(signing, deps.config.accessTtlSeconds))
     },
   }),
 ]

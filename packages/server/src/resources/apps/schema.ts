@@ -27,6 +27,9 @@ export { appParams } from '../../lib/fields.ts'
 
 const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])
+const signing = z
+  .enum(['shared', 'own'])
+  .meta({ description: 'Whether the tokens are signed with the shared secret or with one of the app alone' })
 const signUp = z.enum(['open', 'invitation', 'closed'])
 const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
@@ -136,6 +139,7 @@ export const appRecord = z
       }),
     ),
     permission_scope: permissionScope,
+    signing,
     sign_up: signUp,
     organization_sign_up: z.boolean(),
     require_verified_email: z.boolean(),
@@ -166,3 +170,46 @@ export const updatedApp = appRecord
 
 /** An app as it is shown by itself. */
 export const shownApp = appRecord.extend(tokenSizeWarnings).meta({ id: 'ShownApp' })
+
+export const changeSigningBody = z
+  .strictObject({
+    step: z.enum(['prepare', 'switch', 'finish', 'abort']).meta({
+      description:
+        '`prepare` accepts a new key besides, `switch` signs with it, `finish` drops the old one, `abort` takes the last of these back',
+    }),
+    key: z
+      .enum(['own', 'shared'])
+      .default('own')
+      .meta({ description: 'Of `prepare`: a new key of the app, or the shared secret' }),
+  })
+  .meta({ id: 'ChangeSigning' })
+export type ChangeSigningInput = z.output<typeof changeSigningBody>
+
+export const changeSigningQuery = z.strictObject({ force: queryFlag.optional() })
+
+const signingKey = z.object({
+  kid: z.string(),
+  stage: z.enum(['current', 'next', 'previous']).meta({ description: 'The current one signs; the others are accepted besides' }),
+  source: z.enum(['own', 'shared']),
+  since: timestamp
+    .nullable()
+    .meta({ description: 'Since when it has this stage; null for the shared secret of an app that had no other' }),
+})
+
+/** Which keys an app has. Never the keys themselves. */
+export const signingRecord = z
+  .object({
+    app_code: z.string(),
+    signing,
+    state: z.enum(['settled', 'prepared', 'switched']),
+    keys: z.array(signingKey),
+    consumers_behind: z
+      .object({
+        seen_at: timestamp.meta({ description: 'When a consumer was last seen that does not accept the newest key' }),
+        accepting_seen_at: timestamp.nullable().meta({ description: 'When one was last seen that does' }),
+      })
+      .nullable()
+      .meta({ description: 'During a change: null when every consumer that was lately seen accepts the newest key' }),
+    old_tokens_until: timestamp.nullable().meta({ description: 'After `switch`: when the last token of the old key is dead' }),
+  })
+  .meta({ id: 'Signing' })

@@ -1,12 +1,16 @@
 import type { Deps } from '../../deps.ts'
+import type { Keyrings } from '../../lib/keyrings.ts'
 import { App } from '../../models/app.ts'
 import { Generation } from '../../models/generation.ts'
 import { Service } from '../../models/service.ts'
 import { listTokenPermissions } from './list-token-permissions.ts'
+import { readKeyrings } from './read-keyrings.ts'
 
 /** Settings of apps and permissions of roles, kept in memory once they are read. Its objects are frozen. */
 export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
+  /** Which keys sign for which app. */
+  getKeyrings(): Promise<Keyrings>
   /** The least `iat` of all tokens, in seconds. */
   getMinIat(): Promise<number>
   /** The permissions of an access token for an app, or for none, and these roles. */
@@ -29,6 +33,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
     remember(`app ${JSON.stringify(by)}`, async () => deepFreeze(await App.find(deps.db, by)))
   return {
     findApp,
+    getKeyrings: () => remember('keyrings', () => readKeyrings(deps)),
     getMinIat: () => remember('min_iat', () => Service.getMinIat(deps.db)),
     listTokenPermissions: (appId, roles) =>
       remember(`permissions ${JSON.stringify([appId, ...roles])}`, async () => {

@@ -1,9 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AssertedConsumer, ConsumerApp } from '../../lib/caller.ts'
+import { verifyAssertion } from '../../lib/consumer-assertion.ts'
 import { ConsumerSecret } from '../../models/consumer-secret.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
 import { Service } from '../../models/service.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
 import { revocationKeepMs } from '../revocations/read-revocations.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 
@@ -12,7 +14,8 @@ import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
  * Throws `token_invalid`, `token_expired`.
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {
-  const verified = deps.consumerAssertions.verify(assertion, deps.clock())
+  const catalog = await readCatalog(deps)
+  const verified = verifyAssertion(assertion, deps.clock(), await catalog.getKeyrings())
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { appCode, kids } = verified.claims
   const found = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))

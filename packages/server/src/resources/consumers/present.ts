@@ -9,7 +9,14 @@ interface Secrets {
   previous: string | undefined
   signingSince: number
   accessTokenSeconds: number
-  seen: readonly { appCode: string; kid: string | null; lastSeenAt: number; lastMissingAt: number | null }[]
+  seen: readonly {
+    appCode: string
+    signing: 'shared' | 'own'
+    kid: string | null
+    isOurs: boolean
+    lastSeenAt: number
+    lastMissingAt: number | null
+  }[]
 }
 
 export function presentSecrets({
@@ -26,10 +33,11 @@ export function presentSecrets({
     previous: previous === undefined ? null : { kid: previous },
     signing_since: iso(signingSince),
     access_token_seconds: accessTokenSeconds,
-    consumers: seen.map(({ appCode, kid, lastSeenAt, lastMissingAt }) => ({
+    consumers: seen.map(({ appCode, signing, kid, isOurs, lastSeenAt, lastMissingAt }) => ({
       app_code: appCode,
+      signing,
       kid,
-      is_ours: kid === current || (kid !== null && kid === previous),
+      is_ours: isOurs,
       last_seen_at: iso(lastSeenAt),
       last_missing_at: isoOrNull(lastMissingAt),
     })),

@@ -17,7 +17,7 @@ export const consumerRoutes: Route[] = [
     noStore: true,
     responses: { 200: consumerRecord },
     errors: ['consumer_app_not_found'],
-    handle: async (deps, { caller }) => ok(describeConsumer(deps, caller)),
+    handle: async (deps, { caller }) => ok(await describeConsumer(deps, caller)),
   }),
   route({
     method: 'GET',
@@ -26,14 +26,20 @@ export const consumerRoutes: Route[] = [
     summary: 'Which signing secrets this server and the consumers of each app accept',
     description:
       'Secrets are named by their key id. While the secret is being rotated, the new one may sign as soon as every app has a line ' +
-      'with its key id and no consumer was lately seen without it (docs/rotating-the-secret.md).',
+      'with its key id and no consumer was lately seen without it (docs/rotating-the-secret.md). Apps that sign with a key of their own ' +
+      'have no part in that.',
     auth: 'system_admin',
     responses: { 200: secretsRecord },
     errors: [],
     handle: async (deps) => {
-      const [current, previous] = deps.accessTokens.keyIds
-      const { config, lifecycle } = deps
-      const own = { current, previous, signingSince: lifecycle.startedAt, accessTokenSeconds: config.accessTtlSeconds }
+      const { config, lifecycle, sharedKeys } = deps
+      const [current, previous] = sharedKeys
+      const own = {
+        current: current.id,
+        previous: previous?.id,
+        signingSince: lifecycle.startedAt,
+        accessTokenSeconds: config.accessTtlSeconds,
+      }
       return ok(presentSecrets({ ...own, ...(await listConsumerSecrets(deps)) }))
     },
   }),

@@ -2,9 +2,12 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { authorityOfUser, type UserAuthority } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
+import type { Keyrings } from '../../lib/keyrings.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { Generation } from '../../models/generation.ts'
 import { type LiveSession, Session } from '../../models/session.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 /**
@@ -14,17 +17,53 @@ import { authenticateServiceAccount } from '../service-accounts/authenticate-ser
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
-  const claims = verifyToken(deps, bearer)
-  return callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
+  return callerWithToken(deps, bearer, async (claims) => callerOf(deps, await Session.findLive(deps.db, claims.sid), claims))
 }
 
-/** Throws `token_invalid`, `token_expired`. */
-export function verifyToken(deps: Deps, bearer: string): UserCaller['claims'] {
-  const verified = deps.accessTokens.verify(bearer, deps.clock())
-  if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
-  const { claims } = verified
-  if (!isUuid(claims.sid) || !isUuid(claims.uid)) throw new ApiError('token_invalid')
-  return claims
+/**
+ * Verifies a token and reads whose it is. The keys are those kept in memory; where what was read is of a later generation of them, the
+ * token is verified once more. Throws `token_invalid`, `token_expired`, and what `read` throws.
+ */
+export async function callerWithToken<C extends UserCaller>(
+  deps: Deps,
+  bearer: string,
+  read: (claims: UserCaller['claims']) => Promise<C>,
+): Promise<C> {
+  const { claims, generation } = await verifyToken(deps, bearer)
+  const caller = await read(claims)
+  if (caller.catalogGeneration !== generation) await verifyToken(deps, bearer, caller.catalogGeneration)
+  return caller
+}
+
+/** What has another form is no token, whatever the keys are. */
+const jwtForm = /^[^.]+\.[^.]+\.[^.]+$/
+
+/**
+ * The claims of a token that a key of its app signed, and the generation of the keys that say so: the given one, or the one kept here,
+ * or the present one where that says no. Throws `token_invalid`, `token_expired`.
+ */
+async function verifyToken(
+  deps: Deps,
+  bearer: string,
+  given?: string,
+): Promise<{ claims: UserCaller['claims']; generation: string }> {
+  if (!jwtForm.test(bearer)) throw new ApiError('token_invalid')
+  const generation = given ?? deps.catalogCache.latest ?? (await Generation.ofCatalog(deps.db))
+  const verified = deps.accessTokens.verify(bearer, deps.clock(), await readKeyringsAt(deps, generation))
+  if ('claims' in verified) {
+    const { claims } = verified
+    if (!isUuid(claims.sid) || !isUuid(claims.uid)) throw new ApiError('token_invalid')
+    return { claims, generation }
+  }
+  if (verified.fault === 'expired') throw new ApiError('token_expired')
+  const present = given ?? (await Generation.ofCatalog(deps.db))
+  if (present !== generation) return verifyToken(deps, bearer, present)
+  throw new ApiError('token_invalid')
+}
+
+async function readKeyringsAt(deps: Deps, generation: string): Promise<Keyrings> {
+  const catalog = await readCatalog(deps, generation)
+  return catalog.getKeyrings()
 }
 
 /** The caller with a token of this session. Throws `token_invalid`, `token_revoked`. */

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
+import type { Keyring } from '../../lib/keyrings.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
@@ -49,6 +50,8 @@ export interface Admission {
   permissions: readonly string[]
   /** The least `iat` of a token that lives, in seconds. */
   minIat: number
+  /** The keys of the app. */
+  keyring: Keyring
   /** Milliseconds; no token outlives the grant it stands on. */
   grantExpiresAt: number | null
 }
@@ -104,7 +107,8 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
 
   if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
   const minIat = Math.max(app?.min_iat ?? 0, await catalog.getMinIat())
-  return { user, app, membership, roles, permissions, minIat, grantExpiresAt: grant?.expiresAt ?? null }
+  const keyring = (await catalog.getKeyrings()).ofApp(() => app?.id)
+  return { user, app, membership, roles, permissions, minIat, keyring, grantExpiresAt: grant?.expiresAt ?? null }
 }
 
 async function resolveGrant(
@@ -223,7 +227,7 @@ export function issueTokens(
   const expiresAt = Math.floor(expiresAtMs / 1000)
   return presentTokens({
     admission,
-    accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session.id, issuedAt, expiresAt)),
+    accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session.id, issuedAt, expiresAt), admission.keyring),
     expiresIn: expiresAt - nowSeconds,
     refreshToken: refresh.token,
     refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),

@@ -4,7 +4,9 @@ import { AuditEvent, type LoginTally } from '../../models/audit-event.ts'
 import { Lockout } from '../../models/lockout.ts'
 import { type GivenUp, OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
-import { listConsumerSecrets, type SeenSecret } from '../consumers/list-consumer-secrets.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
+import { behindIn, type ConsumersBehind } from '../consumers/find-behind.ts'
+import { listConsumerSecrets } from '../consumers/list-consumer-secrets.ts'
 import { describeLockouts } from '../lockouts/describe-lockouts.ts'
 import type { LockoutView } from '../lockouts/present.ts'
 import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
@@ -18,8 +20,6 @@ const stepCount = 60
 const mostListed = 20
 /** Given up deliveries are counted to here. */
 const mostGivenUp = 1_000
-/** Consumers are noted about once a minute. One that was not seen for this long, while others were, is gone. */
-const latelyMs = 5 * 60_000
 
 export interface Stats {
   at: number
@@ -33,15 +33,6 @@ export interface Stats {
   outbox: Backlog[]
   givenUp: GivenUp[]
   consumers: { apps: number; behind: ConsumersBehind[] }
-}
-
-/** An app some of whose consumers do not accept the secret that signs. */
-export interface ConsumersBehind {
-  appCode: string
-  /** When a consumer was last seen that accepts it; null for never. */
-  currentSeenAt: number | null
-  /** When one was last seen that does not. */
-  behindSeenAt: number
 }
 
 /** How the service is doing. It reads a bounded number of rows off indexes, whatever there is. */
@@ -69,17 +60,12 @@ export async function collectStats(deps: Deps, asked: number | undefined): Promi
 }
 
 async function consumersBehind(deps: Deps): Promise<Stats['consumers']> {
-  const [current] = deps.accessTokens.keyIds
   const { seen } = await listConsumerSecrets(deps)
+  const keyrings = await (await readCatalog(deps)).getKeyrings()
   const appCodes = [...new Set(seen.map(({ appCode }) => appCode))]
-  const setsOf = (code: string) => seen.filter(({ appCode }) => appCode === code)
-  return { apps: appCodes.length, behind: appCodes.flatMap((code) => behindOf(code, setsOf(code), current) ?? []) }
-}
-
-function behindOf(appCode: string, sets: readonly SeenSecret[], current: string): ConsumersBehind | undefined {
-  const currentSet = sets.find(({ kid }) => kid === current)
-  if (!currentSet) return { appCode, currentSeenAt: null, behindSeenAt: Math.max(...sets.map(({ lastSeenAt }) => lastSeenAt)) }
-  const { lastSeenAt, lastMissingAt } = currentSet
-  if (lastMissingAt === null || lastSeenAt - lastMissingAt >= latelyMs) return undefined
-  return { appCode, currentSeenAt: lastSeenAt, behindSeenAt: lastMissingAt }
+  const behind = appCodes.flatMap((code) => {
+    const sets = seen.filter(({ appCode }) => appCode === code)
+    return behindIn(code, sets, keyrings.ofCode(() => code)[0].id) ?? []
+  })
+  return { apps: appCodes.length, behind }
 }

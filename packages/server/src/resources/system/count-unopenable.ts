@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
+import { AppKey } from '../../models/app-key.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 
@@ -8,12 +9,13 @@ export interface Unopenable {
   count: number
 }
 
-/** Counts seeds of second factors and secrets of webhooks and providers that are sealed under a key that is no longer configured. */
+/** Counts seeds of second factors and secrets of webhooks, apps and providers that are sealed under a key that is no longer configured. */
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)
   const apps = await App.listWebhooks(db)
   const providers = await SsoProvider.listSecretBoxes(db)
+  const appKeys = await AppKey.listSecretBoxes(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [
     { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + count, 0) },
@@ -21,6 +23,7 @@ export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
       what: 'webhook secrets',
       count: apps.flatMap(({ webhooks }) => webhooks).filter(({ secret_box }) => isLost(secret_box)).length,
     },
+    { what: 'keys of apps', count: appKeys.filter(({ secret_box }) => isLost(secret_box)).length },
     { what: 'provider secrets', count: providers.filter(({ client_secret_box }) => isLost(client_secret_box)).length },
   ]
   return found.filter(({ count }) => count > 0)

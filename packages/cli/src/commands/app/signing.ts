@@ -1,0 +1,77 @@
+import type { components } from '@gatehouse/sdk/admin'
+import { bodyOf } from '../../api/api-client.ts'
+import { usageFailure } from '../../command-line/exit-codes.ts'
+import { choice, flag, type Input } from '../../command-line/options.ts'
+import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+
+const options = {
+  code: appSubject,
+  step: choice(['prepare', 'switch', 'finish', 'abort'], 'Take the change of its key this step further, or the last one back'),
+  shared: flag('With --step prepare: back to the secret that apps share'),
+  force: flag('With --step finish: also while a consumer or a token still needs the old key'),
+}
+
+export const appSigning = command({
+  path: 'app signing',
+  summary: 'Give an app a signing key of its own, or show which keys it has',
+  description:
+    'A consumer holds what signs for its app. With a key of its own, the secret of one app opens nothing of another. In this order no ' +
+    'request fails: --step prepare; on the machine of the service, gatehouse app-secret CODE prints the key for the consumers, which take ' +
+    'it as JWT_ACCESS_SECRET and their old secret as JWT_ACCESS_SECRET_PREVIOUS; --step switch; --step finish. Without a step it shows ' +
+    'where the change stands.',
+  examples: ['app signing shop', 'app signing shop --step prepare', 'app signing shop --step finish --dry-run'],
+  options,
+  confirms: 'yes',
+  run: runAppSigning,
+})
+
+export async function runAppSigning(tools: Tools, { code, step, shared, force }: Input<typeof options>): Promise<Result> {
+  const { api, io } = tools
+  const path = { appId: parseAppRef(code) }
+  if (shared && step !== 'prepare') throw usageFailure('--shared goes with --step prepare')
+  if (force && step !== 'finish') throw usageFailure('--force goes with --step finish')
+  const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}/signing', { params: { path } }))
+  if (step === undefined) return shown(before, undefined)
+  if (step === 'switch' && before.consumers_behind)
+    io.note(`a consumer of ${before.app_code} was lately seen without the new key: it will refuse every new token`)
+  if (step !== 'prepare') await confirmYes(tools, questions[step](before.app_code))
+  const query = force ? { force: true } : {}
+  const body = { step, key: shared ? ('shared' as const) : ('own' as const) }
+  const after = await bodyOf(api.POST('/api/v1/admin/apps/{appId}/signing', { params: { path, query }, body }))
+  for (const line of nextOf(after)) io.note(line)
+  return shown(after, 'updated')
+}
+
+const questions = {
+  switch: (code: string) => `sign the tokens of ${code} with the next key`,
+  finish: (code: string) => `refuse tokens of ${code} that the old key signed`,
+  abort: (code: string) => `take the last step of the change for ${code} back`,
+}
+
+type Signing = components['schemas']['Signing']
+
+function nextOf({ app_code, state, old_tokens_until }: Signing): string[] {
+  if (state === 'prepared')
+    return [
+      `next: on the machine of the service, gatehouse app-secret ${app_code}`,
+      'give it to the consumers as JWT_ACCESS_SECRET, and what they have now as JWT_ACCESS_SECRET_PREVIOUS',
+      `then: authctl app signing ${app_code} --step switch`,
+    ]
+  if (state === 'switched') return [`next, after ${old_tokens_until}: authctl app signing ${app_code} --step finish`]
+  return []
+}
+
+function shown({ keys, ...signing }: Signing, outcome: string | undefined): Result {
+  const { app_code, state, consumers_behind, old_tokens_until } = signing
+  const behind = consumers_behind ? `seen ${consumers_behind.seen_at}` : 'none'
+  const record = { app: app_code, signing: signing.signing, state, consumers_behind: behind, old_tokens_until }
+  return {
+    kind: 'report',
+    value: { ...signing, keys, ...(outcome === undefined ? {} : { outcome }) },
+    parts: [{ record }, '', rowsOf(keys, ['kid', 'stage', 'source', 'since'])],
+  }
+}

@@ -1,0 +1,66 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { DeletedApp, type DeletedAppKey } from './deleted-app.ts'
+
+/** A key of an app. An app without rows signs with the shared secret. */
+export class AppKey extends BaseModel {
+  static override tableName = 'app_keys'
+  static override idColumn = ['app_id', 'version']
+
+  declare app_id: string
+  declare version: number
+  /** The sealed secret; null stands for the shared one. */
+  declare secret_box: string | null
+  /** The current one signs; the next and the previous one are accepted besides. */
+  declare stage: 'next' | 'current' | 'previous'
+  /** Since when it has the stage. */
+  declare created_at: number
+
+  /** The keys of all apps that have any, and of those that were deleted after `deletedSince`, whose codes no other app has taken. */
+  static async listAll(db: Db, deletedSince: number): Promise<AppKeysOfApp[]> {
+    const rows: (AppKeyRow & { code: string })[] = await db('app_keys as k')
+      .join('apps as a', 'a.id', 'k.app_id')
+      .orderBy(['k.app_id', 'k.version'])
+      .select('k.app_id', 'k.version', 'k.secret_box', 'k.stage', 'k.created_at', 'a.code')
+    const appIds = [...new Set(rows.map(({ app_id }) => app_id))]
+    const deleted = await DeletedApp.listWithKeys(db, deletedSince)
+    return [
+      ...appIds.map((appId) => {
+        const keys = rows.filter(({ app_id }) => app_id === appId)
+        return { appId, code: keys[0]?.code ?? '', keys }
+      }),
+      ...deleted.map(({ app_id, code, keys }) => ({ appId: app_id, code, keys: JSON.parse(keys) as DeletedAppKey[] })),
+    ]
+  }
+
+  /** The keys of one app, by version. */
+  static async list(db: Db, appId: string): Promise<AppKeyRow[]> {
+    return rowsOf(AppKey, db).where({ app_id: appId }).orderBy('version')
+  }
+
+  static async insert(db: Tx, row: AppKeyRow): Promise<void> {
+    await rowsOf(AppKey, db).insert(row)
+  }
+
+  /** Moves the key of one stage to another, at which the app has none. */
+  static async move(db: Tx, appId: string, stages: { from: AppKey['stage']; to: AppKey['stage'] }, now: number): Promise<void> {
+    await rowsOf(AppKey, db).where({ app_id: appId, stage: stages.from }).update({ stage: stages.to, created_at: now })
+  }
+
+  static async delete(db: Tx, appId: string, stages: readonly AppKey['stage'][]): Promise<void> {
+    await rowsOf(AppKey, db).where({ app_id: appId }).whereIn('stage', stages).delete()
+  }
+
+  static async listSecretBoxes(db: Db): Promise<Pick<AppKey, 'secret_box'>[]> {
+    return rowsOf(AppKey, db).select('secret_box')
+  }
+}
+
+export type AppKeyRow = Pick<AppKey, 'app_id' | 'version' | 'secret_box' | 'stage' | 'created_at'>
+
+/** The app and its keys. */
+export interface AppKeysOfApp {
+  appId: string
+  code: string
+  keys: readonly DeletedAppKey[]
+}

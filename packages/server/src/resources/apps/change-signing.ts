@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { App } from '../../models/app.ts'
+import { AppKey } from '../../models/app-key.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { appSecretContext } from '../catalog/read-keyrings.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { findBehind } from '../consumers/find-behind.ts'
+import { describeSigning, stateOf } from './describe-signing.ts'
+import { getAppForUpdate } from './get-app.ts'
+import type { Signing } from './present.ts'
+import type { ChangeSigningInput } from './schema.ts'
+
+const secretBytes = 32
+
+/** From which states a step leads on. */
+const startsOf = {
+  prepare: ['settled'],
+  switch: ['prepared'],
+  finish: ['switched'],
+  abort: ['prepared', 'switched'],
+} as const satisfies Record<ChangeSigningInput['step'], readonly Signing['state'][]>
+
+/**
+ * Takes the change of an app's key a step further, or the last step back (docs/own-keys.md). A step that is whole is whole on every
+ * server: each of them reads the keys again at its next request. Throws `not_found`, `signing_step_impossible`, and at the last step
+ * `consumers_behind` unless it is forced: while a consumer was lately seen without the key, or tokens of the old one live.
+ */
+export async function changeSigning(
+  deps: Deps<Pool>,
+  ref: string,
+  input: ChangeSigningInput & { force: boolean },
+  actor: Actor,
+): Promise<Signing> {
+  return transaction(deps, async (deps) => {
+    const app = await getAppForUpdate(deps, ref)
+    const before = await describeSigning(deps, app)
+    const allowed: readonly string[] = startsOf[input.step]
+    if (!allowed.includes(before.state))
+      throw new ApiError('signing_step_impossible', { detail: `${app.code} is ${before.state}: ${input.step} does not come now` })
+    if (input.step === 'finish' && !input.force) await assertAllFollow(deps, before)
+    await renewCatalog(deps)
+    await takeStep(deps, app, input)
+    const keys = await AppKey.list(deps.db, app.id)
+    const signing = keys.some(({ stage, secret_box }) => stage === 'current' && secret_box !== null) ? 'own' : 'shared'
+    const changed = await App.update(deps.db, app.id, { signing, updated_at: deps.clock() })
+    const after = await describeSigning(deps, changed)
+    const { step } = input
+    const details = { step, before: summaryOf(before), after: summaryOf(after) }
+    await recordEvent(deps, { event: 'app.signing_changed', actor, appId: app.id, details })
+    return after
+  })
+}
+
+async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: ChangeSigningInput): Promise<void> {
+  const now = deps.clock()
+  const move = (from: AppKey['stage'], to: AppKey['stage']) => AppKey.move(deps.db, appId, { from, to }, now)
+  const keys = await AppKey.list(deps.db, appId)
+  const state = stateOf(keys)
+  if (step === 'prepare') {
+    const version = Math.max(0, ...keys.map(({ version }) => version)) + 1
+    if (key === 'shared' && keys.length === 0)
+      throw new ApiError('signing_step_impossible', { detail: 'The app has the shared secret already' })
+    const box =
+      key === 'own' ? deps.secretBox.seal(randomBytes(secretBytes).toString('base64url'), appSecretContext(appId, version)) : null
+    await AppKey.insert(deps.db, { app_id: appId, version, secret_box: box, stage: 'next', created_at: now })
+  } else if (step === 'switch') {
+    // The first change is from the shared secret, which has had no row.
+    if (keys.some(({ stage }) => stage === 'current')) await move('current', 'previous')
+    else await AppKey.insert(deps.db, { app_id: appId, version: 0, secret_box: null, stage: 'previous', created_at: now })
+    await move('next', 'current')
+  } else if (step === 'finish') {
+    const isBackToShared = keys.some(({ stage, secret_box }) => stage === 'current' && secret_box === null)
+    await AppKey.delete(deps.db, appId, isBackToShared ? ['previous', 'current'] : ['previous'])
+  } else if (state === 'prepared') {
+    await AppKey.delete(deps.db, appId, ['next'])
+  } else {
+    await move('current', 'next')
+    const wasShared = keys.some(({ stage, version }) => stage === 'previous' && version === 0)
+    if (wasShared) await AppKey.delete(deps.db, appId, ['previous'])
+    else await move('previous', 'current')
+  }
+}
+
+async function assertAllFollow(deps: Deps, { app, keys, switchedAt }: Signing): Promise<void> {
+  const [current] = keys
+  const behind = current && (await findBehind(deps, app.code, current.kid))
+  if (behind) {
+    const detail = `A consumer of ${app.code} was seen at ${new Date(behind.behindSeenAt).toISOString()} without the key ${current.kid}`
+    throw new ApiError('consumers_behind', { detail })
+  }
+  const deadAt = (switchedAt ?? 0) + deps.config.accessTtlSeconds * 1_000
+  if (deadAt > deps.clock()) {
+    const detail = `Tokens of the old key live until ${new Date(deadAt).toISOString()}`
+    throw new ApiError('consumers_behind', { detail })
+  }
+}
+
+function summaryOf({ app, state, keys }: Signing) {
+  return { signing: app.signing, state, keys: keys.map(({ stage, kid, source }) => ({ stage, kid, source })) }
+}
