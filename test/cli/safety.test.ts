@@ -183,6 +183,19 @@ test('on a terminal many grants ask once about all accounts that nobody has prov
   expect(parsed(await here.authctl('grant list --app asked --json'))).toHaveLength(3)
 })
 
+test('a question shows what strangers chose without obeying it', async () => {
+  const user = { id: crypto.randomUUID(), email: 'eve\u001b[2J\u202e@example.com', made_by: 'self', email_verified: false }
+  const { url } = await standIn(({ path }, response) => {
+    reply(response, 200, path.includes('/users?') ? { items: [user], next_cursor: null } : user)
+  })
+  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }
+  const asking = machine().terminal('grant add --app shop --user eve@example.com', { env })
+  await asking.shows('Really give this to eve\\u001b[2J\\u202e@example.com')
+  asking.type('no\r')
+  expect((await asking.ended()).exit).toBe(9)
+  expect(await asking.sent()).not.toContain('\u202e')
+})
+
 test('Ctrl-C in the middle of many tells what is done and what was under way', async () => {
   let moved = 0
   const { url } = await standIn(({ method, path }, response) => {

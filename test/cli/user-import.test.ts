@@ -466,7 +466,7 @@ describe('a CSV file', () => {
     expect(parsed(ended)).toMatchObject({ lines: 5, imported: 1, failed: 4 })
     expect(parsed(ended).errors).toMatchObject([
       { line: 3, failures_line: 2 },
-      { line: 5, failures_line: 4, code: 'invalid_csv', message: expect.stringContaining('1 cells, the header 3') },
+      { line: 5, failures_line: 4, code: 'invalid_csv', message: expect.stringContaining('1 cell, the header 3') },
       { line: 6, failures_line: 5, code: 'invalid_csv', message: expect.stringContaining('neither yes nor no') },
       { line: 7, failures_line: 6, code: 'invalid_csv', message: expect.stringContaining('quotes') },
     ])

@@ -51,7 +51,7 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
         findings.push(warning({ check }, `"${name}" holds ${idle.join(', ')} for no app: all its apps were deleted`, end))
     }
   }
-  return findings.length > 0 ? findings : [fine({ check }, `${count} service accounts, none ends within 30 days`)]
+  return findings.length > 0 ? findings : [fine({ check }, `${counted(count, 'service account')}, none ends within 30 days`)]
 }
 
 /** `worker` is followed by `worker 2`, and that by `worker 3`. */

@@ -1,5 +1,6 @@
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
+import { escapeControls } from '../text/escape-controls.ts'
 
 /** Questions on the terminal. They have no default answers: an empty line asks again. */
 export interface Prompt {
@@ -12,7 +13,8 @@ async function ask(type: 'input' | 'password', message: string, validate: (answe
   // Loaded late: most runs ask nothing, and loading it takes longer than everything else.
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
-  const asked = prompt<{ answer: string }>([{ type, name: 'answer', message, validate }] as never)
+  // A question may name what strangers chose.
+  const asked = prompt<{ answer: string }>([{ type, name: 'answer', message: escapeControls(message), validate }] as never)
   const { answer } = await unlessInputEnds(asked)
   return answer
 }

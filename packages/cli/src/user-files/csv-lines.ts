@@ -1,4 +1,5 @@
 import { Failure } from '../command-line/exit-codes.ts'
+import { counted } from '../text/counted.ts'
 import type { Line } from './split-lines.ts'
 
 /** How a column of the file is read. */
@@ -112,7 +113,7 @@ function convert(record: Line, columns: readonly Column[]): Line {
   const cells = cellsOf(record.bytes.toString())
   const broken = (message: string): Line => ({ ...record, raw: record.bytes, fault: { code: 'invalid_csv', message } })
   if (!cells) return broken('The quotes of this row do not fit')
-  if (cells.length !== columns.length) return broken(`The row has ${cells.length} cells, the header ${columns.length}`)
+  if (cells.length !== columns.length) return broken(`The row has ${counted(cells.length, 'cell')}, the header ${columns.length}`)
   const user: Record<string, unknown> = {}
   for (const [index, { member, title }] of columns.entries()) {
     const cell = cells[index]!.trim()
