@@ -1,11 +1,12 @@
 // Grants for many users in one call: the same rules as for one, each user judged alone.
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
-import { buildApp, buildUser, type Json, someEmail, somePool, unique } from '../support/service.ts'
+import { buildApp, buildUser, type Json, someEmail, somePool, testDatabase, unique } from '../support/service.ts'
 
 const service = serviceFixture()
 
@@ -139,6 +140,24 @@ test('calls at once, for the same users in any order and beside calls for one of
   })
   expect([...new Set(answers.map(({ status }) => status))]).toEqual([200])
   expect(await countRows(service, 'user_apps', { app_id: app.id, status: 'active' })).toBe(8)
+})
+
+test.runIf(testDatabase() === 'postgres')('a call that waits for one user holds nothing of the others', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const [one, other] = [(await buildUser(service, app)).user.id, (await buildUser(service, app)).user.id]
+  // The service may have a single connection.
+  const db = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 2 })
+  onTestFinished(() => db.destroy())
+  // What a call for the other user does: first the row of the user, then that of the grant.
+  const holder = await db.transaction()
+  await holder('users').where({ id: other }).forUpdate().select('id')
+  const answer = give(app, { users: [one, other], expires_at: inSeconds(60) })
+  const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
+  await expect.poll(waiting, { interval: 20 }).toHaveLength(1)
+  await holder('user_apps').where({ user_id: other, app_id: app.id }).update({ reason: 'while it waits' })
+  await holder('user_apps').where({ user_id: one, app_id: app.id }).update({ reason: 'while it waits' })
+  await holder.commit()
+  expect(outcomes(await answer)).toEqual(['updated', 'updated'])
 })
 
 test('200 users take as few statements as one does', async () => {
