@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
 import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
@@ -47,7 +48,7 @@ test('a refresh answers like a login, with a new pair for the same session', asy
 
 test('a refresh token holds 256 random bits and is stored as a hash alone', async () => {
   const { refresh_token } = await buildUser(service, await grantingApp())
-  expect(Buffer.from(refresh_token.replace(/^[a-z]+_/, ''), 'base64url')).toHaveLength(32)
+  expect(Buffer.from(/^grt_([\w-]{43})/.exec(refresh_token)?.[1] ?? '', 'base64url')).toHaveLength(32)
   const rows = JSON.stringify([await service.deps.db('refresh_tokens'), await service.deps.db('sessions')])
   expect(rows).not.toContain(refresh_token)
   const { body } = await refresh(refresh_token)
@@ -110,6 +111,45 @@ describe('a token that comes twice', () => {
     const third = (await refresh(second.refresh_token, {}, on)).body
     await expectDead(first.refresh_token, 'refresh_token_reused', on)
     await expectDead(third.refresh_token, 'invalid_refresh_token', on)
+  })
+
+  test('ends the session however many tokens came after it, although the chain keeps the last ones alone', async () => {
+    const { refresh_token: first, user } = await buildUser(service, await grantingApp())
+    const chain = [first]
+    for (let use = 0; use < 12; use += 1) chain.push((await refresh(chain.at(-1)!)).body.refresh_token)
+    const [session] = await service.deps.db('sessions').where({ user_id: user.id })
+    const kept = await service.deps.db('refresh_tokens').where({ session_id: session.id })
+    expect(kept.length).toBeLessThanOrEqual(5)
+    expect(kept.filter(({ used_at }: Json) => used_at === null)).toHaveLength(1)
+    const reused = await service.call('POST', '/auth/refresh', { body: { refresh_token: first } })
+    expectError(reused, 'refresh_token_reused')
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain.at(-1) } }), 'invalid_refresh_token')
+    const [event] = await auditEvents(service, { event: 'token.reuse_detected', user_id: user.id })
+    expect(event).toBeDefined()
+    // Of a session that is over it says nothing more.
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain[1] } }), 'invalid_refresh_token')
+  })
+
+  test('is not told by who knows the session, but not the token', async () => {
+    const { refresh_token: token, access_token } = await buildUser(service, await grantingApp())
+    const session = claimsOf(access_token).sid.replaceAll('-', '')
+    for (const forged of [`grt_${'a'.repeat(43)}${session}${'a'.repeat(22)}`, token.replace(/.{22}$/, 'a'.repeat(22))])
+      expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: forged } }), 'invalid_refresh_token')
+    expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: token } })).status).toBe(200)
+  })
+
+  test('of many uses of a forgotten token at once the session ends once, and nothing lives', async () => {
+    const { refresh_token: first, user } = await buildUser(service, await grantingApp())
+    let token = first
+    for (let use = 0; use < 6; use += 1)
+      token = (await service.call('POST', '/auth/refresh', { body: { refresh_token: token } })).body.refresh_token
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => service.call('POST', '/auth/refresh', { body: { refresh_token: first } })),
+    )
+    expect(replies.every(({ status }) => status === 401)).toBe(true)
+    const sessions = await service.deps.db('sessions').where({ user_id: user.id }).pluck('ended_at')
+    expect(sessions.every((at: number | null) => at !== null)).toBe(true)
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: token } }), 'invalid_refresh_token')
   })
 
   test('ends the session at once with AUTH_REFRESH_LEEWAY_SECONDS=0', async () => {

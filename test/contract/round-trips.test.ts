@@ -22,7 +22,7 @@ const costs = {
     login: 11,
     'login, wrong password': 5,
     'login, nobody has the address': 5,
-    refresh: 6,
+    refresh: 7,
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 6,

@@ -38,10 +38,19 @@ export const newToken =
   'insert into refresh_tokens (token_hash, session_id, created_at, expires_at) values (:hash, :sessionId, :now, :expiresAt)'
 const tokenInsert = new Statement(newToken)
 
+/** How many spent tokens a chain keeps. The last one answers a client that lost the answer; older ones are known without a row. */
+const spentKept = 3
+
 const spend = `
   update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
   where token_hash = :hash and used_at is null
     and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
+/** Of the tokens that were spent, those before the last ones. The one that is being spent is not among them yet. */
+const forget = `
+  delete from refresh_tokens where session_id = :sessionId and used_at is not null and token_hash not in (
+    select token_hash from refresh_tokens where session_id = :sessionId and used_at is not null
+    order by used_at desc, created_at desc limit ${spentKept}
+  )`
 const use = 'update sessions set last_used_at = :now, organization_id = :organizationId'
 
 const rotation = new Statement(
@@ -49,17 +58,19 @@ const rotation = new Statement(
     successor as (
       insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
       select :successorHash, session_id, cast(:now as bigint), cast(:expiresAt as bigint) from spent
-    )
+    ),
+    forgotten as (${forget} and exists (select 1 from spent))
   ${use} from spent where id = spent.session_id`,
   [
     spend,
     `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
       values (:successorHash, :sessionId, :now, :expiresAt)`,
     `${use} where id = :sessionId`,
+    forget,
   ],
 )
 
-/** A refresh token that was ever given, by its hash: a spent one is recognized when it comes back. */
+/** A refresh token, by its hash: the one of a session that is unused, and the last ones that were spent. */
 export class RefreshToken extends BaseModel {
   static override tableName = 'refresh_tokens'
   static override idColumn = 'token_hash'
@@ -110,8 +121,9 @@ export class RefreshToken extends BaseModel {
     return appByHash.first(db, { hash })
   }
 
-  static async deleteUnused(db: Tx, sessionId: string): Promise<void> {
-    await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').delete()
+  /** Spends what is unused of a session, without a successor: another token takes its place. */
+  static async replaceUnused(db: Tx, sessionId: string, now: number): Promise<void> {
+    await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').update({ used_at: now })
   }
 
   /** Deletes tokens of the sessions, at most `limit`. Returns their number. */

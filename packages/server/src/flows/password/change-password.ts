@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
-import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { App } from '../../models/app.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
@@ -43,9 +43,9 @@ export async function changePassword(
     const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
     if (!isChanged) throw new ApiError('invalid_credentials')
     const session = await getLiveSession(deps, caller.sessionId)
-    const refreshToken = newOpaqueToken(TOKEN_PREFIXES.refresh)
+    const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
     // The refresh token that the client holds is replaced by the one in the answer.
-    await RefreshToken.deleteUnused(deps.db, session.id)
+    await RefreshToken.replaceUnused(deps.db, session.id, deps.clock())
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
     await dropLoginTokens(deps, caller.userId)
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)

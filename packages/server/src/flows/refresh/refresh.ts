@@ -4,13 +4,15 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import { newRefreshToken, sessionOfRefreshToken } from '../../lib/refresh-token.ts'
 import { isTooSoon } from '../../lib/timestamps.ts'
 import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
+import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import {
   type Admission,
   admit,
@@ -32,32 +34,45 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
  * Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
  */
 export async function refresh(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
-  const presented = await getPresented(deps, input.refresh_token)
-  const outcome = await (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
+  const outcome = await exchange(deps, input, actor)
   if ('answer' in outcome) return outcome.answer
   await transaction(deps, (deps) => endSession(deps, { sessionId: outcome.reusedSession, event: 'token.reuse_detected' }, actor))
   throw new ApiError('refresh_token_reused')
 }
 
-async function getPresented(deps: Deps, token: string): Promise<PresentedToken> {
-  const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(token))
+async function exchange(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<Outcome> {
+  const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(input.refresh_token))
+  if (!presented) return { reusedSession: await getSessionOfForgotten(deps, input.refresh_token) }
+  assertAlive(deps, presented)
+  return (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
+}
+
+/**
+ * A chain keeps its last tokens alone. An older one is known by what it says itself: it was spent, so somebody else may have it. Throws
+ * `invalid_refresh_token` for one that was not made here, and for one of a session that is over.
+ */
+async function getSessionOfForgotten(deps: Deps, token: string): Promise<string> {
+  const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, token)
+  const session = sessionId === undefined ? undefined : await Session.findLive(deps.db, sessionId)
+  if (sessionId === undefined || !session || !isSessionAlive(deps, session)) throw new ApiError('invalid_refresh_token')
+  return sessionId
+}
+
+function assertAlive(deps: Deps, presented: PresentedToken): void {
   const now = deps.clock()
   const isAlive =
-    presented !== undefined &&
     presented.ended_at === null &&
     !isTooSoon(presented.session_expires_at, now) &&
     // One that was spent is recognized also after its own life: its coming back means that somebody else has it.
     (presented.expires_at > now || presented.used_at !== null) &&
     presented.session_version >= Math.max(presented.min_token_version, presented.app_floor ?? 0)
   if (!isAlive) throw new ApiError('invalid_refresh_token')
-  return presented
 }
 
 async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const answer = await reenter(deps, input, presented, actor, (deps, admission) => spend(deps, input, presented, admission))
   // Somebody else spent it between the look and the rotation; what they left says what we are.
-  if (!answer) return replay(deps, input, await getPresented(deps, input.refresh_token), actor)
-  return { answer }
+  return answer ? { answer } : exchange(deps, input, actor)
 }
 
 /** Undefined where the token was spent before. */
@@ -70,7 +85,7 @@ async function spend(
   const now = deps.clock()
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
   const salt = randomBytes(32).toString('base64url')
-  const successor = successorOf(input.refresh_token, salt)
+  const successor = successorOf(deps, input.refresh_token, salt, session.id)
   const expiresAt = refreshExpiry(deps, session, now)
   const isSpent = await RefreshToken.rotate(deps.db, {
     now,
@@ -87,11 +102,13 @@ async function spend(
 /** A token that was spent before: within the leeway, while its successor is unused, it gives that same successor again. */
 async function replay(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const { used_at: usedAt, successor_hash: successorHash, successor_salt: salt } = presented
+  // A change of the password replaced it, and whoever holds it still may be the reason.
+  if (successorHash === null) throw new ApiError('invalid_refresh_token')
   const withinLeeway = usedAt !== null && deps.clock() - usedAt <= deps.config.refreshLeewaySeconds * 1000
-  const successor = withinLeeway && successorHash !== null ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
+  const successor = withinLeeway ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
   if (!successor || salt === null) return { reusedSession: presented.session_id }
-  const token = successorOf(input.refresh_token, salt)
   const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
+  const token = successorOf(deps, input.refresh_token, salt, session.id)
   const answer = await reenter(deps, input, presented, actor, async (deps, admission) =>
     issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }),
   )
@@ -131,6 +148,6 @@ async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedTo
  * The successor that a token gets with this salt. Only the client who holds the token can have it again, from the salt that is stored:
  * a stolen token gives nothing without the database, nor a stolen database, with every key of the server, without the token.
  */
-function successorOf(token: string, salt: string): string {
-  return TOKEN_PREFIXES.refresh + hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url')
+function successorOf({ config }: Deps, token: string, salt: string, sessionId: string): string {
+  return newRefreshToken(config.encryptionKeys, sessionId, hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url'))
 }

@@ -5,9 +5,10 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
-import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
+import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
@@ -164,7 +165,7 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
   const admission = await admit(deps, { ...request, rolesAndGrant }, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
-  const refreshToken = newOpaqueToken(TOKEN_PREFIXES.refresh)
+  const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
   await Session.open(deps.db, {
     sessionId: session.id,
