@@ -25,7 +25,7 @@ const fullLaneOnly = isFastLane
       'test/cli/{long-lists,runbooks,secret-rotation,top,update-notice}',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,restore}',
       'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
-      'test/faults/{disk-full,hash-lanes,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
+      'test/faults/{disk-full,hash-lanes,point-in-time,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/{example-tests,packages,programs,sdk}',
       'test/workspace/check',

@@ -1,0 +1,168 @@
+// The two ways back that docs/restoring.md names for Postgres, with the programs of Postgres themselves: a dump, and a base backup with
+// the archived write-ahead log, brought back to a moment. PostgreSQL 15 of Debian, since the tests' own has the server alone.
+import { spawnSync } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { askPostgres } from '../support/ask-postgres.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD } from '../support/client.ts'
+import { librariesIn, unpackFromDebian } from '../support/debian-packages.ts'
+import { freePort } from '../support/free-port.ts'
+import { until } from '../support/mail-server.ts'
+import { makeFastFolder } from '../support/postgres.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { runGatehouse } from '../support/server-process.ts'
+
+/** Postgres refuses to run as root. */
+const NOBODY = 65534
+
+let unpacked = ''
+let reason = ''
+try {
+  unpacked = await unpackFromDebian('postgresql-15', ['postgresql-15'], '20 MB')
+} catch (error) {
+  reason = (error as Error).message
+}
+
+/** A Postgres with an archive, and the programs that come with it. */
+async function startArchiving() {
+  const folder = makeFastFolder('gatehouse-archive-')
+  const asRoot = process.getuid?.() === 0
+  const ids = asRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  // The account nobody may be unable to read a checkout in someone's home.
+  const root = asRoot ? join(folder, 'programs') : unpacked
+  if (asRoot) {
+    cpSync(unpacked, root, { recursive: true, verbatimSymlinks: true })
+    spawnSync('chmod', ['-R', 'a+rX', root])
+  }
+  const inPackage = join(root, 'usr/lib/postgresql/15/bin')
+  const binaries = existsSync(join(inPackage, 'postgres')) ? inPackage : '/usr/lib/postgresql/15/bin'
+  const env = { PATH: process.env.PATH ?? '', LANG: 'C.UTF-8', LD_LIBRARY_PATH: librariesIn(root).join(delimiter) }
+  const archive = join(folder, 'archive')
+  mkdirSync(archive)
+  if (asRoot) for (const each of [folder, archive]) chownSync(each, NOBODY, NOBODY)
+  const run = (program: string, ...words: string[]): string => {
+    const { status, stdout, stderr } = spawnSync(join(binaries, program), words, { ...ids, cwd: folder, env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${program} ${words.join(' ')}: ${stderr || stdout}`)
+    return stdout
+  }
+  const port = await freePort()
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+  let data = join(folder, 'data')
+  const start = () => {
+    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder}`
+    run('pg_ctl', 'start', '--wait', '-D', data, '-l', join(folder, 'log'), '-o', settings)
+  }
+  const stop = () => run('pg_ctl', 'stop', '--wait', '-m', 'immediate', '-D', data)
+  onTestFinished(() => {
+    try {
+      stop()
+    } catch {}
+    rmSync(folder, { recursive: true, force: true })
+  })
+  run('initdb', '-D', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync')
+  writeFileSync(
+    join(data, 'postgresql.auto.conf'),
+    `archive_mode = on\narchive_command = 'cp %p ${archive}/%f'\nwal_level = replica\n`,
+  )
+  start()
+  return {
+    url,
+    run,
+    connection: ['--host=127.0.0.1', `--port=${port}`, '--username=postgres'],
+    folder,
+    start,
+    stop,
+    /** Puts a base backup in the place of the database, to be brought back to a moment. */
+    putBack(backup: string, moment: string): void {
+      data = backup
+      const recovery = `restore_command = 'cp ${archive}/%f %p'\nrecovery_target_time = '${moment}'\nrecovery_target_action = promote\n`
+      writeFileSync(join(data, 'postgresql.auto.conf'), recovery)
+      writeFileSync(join(data, 'recovery.signal'), '')
+    },
+  }
+}
+
+interface Held {
+  access_token: string
+  refresh_token: string
+}
+
+/** A service, and what its users do. */
+async function startService(url: string) {
+  const settings = { DATABASE_URL: url, ...bootstrapAdmin }
+  const server = await startInstance(settings)
+  const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const app = { code: 'notes', name: 'Notes', auto_grant_on_signup: true }
+  await server.call('POST', '/admin/apps', { token, body: app })
+  const register = async (name: string): Promise<Held & { user: Json }> => {
+    const body = { email: `${name}@example.com`, password: PASSWORD, app_code: 'notes' }
+    return (await server.call('POST', '/auth/register', { body })).body
+  }
+  return { settings, server, token, register }
+}
+
+async function expectWholeAfterRestore(settings: Record<string, string>, held: readonly Held[]): Promise<ServerInstance> {
+  const finished = await runGatehouse(['finish-restore'], settings)
+  expect([finished.code, finished.stdout]).toEqual([0, expect.stringMatching(/^ended [1-9]\d* sessions/)])
+  const checked = await runGatehouse(['check', '--deep'], settings)
+  expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('rows: ok')])
+  const server = await startInstance(settings)
+  for (const { access_token, refresh_token } of held) {
+    expect((await server.call('GET', '/auth/me', { token: access_token })).status).toBe(401)
+    expect((await server.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(401)
+  }
+  return server
+}
+
+const mayLogin = async (server: ServerInstance, name: string) => (await server.login(`${name}@example.com`, 'notes')).status
+
+test.skipIf(reason !== '')(
+  `a base backup and the archived log lead back to a moment, and nothing that was held lives${reason && ` (${reason})`}`,
+  async () => {
+    const postgres = await startArchiving()
+    const { settings, server, token, register } = await startService(postgres.url('postgres'))
+    const ada = await register('ada')
+    const backup = join(postgres.folder, 'backup')
+    postgres.run('pg_basebackup', ...postgres.connection, '-D', backup, '--checkpoint=fast', '--no-sync')
+    const bob = await register('bob')
+    await server.call('DELETE', `/admin/users/${ada.user.id}/apps/notes`, { token })
+    const ask = async (statement: string) => (await askPostgres(postgres.url('postgres'), statement)) ?? ''
+    const moment = await ask('select clock_timestamp()::text')
+    // What must not come back: a user of after the moment, and that somebody deleted the others.
+    const eve = await register('eve')
+    await server.call('DELETE', `/admin/users/${bob.user.id}?erase=true`, { token })
+    const last = await ask('select pg_walfile_name(pg_switch_wal())')
+    await until(() => existsSync(join(postgres.folder, 'archive', last)), 'the archive has the last of the log')
+    await server.stop()
+    postgres.stop()
+
+    postgres.putBack(backup, moment)
+    postgres.start()
+    await until(async () => (await ask('select pg_is_in_recovery()')) === 'false', 'the end of the recovery')
+    const restored = await expectWholeAfterRestore(settings, [ada, bob, eve])
+    // The base backup is from before bob came and ada lost the app: both are there by the log alone.
+    expect([await mayLogin(restored, 'bob'), await mayLogin(restored, 'ada'), await mayLogin(restored, 'eve')]).toEqual([
+      200, 403, 401,
+    ])
+  },
+)
+
+test.skipIf(reason !== '')(
+  `a dump leads back to when it was made, and nothing that was held lives${reason && ` (${reason})`}`,
+  async () => {
+    const postgres = await startArchiving()
+    const { server, register } = await startService(postgres.url('postgres'))
+    const ada = await register('ada')
+    const dump = join(postgres.folder, 'gatehouse.dump')
+    postgres.run('pg_dump', ...postgres.connection, '--format=custom', `--file=${dump}`, 'postgres')
+    const eve = await register('eve')
+    await server.stop()
+    postgres.run('createdb', ...postgres.connection, 'gatehouse_restored')
+    const into = ['--no-owner', '--exit-on-error', '--dbname=gatehouse_restored']
+    postgres.run('pg_restore', ...postgres.connection, ...into, dump)
+    const settings = { DATABASE_URL: postgres.url('gatehouse_restored'), ...bootstrapAdmin }
+    const restored = await expectWholeAfterRestore(settings, [ada, eve])
+    expect([await mayLogin(restored, 'ada'), await mayLogin(restored, 'eve')]).toEqual([200, 401])
+  },
+)
