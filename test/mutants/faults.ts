@@ -432,6 +432,27 @@ const gate: PlantedFault[] = [
 
 const tokens: PlantedFault[] = [
   {
+    title: 'a refresh token that is stored no longer is unknown',
+    file: server('flows/refresh/refresh.ts'),
+    search: 'if (sessionId === undefined || !session ||',
+    replace: 'if (sessionId !== undefined || !session ||',
+    tests: contract('5.5-refresh'),
+  },
+  {
+    title: 'who knows the id of a session can write a spent refresh token of it',
+    file: server('lib/refresh-token.ts'),
+    search: '  return isOurs ?',
+    replace: '  return session ?',
+    tests: [...contract('5.5-refresh'), ...unit('server/src/lib/refresh-token')],
+  },
+  {
+    title: 'a chain keeps every refresh token',
+    file: server('models/refresh-token.ts'),
+    search: 'order by used_at desc, created_at desc limit ',
+    replace: 'order by used_at desc, created_at desc limit 1000 + ',
+    tests: contract('5.5-refresh'),
+  },
+  {
     title: 'an expired access token is taken',
     file: server('lib/access-token.ts'),
     search: 'if (claims.exp <= now)',
