@@ -53,6 +53,7 @@ describe('what is created', () => {
       allowed_auth_methods: [],
       webhooks: [],
       permission_scope: 'services',
+      signing: 'shared',
       sign_up: 'open',
       organization_sign_up: true,
       require_verified_email: false,

@@ -5,7 +5,7 @@ import { readAppSecret } from '../../packages/server/src/resources/apps/read-app
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { countUnopenable } from '../../packages/server/src/resources/system/count-unopenable.ts'
 import { type AssertionOptions, assertionOf, kidOf } from '../support/consumer.ts'
-import { expectError } from '../support/expect-reply.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { ACCESS_SECRET, buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
@@ -270,6 +270,8 @@ describe('a change of the key', () => {
     expect(body.signing).toBe('own')
     expect((await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { ...body, name: 'Other' } })).status).toBe(200)
     expectError(await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { signing: 'shared' } }), 'validation_failed')
+    const created = await service.admin('POST', '/admin/apps', { body: { code: 'copied', name: 'Copied', signing: 'own' } })
+    expect(faultsOf(created)).toEqual(['signing: invalid_value'])
   })
 })
 

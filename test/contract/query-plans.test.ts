@@ -16,6 +16,7 @@ const smallTables = new Set(
     'service_account_apps',
     'consumer_secrets',
     'deleted_apps',
+    'app_keys',
     'service',
     'schema_migrations',
   ]),

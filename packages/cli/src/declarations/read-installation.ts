@@ -73,7 +73,7 @@ async function declareApps(api: Api, apps: App[]): Promise<DeclaredApp[]> {
 }
 
 function declareApp(app: App, default_organization_slug: string | null): DeclaredApp {
-  const { id: _, built_in, created_at, updated_at, default_organization_id, webhooks, ...settings } = app
+  const { id: _, built_in, created_at, updated_at, default_organization_id, webhooks, signing, ...settings } = app
   return {
     ...settings,
     default_organization_slug,

@@ -93,7 +93,13 @@ const settings = {
   }),
 }
 
-export const createAppBody = z.strictObject({ code: newAppCode, name, ...settings }).meta({ id: 'CreateApp' })
+const createdSigning = z.literal('shared').optional().meta({
+  description: 'Accepted so that what was read can be written back; POST /admin/apps/{appId}/signing changes it',
+})
+
+export const createAppBody = z
+  .strictObject({ code: newAppCode, name, ...settings, signing: createdSigning })
+  .meta({ id: 'CreateApp' })
 
 export const updateAppBody = z
   .strictObject({
