@@ -197,6 +197,9 @@ describe('grant and user', () => {
     })
     expect(Date.parse(parsed(added).expires_at) - Date.now()).toBeGreaterThan(29.9 * 86_400_000)
     expect(parsed(await authctl(`grant add --app door --user ${user.id} --json`))).toMatchObject({ outcome: 'unchanged' })
+    // The service tells the id alone; people know the name that they typed.
+    const shown = await authctl('grant add --app door --user bob@example.com -o table')
+    expect(shown.stdout).toMatch(/^USER +bob@example\.com\n/)
     expect(
       parsed(await authctl('grant add --app door --user bob@example.com@@default --expires 2099-01-31 --json')),
     ).toMatchObject({

@@ -66,8 +66,10 @@ const progressEvery = 100
 export async function forUsers(tools: Tools, named: Named, act: (userId: string) => Promise<Change>): Promise<Result> {
   const { api } = tools
   if (!named.isList) {
-    const { value, outcome } = await act(await findUserId(api, named.refs[0]!.ref))
-    return record(value, outcome)
+    const user = named.refs[0]!.ref
+    const { value, outcome } = await act(await findUserId(api, user))
+    // A grant has the id alone, which tells people nothing.
+    return record('email' in value ? value : { user, ...value }, outcome)
   }
   return forRows(tools, named, (rows, { begins, ends }) =>
     inLanes(rows, async (row) => {
