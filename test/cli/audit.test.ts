@@ -93,3 +93,15 @@ test('tail asks only for what is new, and shows an event that comes in late', as
   })
   expect(requests.map(({ path }) => new URL(path, url).searchParams.get('since'))).toEqual([null, at(30), at(30)])
 })
+
+test('verify is content with what the service wrote, and fails with 8 for what it did not', async () => {
+  const { authctl } = await signedIn()
+  const whole = await authctl('audit verify')
+  expect([whole.exit, JSON.parse(whole.stdout)]).toMatchObject([0, { whole: true, fault: null }])
+  expect((await authctl('audit verify -o table')).stdout).toMatch(/^WHOLE +true$/im)
+  const cut = await authctl('audit verify --head 100000:none')
+  expect(cut.exit).toBe(8)
+  expect(JSON.parse(cut.stdout)).toMatchObject({ whole: false, fault: { kind: 'removed' } })
+  expect(JSON.parse(cut.stderr).error).toMatchObject({ code: 'audit_not_whole', message: expect.stringContaining('is gone') })
+  expect((await authctl('audit verify --head nonsense')).exit).toBe(6)
+})

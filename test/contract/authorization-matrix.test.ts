@@ -130,6 +130,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'GET /admin/lockouts',
       'DELETE /admin/lockouts/{key}',
       'GET /admin/audit',
+      'GET /admin/audit/verify',
       'GET /admin/audit/{id}',
       'POST /admin/tokens/trace',
       'GET /admin/users',

@@ -12,6 +12,7 @@ import { type Db, isPostgres, type Pool, primaryOf } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { AccessTokens } from './lib/access-token.ts'
+import { AuditProofs } from './lib/audit-proof.ts'
 import { inFlight } from './lib/in-flight.ts'
 import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/lazy-logger.ts'
@@ -40,6 +41,7 @@ export interface Deps<D extends Db = Db> {
   /** What `/metrics` tells. */
   metrics: Metrics
   secretBox: SecretBox
+  auditProofs: AuditProofs
   /** Logins at the providers of third-party login. */
   /** Loaded by the first third-party login: most servers can spare the library. */
   openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
@@ -92,6 +94,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     mailer: createMailer(config),
     metrics,
     secretBox: new SecretBox(config.encryptionKeys),
+    auditProofs: new AuditProofs(config.encryptionKeys),
     openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
     catalogCache: new GenerationCache(),
     lifecycle: { startedAt: clock(), isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },

@@ -10,6 +10,7 @@ import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
+import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
 import { startOutbox } from './workers/outbox.ts'
 import { startRevocationFeed } from './workers/revocation-feed.ts'
@@ -59,6 +60,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const patient = withPatientConnection(deps)
   const cleanup = startCleanup(patient.deps)
+  const sealer = startAuditSealer(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
   if (deps.config.smtpUrl === undefined) deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails become files')
   deps.logger.info({ url }, 'listening')
@@ -72,6 +74,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
       await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
       await cleanup.stop()
+      await sealer.stop()
       await patient.close()
       await outbox.stop()
       await feed.stop()

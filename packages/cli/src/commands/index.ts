@@ -14,6 +14,7 @@ import { applyDeclaration } from './apply.ts'
 import { listAudit } from './audit/list.ts'
 import { showAudit } from './audit/show.ts'
 import { tailAudit } from './audit/tail.ts'
+import { verifyAudit } from './audit/verify.ts'
 import { whoGave } from './audit/who.ts'
 import { completion } from './completion.ts'
 import { deleteContext } from './context/delete.ts'
@@ -188,6 +189,7 @@ export const commands: readonly Command[] = [
   tailAudit,
   showAudit,
   whoGave,
+  verifyAudit,
   listWebhooks,
   listDeliveries,
   redeliverWebhook,

@@ -5,6 +5,7 @@ export const auditEventNames = [
   'app.secret_read',
   'app.signing_changed',
   'app.updated',
+  'audit.erased',
   'credentials.removed',
   'email.change_requested',
   'email.change_undone',

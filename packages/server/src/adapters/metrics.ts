@@ -61,6 +61,19 @@ export class Metrics {
     'When a rule of the cleanup last found no more to delete, in Unix seconds',
     ['rule'],
   )
+  readonly auditSealed = this.#counter('audit_sealed_events_total', 'Audit events that this server sealed')
+  readonly auditHead = this.#gauge(
+    'audit_head_position',
+    'Place of the last audit event in the chain of seals, as this server saw it',
+  )
+  readonly auditRefused = this.#gauge(
+    'audit_refused_events',
+    'Audit events without a seal that the service did not write so: something else wrote to the table',
+  )
+  readonly auditOldestUnsealedSeconds = this.#gauge(
+    'audit_oldest_unsealed_seconds',
+    'Age of the oldest audit event that has no seal; 0 when all have one',
+  )
   readonly streams = this.#gauge('revocation_streams', 'Consumers that listen to this server')
   readonly revocationLagSeconds = this.#histogram(
     'revocation_lag_seconds',

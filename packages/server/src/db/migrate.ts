@@ -5,6 +5,8 @@ import { createKnex, type DatabaseSettings } from './knex.ts'
 import { makeIndexes } from './make-indexes.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as restoresAndDeletedKeys from './migrations/0002-restores-and-deleted-keys.ts'
+import * as sealedAudit from './migrations/0003-sealed-audit.ts'
+import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -22,6 +24,8 @@ export const migrations: Migrations = {
   steps: {
     '0001-initial': initial,
     '0002-restores-and-deleted-keys': restoresAndDeletedKeys,
+    '0003-sealed-audit': sealedAudit,
+    '0004-unsealed-audit-events': unsealedAuditEvents,
   },
   checksums,
 }

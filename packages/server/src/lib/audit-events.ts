@@ -8,6 +8,7 @@ export const auditEvents = {
   'app.secret_read': 'The secret of an app that signs with a key of its own was printed on the machine of the service',
   'app.signing_changed': 'The change of the key that signs for an app was taken a step further, or back',
   'app.updated': 'Settings of an app were changed',
+  'audit.erased': 'Addresses, names or reasons were taken out of audit events, since a user was erased; it lists the events',
   'credentials.removed': 'An account that nobody had proven was claimed: what a stranger may have put there was removed',
   'email.change_requested': 'A user asked for another address, which has still to be confirmed',
   'email.change_undone': 'The old address took back a change of the address',

@@ -1,8 +1,9 @@
 import type { QueryBuilder } from 'objection'
 import { insertRows } from '../db/bulk.ts'
-import type { Db, Pool, Tx } from '../db/handle.ts'
-import { forUpdate } from '../db/locks.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
+import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
+import type { StoredEvent } from '../lib/audit-proof.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
@@ -14,8 +15,9 @@ type Column = (typeof columns)[number]
 
 const columns = [
   ...(['id', 'event', 'reason', 'audit_reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
-  ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at'] as const),
+  ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at', 'salt', 'personal_digest', 'mac'] as const),
 ] as const
+const storedColumns = [...columns, 'count', 'counted_by', 'erased_by', 'erased_mac', 'seal_position', 'seal'] as const
 const oneEvent = new Statement(
   `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
 )
@@ -23,7 +25,8 @@ const countedEvent = new Statement(
   `insert into audit_events (${columns.join(', ')}, counted_by) values (${columns.map((column) => `:${column}`).join(', ')}, :countedBy)
   on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1,
     email = case when audit_events.email = excluded.email then audit_events.email end,
-    user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end`,
+    user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end
+  where audit_events.seal_position is null`,
 )
 
 /** Of the logins that succeeded, and of those that failed. Together SQLite reads them in about 15 ms, in which it does nothing else. */
@@ -104,6 +107,14 @@ export class AuditEvent extends BaseModel {
   declare count: number
   declare counted_by: string | null
   declare at: number
+  declare salt: string | null
+  declare personal_digest: string | null
+  declare mac: string | null
+  declare erased_by: string | null
+  declare erased_mac: string | null
+  /** The place in the chain of seals. */
+  declare seal_position: number | null
+  declare seal: string | null
 
   static async findById(db: Db, id: string): Promise<AuditEvent | undefined> {
     return AuditEvent.query(db).findById(id)
@@ -114,30 +125,28 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.#details(db, of, page)
   }
 
-  /** The same, locked until the transaction ends. */
-  static async listDetailsForUpdate(db: Tx, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
-    return forUpdate(db, AuditEvent.#details(db, of, page))
-  }
-
-  /** Gives some events other details. */
-  static async setDetails(db: Tx, rows: readonly DetailsRow[]): Promise<void> {
-    const byId = db.raw(
-      `case id ${'when ? then ? '.repeat(rows.length)}end`,
-      rows.flatMap(({ id, details }) => [id, details]),
-    )
-    const ids = rows.map(({ id }) => id)
-    await rowsOf(AuditEvent, db).whereIn('id', ids).update({ details: byId })
-  }
-
-  /** Removes what callers said for the audit of events about a user, and wherever it names one of the addresses. */
-  static async blankReasons(db: Pool, userId: string, addresses: readonly string[]): Promise<void> {
-    await rowsOf(AuditEvent, db)
-      .whereNotNull('audit_reason')
-      .where((any) => {
-        any.where('user_id', userId)
-        for (const address of addresses) any.orWhereRaw(...holds('lower(audit_reason)', address))
+  /** The next of the events that `erasable` names, in the order of their ids, locked until the transaction ends. */
+  static async listErasableForUpdate(db: Tx, erasable: Erasable, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).orderBy('id').limit(limit)
+    if (after !== undefined) query.where('id', '>', after)
+    if ('emails' in erasable) query.whereIn('email', erasable.emails)
+    else if ('reasonsOf' in erasable)
+      query.whereNotNull('audit_reason').where((any) => {
+        any.where('user_id', erasable.reasonsOf)
+        for (const address of erasable.addresses) any.orWhereRaw(...holds('lower(audit_reason)', address))
       })
-      .update({ audit_reason: null })
+    else AuditEvent.#withDetails(query, erasable)
+    return forUpdate(db, query).select<StoredEvent[]>(...storedColumns)
+  }
+
+  /** Gives some rows, by their ids, other values of these columns. */
+  static async rewrite(db: Tx, rows: readonly StoredEvent[], names: readonly (keyof StoredEvent)[]): Promise<void> {
+    const json = JSON.stringify(rows.map((row) => Object.fromEntries(['id' as const, ...names].map((name) => [name, row[name]]))))
+    const set = names.map((name) => `${name} = new_values.${name}`).join(', ')
+    const from = isPostgres(db)
+      ? 'json_populate_recordset(null::audit_events, ?::json) as new_values'
+      : `(select value ->> 'id' as id, ${names.map((name) => `value ->> '${name}' as ${name}`).join(', ')} from json_each(?)) as new_values`
+    await db.raw(`update audit_events set ${set} from ${from} where audit_events.id = new_values.id`, [json])
   }
 
   /** Events about a user, and those about nobody that hold one of the addresses. */
@@ -173,8 +182,58 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.query(db).where({ event }).where('id', '>', afterId).orderBy('id')
   }
 
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).where('at', '<=', until).limit(limit))
+  /** The next rows without a seal, in the order of their ids; of those that count, only those that began before `countedBefore`. */
+  static async listUnsealedForUpdate(
+    db: Tx,
+    { countedBefore, after, limit }: DetailsPage & { countedBefore: number },
+  ): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').limit(limit)
+    query.where((any) => any.whereNull('counted_by').orWhere('at', '<', countedBefore))
+    if (after !== undefined) query.where('id', '>', after)
+    return forUpdateOfUnlocked(db, query).select<StoredEvent[]>(...storedColumns)
+  }
+
+  static async listUnsealed(db: Db, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').limit(limit)
+    if (after !== undefined) query.where('id', '>', after)
+    return query.select<StoredEvent[]>(...storedColumns)
+  }
+
+  /** The sealed rows from a place in the chain on. */
+  static async listSealed(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).orderBy('seal_position').limit(limit)
+    return query.select<StoredEvent[]>(...storedColumns)
+  }
+
+  /** A row whose place in the chain is before the beginning of it, in one statement: retention moves both at once. */
+  static async findBeforeChain(db: Db): Promise<StoredEvent | undefined> {
+    const begin = db.raw('coalesce((select max(seal_position) from audit_checkpoints), 0)')
+    return rowsOf(AuditEvent, db)
+      .where('seal_position', '<=', begin)
+      .first<StoredEvent>(...storedColumns)
+  }
+
+  static async hasSealed(db: Db): Promise<boolean> {
+    return (await rowsOf(AuditEvent, db).whereNotNull('seal_position').first('id')) !== undefined
+  }
+
+  /** Whether there are rows from before there were proofs. */
+  static async hasUnproven(db: Db): Promise<boolean> {
+    return (await rowsOf(AuditEvent, db).whereNull('seal_position').whereNull('mac').first('id')) !== undefined
+  }
+
+  /** When the oldest row without a seal was written. */
+  static async oldestUnsealedAt(db: Db): Promise<number | undefined> {
+    return (await rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').first('at'))?.at
+  }
+
+  static async deleteUnsealedExpired(db: Tx, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).whereNull('seal_position').where('at', '<=', until).limit(limit))
+  }
+
+  /** Deletes the sealed rows up to a place in the chain. */
+  static async deleteSealed(db: Tx, upTo: number): Promise<number> {
+    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).delete()
   }
 
   static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
@@ -183,15 +242,12 @@ export class AuditEvent extends BaseModel {
     else await insertRows(db, AuditEvent.tableName, rows)
   }
 
-  /** Writes an event, or counts it in the one that has the same key. One that stands for several accounts names none of them. */
-  static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<void> {
-    await countedEvent.run(db, { ...row, countedBy })
-  }
-
-  /** Removes the addresses from refused logins, `limit` of them at a time; says how many. */
-  static async blankEmails(db: Pool, emails: readonly string[], limit: number): Promise<number> {
-    const some = rowsOf(AuditEvent, db).whereIn('email', emails).limit(limit).select('id')
-    return rowsOf(AuditEvent, db).whereIn('id', some).update({ email: null })
+  /**
+   * Writes an event, or counts it in the one that has the same key. One that stands for several accounts names none of them. False when
+   * that one is sealed and counts no more.
+   */
+  static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<boolean> {
+    return (await countedEvent.run(db, { ...row, countedBy })) > 0
   }
 
   /**
@@ -258,14 +314,19 @@ export class AuditEvent extends BaseModel {
     if (until !== undefined) query.where('audit_events.id', '<', firstIdAt(until + clockSlackMs)).where('at', '<', until)
   }
 
-  static #details(db: Db, { userId, holding }: DetailsSelection, { after, limit }: DetailsPage) {
-    const query = rowsOf(AuditEvent, db).where({ user_id: userId }).whereNotNull('details').orderBy('id').limit(limit)
+  static #details(db: Db, selection: DetailsSelection, { after, limit }: DetailsPage) {
+    const query = rowsOf(AuditEvent, db).orderBy('id').limit(limit)
+    AuditEvent.#withDetails(query, selection)
+    if (after !== undefined) query.where('id', '>', after)
+    return query.select<DetailsRow[]>('id', 'details')
+  }
+
+  static #withDetails(query: ReturnType<typeof rowsOf<AuditEvent>>, { userId, holding }: DetailsSelection): void {
+    query.where({ user_id: userId }).whereNotNull('details')
     if (holding)
       query.where((any) => {
         for (const text of holding) any.orWhereRaw(...holds('details', text))
       })
-    if (after !== undefined) query.where('id', '>', after)
-    return query.select<DetailsRow[]>('id', 'details')
   }
 }
 
@@ -279,6 +340,9 @@ export interface DetailsRow {
   /** JSON. */
   details: string
 }
+
+/** Refused logins with one of the addresses; what callers said of a user, or where it names one of the addresses; details. */
+export type Erasable = { emails: readonly string[] } | { reasonsOf: string; addresses: readonly string[] } | DetailsSelection
 
 /** Events about a user, or about nobody; of these, those whose JSON holds one of the texts. */
 export interface DetailsSelection {

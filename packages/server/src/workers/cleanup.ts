@@ -15,6 +15,7 @@ import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
 import { SsoLogin } from '../models/sso-login.ts'
+import { expireEvents } from '../resources/audit/expire-events.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
 const intervalMs = 10 * 60 * 1_000
@@ -52,7 +53,19 @@ function rulesOf(deps: Deps): Rule[] {
     sessionsWithTokens('expired_sessions', 'expires_at', kept),
     sessionsWithTokens('ended_sessions', 'ended_at', kept),
   ]
-  return auditRetentionDays === undefined ? rules : [...rules, expired(AuditEvent, auditRetentionDays * dayMs)]
+  return auditRetentionDays === undefined ? rules : [...rules, auditEvents(auditRetentionDays * dayMs)]
+}
+
+/** Deleted from the beginning of the chain of seals on. */
+function auditEvents(keptMs: number): Rule {
+  return {
+    name: AuditEvent.tableName,
+    async deleteBatch(deps, now) {
+      const expired = { now, until: now - keptMs, limit: batchSize }
+      const removed = await transaction(deps, (deps) => expireEvents(deps, expired))
+      return { removed, isLast: removed < batchSize }
+    },
+  }
 }
 
 interface Expiring {

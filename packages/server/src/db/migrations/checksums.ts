@@ -2,4 +2,6 @@
 export const checksums: Readonly<Record<string, string>> = {
   '0001-initial': '46b742457c598c19a97d817ece3d226c13e3908043f4696ebbf9b44d811855c4',
   '0002-restores-and-deleted-keys': '9695b704187ef3e339f36d3dc06ea0c78bdcef64e6e4e549b3b6692bd2771deb',
+  '0003-sealed-audit': '66067b2b371a39ba682aece37ead0239524a2a9c71433ee1fc126247c09db0c3',
+  '0004-unsealed-audit-events': '22f50678858af0414cad674ea9d0debc7f49b44d112d7e4abc57dd9132ac3a87',
 }

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import { iso } from '../../lib/timestamps.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
-import type { auditRecord } from './schema.ts'
+import type { auditRecord, auditVerification } from './schema.ts'
+import type { AuditFault, VerifiedPage } from './verify-audit.ts'
 
 /** What people call those that events name by id, as they are called now. What is gone has no name. */
 export interface Names {
@@ -31,6 +32,21 @@ export function presentAuditEvent(event: AuditEvent, names: Names): z.output<typ
       app: nameIn(names.apps, event.app_id),
     },
   }
+}
+
+export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.output<typeof auditVerification> {
+  const head = chain && {
+    position: chain.position,
+    seal: chain.seal,
+    sealed_at: iso(chain.sealed_at),
+    began_at: iso(chain.began_at),
+  }
+  return { ...page, head: head ?? null, fault: fault && presentFault(fault) }
+}
+
+function presentFault({ kind, subject, position, event }: AuditFault) {
+  const at = event && Math.abs(event.at) <= 8.64e15 ? iso(event.at) : null
+  return { kind, subject, position, event_id: event?.id ?? null, event: event?.event ?? null, at }
 }
 
 function nameIn(names: ReadonlyMap<string, string>, id: string | null): string | null {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { AuditEventName } from '../../lib/audit-events.ts'
+import type { AuditProof } from '../../lib/audit-proof.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { AuditEvent, type AuditEventRow } from '../../models/audit-event.ts'
@@ -27,6 +28,13 @@ export async function recordEvent(deps: Deps, event: NewAuditEvent): Promise<voi
   await recordEvents(deps, [event])
 }
 
+/** The same; returns its id. */
+export async function recordNamedEvent(deps: Deps, event: NewAuditEvent): Promise<string> {
+  const row = rowOf(deps, event)
+  await AuditEvent.insert(deps.db, [row])
+  return row.id
+}
+
 /** The same for many at once. */
 export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[]): Promise<void> {
   await AuditEvent.insert(
@@ -41,13 +49,19 @@ export async function countEvent(deps: Deps, event: NewAuditEvent, key: readonly
   const countedBy = createHash('sha256')
     .update(JSON.stringify([event.event, minute, ...key]))
     .digest('base64url')
-  await AuditEvent.insertOrCount(deps.db, rowOf(deps, event), countedBy)
+  // A server whose clock is late comes when the row is sealed, and counts in the next one.
+  for (let key = countedBy; !(await AuditEvent.insertOrCount(deps.db, rowOf(deps, event, key), key)); )
+    key = createHash('sha256').update(key).digest('base64url')
 }
 
-function rowOf(deps: Deps, { event, actor, userId, appId, reason, email, details }: NewAuditEvent): AuditEventRow {
+function rowOf(
+  deps: Deps,
+  { event, actor, userId, appId, reason, email, details }: NewAuditEvent,
+  countedBy: string | null = null,
+): AuditEventRow {
   const now = deps.clock()
   const { caller, origin } = actor
-  return {
+  const facts: Omit<AuditEventRow, keyof AuditProof> = {
     id: newId(now),
     event,
     reason: reason ?? null,
@@ -63,4 +77,5 @@ function rowOf(deps: Deps, { event, actor, userId, appId, reason, email, details
     email: email ?? null,
     at: now,
   }
+  return { ...facts, ...deps.auditProofs.prove({ ...facts, count: 1, counted_by: countedBy }) }
 }

@@ -2,8 +2,9 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { findNames } from './find-names.ts'
 import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
-import { presentAuditEvent } from './present.ts'
-import { auditPage, auditParams, auditRecord, listAuditQuery } from './schema.ts'
+import { presentAuditEvent, presentVerification } from './present.ts'
+import { auditPage, auditParams, auditRecord, auditVerification, listAuditQuery, verifyAuditQuery } from './schema.ts'
+import { verifyAudit } from './verify-audit.ts'
 
 export const auditRoutes: Route[] = [
   route({
@@ -21,6 +22,19 @@ export const auditRoutes: Route[] = [
       const names = await findNames(deps, items)
       return ok({ items: items.map((event) => presentAuditEvent(event, names)), next_cursor: nextCursor })
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/audit/verify',
+    tag: 'Audit',
+    summary: 'Compare the audit log with its proofs',
+    description:
+      'A page at a time, until `next_cursor` is null. It names the first event that was changed, removed or slipped in past the service.',
+    auth: 'system_admin',
+    query: verifyAuditQuery,
+    responses: { 200: auditVerification },
+    errors: [],
+    handle: async (deps, { query }) => ok(presentVerification(await verifyAudit(deps, query))),
   }),
   route({
     method: 'GET',

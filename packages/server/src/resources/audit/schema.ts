@@ -60,4 +60,56 @@ export const auditRecord = z
   })
   .meta({ id: 'AuditEvent' })
 
+/** An end of the chain, as the log of the service has it. */
+const headText = z
+  .string()
+  .regex(/^\d{1,15}:[\w.-]{1,100}$/, 'is no POSITION:SEAL')
+  .transform((text) => {
+    const [position = '', seal = ''] = text.split(':')
+    return { position: Number(position), seal }
+  })
+
+export const verifyAuditQuery = z.strictObject({
+  cursor: z
+    .string()
+    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f-]{36})?)$/, 'is no cursor of this list')
+    .optional()
+    .meta({ description: '`next_cursor` of the page before' }),
+  head: headText.optional().meta({
+    description:
+      'An end of the chain from the log of the service, as POSITION:SEAL. Then events that were cut off the end are missed too',
+  }),
+})
+export type VerifyAuditRequest = z.output<typeof verifyAuditQuery>
+
+export const auditVerification = z
+  .object({
+    checked: z.int().meta({ description: 'Events of this page that were compared with their proofs' }),
+    adopted: z.int().meta({ description: 'Of these, events from before events had proofs: nobody has changed them since' }),
+    unsealed: z.int().meta({ description: 'Of these, events that no seal holds yet' }),
+    fault: z
+      .object({
+        kind: z.enum(['changed', 'removed', 'inserted', 'unknown_key']).meta({
+          description:
+            '`changed`: it is not what the service wrote, there; `removed`: it is gone; `inserted`: it was never written by the service; ' +
+            '`unknown_key`: it was proven with a key that is not configured any more',
+        }),
+        subject: z
+          .enum(['event', 'head', 'checkpoint'])
+          .meta({ description: 'An event, or what tells the end or the beginning of the chain' }),
+        position: z.int().nullable().meta({ description: 'The place in the chain' }),
+        event_id: z.string().nullable().meta({ description: 'Null for what is gone' }),
+        event: z.string().nullable(),
+        at: timestamp.nullable(),
+      })
+      .nullable()
+      .meta({ description: 'The first fault. What comes after it is not compared' }),
+    head: z
+      .object({ position: z.int(), seal: z.string(), sealed_at: timestamp, began_at: timestamp })
+      .nullable()
+      .meta({ description: 'The end of the chain. Null until the first events are sealed' }),
+    next_cursor: z.string().nullable().meta({ description: 'Null once all is compared, or a fault was found' }),
+  })
+  .meta({ id: 'AuditVerification' })
+
 export const auditPage = page(auditRecord)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionsOf, type Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { AuditEvent } from '../../models/audit-event.ts'
 import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
 
 const databaseLimitMs = 1_000
@@ -27,13 +28,22 @@ export function collectMetrics(deps: Deps<Pool>): Promise<string> {
     metrics.connectionsWanted.set(wanted)
     metrics.hashesWaiting.set(deps.passwords.queueLength)
     metrics.streams.set(deps.revocationHub.streamCount)
-    setBacklogs(deps, await backlogsInTime(deps))
+    setBacklogs(deps, await figuresInTime(deps))
   }, deps.clock())
 }
 
-async function backlogsInTime(deps: Deps): Promise<Backlog[] | undefined> {
+interface Figures {
+  backlogs: Backlog[]
+  oldestUnsealedAt: number | undefined
+}
+
+async function measure(deps: Deps): Promise<Figures> {
+  return { backlogs: await measureBacklog(deps), oldestUnsealedAt: await AuditEvent.oldestUnsealedAt(deps.db) }
+}
+
+async function figuresInTime(deps: Deps): Promise<Figures | undefined> {
   const timer = new AbortController()
-  const measured = measureBacklog(deps).catch((error) => {
+  const measured = measure(deps).catch((error) => {
     deps.logger.warn({ err: error }, 'metrics without those of the database')
     return undefined
   })
@@ -42,12 +52,14 @@ async function backlogsInTime(deps: Deps): Promise<Backlog[] | undefined> {
 }
 
 /** Leaves out unknown figures: an old number would look like one that does not change. */
-function setBacklogs({ metrics }: Deps, backlogs: Backlog[] | undefined): void {
-  metrics.databaseUp.set(backlogs ? 1 : 0)
+function setBacklogs({ metrics, clock }: Deps, figures: Figures | undefined): void {
+  metrics.databaseUp.set(figures ? 1 : 0)
   metrics.outboxPending.reset()
   metrics.outboxOldestDueSeconds.reset()
-  for (const { kind, pending, oldestDueMs } of backlogs ?? []) {
+  metrics.auditOldestUnsealedSeconds.reset()
+  for (const { kind, pending, oldestDueMs } of figures?.backlogs ?? []) {
     metrics.outboxPending.set({ kind }, pending)
     metrics.outboxOldestDueSeconds.set({ kind }, oldestDueMs / 1_000)
   }
+  if (figures) metrics.auditOldestUnsealedSeconds.set(Math.max(0, clock() - (figures.oldestUnsealedAt ?? clock())) / 1_000)
 }

@@ -1,16 +1,18 @@
-import type { Pool, Tx } from '../../db/handle.ts'
+import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import type { PersonalFacts, StoredEvent } from '../../lib/audit-proof.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { AuditEvent, type DetailsRow, type DetailsSelection } from '../../models/audit-event.ts'
+import { AuditEvent, type DetailsRow, type Erasable } from '../../models/audit-event.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
+import { blankEvents } from '../audit/blank-events.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from '../users/get-user.ts'
 
-/** So many rows are read and written at a time: others get the connection in between. */
+/** So many rows are read at a time: others get the connection in between. */
 const portion = 100
 
 /**
@@ -21,15 +23,17 @@ const portion = 100
 export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   const { email } = await getUser(deps, userId)
   const addresses = await listAddresses(deps, userId, email)
+  const erase = (erasable: Erasable, blank: (row: StoredEvent) => Partial<PersonalFacts>) =>
+    blankEvents(deps, { userId, actor, erasable, blank })
   if (addresses.size > 0) {
     await eraseInvitations(deps, userId, addresses)
     await eraseOutbox(deps, userId, addresses)
     const holding = [...addresses].map((address) => JSON.stringify(address))
-    await eraseRefusals(deps, [...addresses])
-    await eraseEvents(deps, { userId: null, holding }, (details) => blank(details, addresses, false))
+    await erase({ emails: [...addresses] }, () => ({ email: null }))
+    await erase({ userId: null, holding }, ({ details }) => blankDetails(details, addresses, false))
   }
-  await eraseEvents(deps, { userId }, (details) => blank(details, addresses, true))
-  await AuditEvent.blankReasons(deps.db, userId, [...addresses])
+  await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
+  await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
   await UserApp.blankReasons(deps.db, userId)
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
@@ -58,38 +62,8 @@ function collectAddresses(value: unknown, addresses: Set<string>): void {
   }
 }
 
-/** Refused logins with the addresses that are about no user. */
-async function eraseRefusals(deps: Deps<Pool>, addresses: readonly string[]): Promise<void> {
-  let blanked: number
-  do blanked = await AuditEvent.blankEmails(deps.db, addresses, portion)
-  while (blanked === portion)
-}
-
-/**
- * Reads and blanks a portion at a time under its locks: what somebody else has blanked meanwhile stays so. They are taken in the order
- * of the ids, or two callers could wait for each other.
- */
-async function eraseEvents(deps: Deps<Pool>, selection: DetailsSelection, erase: (details: unknown) => unknown): Promise<void> {
-  let events: DetailsRow[] = []
-  do {
-    const after = events.at(-1)?.id
-    events = await transaction(deps, async (deps) => {
-      const locked = await AuditEvent.listDetailsForUpdate(deps.db, selection, { after, limit: portion })
-      await rewriteDetails(deps, locked, erase)
-      return locked
-    })
-  } while (events.length === portion)
-}
-
-async function rewriteDetails(
-  deps: Deps<Tx>,
-  events: readonly DetailsRow[],
-  erase: (details: unknown) => unknown,
-): Promise<void> {
-  const changed = events
-    .map(({ id, details }) => ({ id, before: details, details: JSON.stringify(erase(JSON.parse(details))) }))
-    .filter(({ before, details }) => details !== before)
-  if (changed.length > 0) await AuditEvent.setDetails(deps.db, changed)
+function blankDetails(details: string | null, addresses: ReadonlySet<string>, isOfUser: boolean): { details: string | null } {
+  return { details: details === null ? null : JSON.stringify(blank(JSON.parse(details), addresses, isOfUser)) }
 }
 
 /** A copy without the addresses; of what is all about the user, without any e-mail, name and reason of a grant. */

@@ -1,0 +1,201 @@
+import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+
+/** What may tell who somebody is. It enters the proof of a row by a digest with a salt of its own; erasing destroys the salt. */
+export interface PersonalFacts {
+  audit_reason: string | null
+  ip: string | null
+  user_agent: string | null
+  /** JSON. */
+  details: string | null
+  email: string | null
+}
+
+export interface AuditFacts extends PersonalFacts {
+  id: string
+  event: string
+  reason: string | null
+  actor_type: 'user' | 'service_account' | 'system' | 'anonymous'
+  actor_id: string | null
+  user_id: string | null
+  app_id: string | null
+  request_id: string | null
+  count: number
+  counted_by: string | null
+  at: number
+}
+
+export interface AuditProof {
+  salt: string | null
+  personal_digest: string | null
+  mac: string | null
+}
+
+export interface Erasure {
+  erased_by: string | null
+  erased_mac: string | null
+}
+
+/** A row as it is stored. */
+export interface StoredEvent extends AuditFacts, AuditProof, Erasure {
+  seal_position: number | null
+  seal: string | null
+}
+
+/** `unproven`: it has no proof at all. `unknown key`: its proof was made with a key that is not here. */
+export type Verdict = 'whole' | 'unproven' | 'changed' | 'unknown key'
+
+/**
+ * How a row got its proof. One that still counts (`counting`) proves neither its number nor whom it is about; `counted` replaces it when
+ * the row is sealed. `adopted` was there before there were proofs.
+ */
+type Kind = 'written' | 'counting' | 'counted' | 'adopted'
+const kinds: readonly string[] = ['written', 'counting', 'counted', 'adopted'] satisfies Kind[]
+
+const purpose = 'gatehouse-sealed-audit'
+
+/** Proves rows of the audit log, and chains them, with keys made of `AUTH_ENCRYPTION_KEY`. docs/sealed-audit.md tells how. */
+export class AuditProofs {
+  readonly #keys = new Map<string, KeyObject>()
+  readonly #configured = new Map<string, Buffer>()
+  readonly #current: { id: string; key: KeyObject; bytes: Buffer }
+
+  /** The first makes new proofs, all of them are accepted. */
+  constructor([current, ...previous]: readonly [Buffer, ...Buffer[]]) {
+    const derive = (key: Buffer) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32))
+    for (const key of [current, ...previous]) {
+      const bytes = derive(key)
+      this.#configured.set(this.learn(bytes), bytes)
+    }
+    const bytes = derive(current)
+    this.#current = { id: this.learn(bytes), key: createSecretKey(bytes), bytes }
+  }
+
+  /** The key that makes new proofs; whoever has it cannot tell `AUTH_ENCRYPTION_KEY`. */
+  get current(): { id: string; bytes: Buffer } {
+    return this.#current
+  }
+
+  /** The keys of the configuration, by id. */
+  all(): ReadonlyMap<string, Buffer> {
+    return this.#configured
+  }
+
+  /** Accepts proofs of this key too. Returns its id. */
+  learn(bytes: Buffer): string {
+    const id = createHash('sha256').update(`${purpose}:`).update(bytes).digest('hex').slice(0, 8)
+    this.#keys.set(id, createSecretKey(bytes))
+    return id
+  }
+
+  /** Of a new row. */
+  prove(row: AuditFacts): AuditProof {
+    return this.#proof(row, row.counted_by === null ? 'written' : 'counting')
+  }
+
+  /** Of a row that counts no more. */
+  proveCounted(row: AuditFacts): AuditProof {
+    return this.#proof(row, 'counted')
+  }
+
+  /** Of a row that had none. */
+  adopt(row: AuditFacts): AuditProof {
+    return this.#proof(row, 'adopted')
+  }
+
+  /** Whether the row is what was written, seal and place apart. */
+  check(row: StoredEvent): Verdict {
+    const { salt, personal_digest, mac, erased_by, erased_mac } = row
+    if (mac === null)
+      return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
+    if (personal_digest === null) return 'changed'
+    const [id = '', kind = ''] = mac.split('.')
+    const key = this.#keys.get(id)
+    if (!key) return /^[0-9a-f]{8}$/.test(id) ? 'unknown key' : 'changed'
+    if (!isKind(kind) || (kind === 'counting' && row.seal_position !== null)) return 'changed'
+    if (mac !== macOf(id, key, row, personal_digest, kind)) return 'changed'
+    if (erased_mac === null) {
+      const isSame = erased_by === null && salt !== null && personal_digest === personalDigest(key, salt, row, kind)
+      return isSame ? 'whole' : 'changed'
+    }
+    return salt === null && this.#isOf(erased_mac, ['erased', row.id, mac, erased_by, ...personalValues(row)])
+      ? 'whole'
+      : 'changed'
+  }
+
+  /** What proves a row after its personal facts were taken away; `row` has those that are left. One that was not whole stays so. */
+  erase(row: StoredEvent, verdict: Verdict, erasedBy: string): AuditProof & Erasure {
+    const { salt, personal_digest, mac, erased_by, erased_mac } = row
+    if (verdict !== 'whole' || mac === null) return { salt, personal_digest, mac, erased_by, erased_mac }
+    if (row.seal_position === null) {
+      const [, kind = ''] = mac.split('.')
+      return { ...this.#proof(row, isKind(kind) ? kind : 'written'), erased_by: null, erased_mac: null }
+    }
+    const erased = this.sign(['erased', row.id, mac, erasedBy, ...personalValues(row)])
+    return { salt: null, personal_digest, mac, erased_by: erasedBy, erased_mac: erased }
+  }
+
+  seal(previous: string, mac: string, position: number): string {
+    return this.sign(['seal', previous, mac, position])
+  }
+
+  isSeal(seal: string, previous: string, mac: string, position: number): boolean {
+    return this.#isOf(seal, ['seal', previous, mac, position])
+  }
+
+  sign(values: readonly (string | number | null)[]): string {
+    const { id, key } = this.#current
+    return `${id}.${hmac(key, values)}`
+  }
+
+  isSigned(signature: string, values: readonly (string | number | null)[]): boolean {
+    return this.#isOf(signature, values)
+  }
+
+  #isOf(signature: string, values: readonly (string | number | null)[]): boolean {
+    const [id = ''] = signature.split('.')
+    const key = this.#keys.get(id)
+    return key !== undefined && signature === `${id}.${hmac(key, values)}`
+  }
+
+  #proof(row: AuditFacts, kind: Kind): AuditProof & { mac: string } {
+    const { id, key } = this.#current
+    const salt = randomBytes(16).toString('base64url')
+    const digest = personalDigest(key, salt, row, kind)
+    return { salt, personal_digest: digest, mac: macOf(id, key, row, digest, kind) }
+  }
+}
+
+/** Whether the row was there before there were proofs. */
+export function isAdopted(row: AuditProof): boolean {
+  return row.mac?.split('.')[1] === ('adopted' satisfies Kind)
+}
+
+function isKind(kind: string): kind is Kind {
+  return kinds.includes(kind)
+}
+
+function macOf(id: string, key: KeyObject, row: AuditFacts, digest: string, kind: Kind): string {
+  const { event, reason, actor_type, actor_id, user_id, app_id, request_id, count, counted_by, at } = row
+  const counted = kind === 'counting' ? [] : [user_id, count]
+  const facts = [row.id, event, reason, actor_type, actor_id, app_id, request_id, counted_by, at, ...counted]
+  return `${id}.${kind}.${hmac(key, ['event', kind, digest, ...facts])}`
+}
+
+function personalDigest(key: KeyObject, salt: string, row: PersonalFacts, kind: Kind): string {
+  return hmac(key, ['personal', salt, ...personalValues(kind === 'counting' ? { ...row, email: null } : row)])
+}
+
+function personalValues({ audit_reason, ip, user_agent, details, email }: PersonalFacts): (string | null)[] {
+  return [audit_reason, ip, user_agent, details, email]
+}
+
+function hmac(key: KeyObject, values: readonly (string | number | null)[]): string {
+  return createHmac('sha256', key)
+    .update(JSON.stringify(values.map(asStored)))
+    .digest('base64url')
+}
+
+/** A half of a surrogate pair becomes another character on its way to the database. */
+function asStored<T>(value: T): T | string {
+  return typeof value === 'string' && /[\ud800-\udfff]/.test(value) ? Buffer.from(value).toString() : value
+}

@@ -1,0 +1,40 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { forUpdate } from '../db/locks.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+export type Chain = Pick<AuditChain, 'position' | 'seal' | 'began_at' | 'adopts_until' | 'signature' | 'keys' | 'sealed_at'>
+
+/** Where the chain of seals of the audit log ends: one row, made when the first rows are sealed. */
+export class AuditChain extends BaseModel {
+  static override tableName = 'audit_chain'
+
+  declare id: number
+  declare position: number
+  declare seal: string
+  declare began_at: number
+  declare adopts_until: number
+  declare signature: string
+  /** JSON. */
+  declare keys: string
+  declare sealed_at: number
+
+  static async find(db: Db): Promise<Chain | undefined> {
+    return rowsOf(AuditChain, db).first()
+  }
+
+  static async findForUpdate(db: Tx): Promise<Chain | undefined> {
+    return forUpdate(db, rowsOf(AuditChain, db).first())
+  }
+
+  /** Unless another server has done so meanwhile. */
+  static async begin(db: Tx, chain: Chain): Promise<void> {
+    await rowsOf(AuditChain, db)
+      .insert({ id: 1, ...chain })
+      .onConflict('id')
+      .ignore()
+  }
+
+  static async set(db: Tx, chain: Partial<Chain>): Promise<void> {
+    await rowsOf(AuditChain, db).update(chain)
+  }
+}

@@ -1,0 +1,25 @@
+import type { Db, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+export type Checkpoint = Pick<AuditCheckpoint, 'seal_position' | 'seal' | 'signature' | 'created_at'>
+
+/** Where the chain of seals begins: the place and the seal of the last row that retention deleted. */
+export class AuditCheckpoint extends BaseModel {
+  static override tableName = 'audit_checkpoints'
+  static override idColumn = 'seal_position'
+
+  declare seal_position: number
+  declare seal: string
+  declare signature: string
+  declare created_at: number
+
+  static async findLast(db: Db): Promise<Checkpoint | undefined> {
+    return rowsOf(AuditCheckpoint, db).orderBy('seal_position', 'desc').first()
+  }
+
+  /** In place of those before. */
+  static async set(db: Tx, checkpoint: Checkpoint): Promise<void> {
+    await rowsOf(AuditCheckpoint, db).delete()
+    await rowsOf(AuditCheckpoint, db).insert(checkpoint)
+  }
+}

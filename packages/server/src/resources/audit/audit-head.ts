@@ -1,0 +1,59 @@
+import type { Deps } from '../../deps.ts'
+import { isRecord } from '../../lib/is-record.ts'
+import type { Chain } from '../../models/audit-chain.ts'
+
+/** What the signature of the end of the chain is about. */
+export function headFacts({
+  position,
+  seal,
+  began_at,
+  adopts_until,
+}: Pick<Chain, 'position' | 'seal' | 'began_at' | 'adopts_until'>) {
+  return ['head', position, seal, began_at, adopts_until]
+}
+
+/** What the signature of a checkpoint is about. */
+export function checkpointFacts({ seal_position, seal }: { seal_position: number; seal: string }) {
+  return ['checkpoint', seal_position, seal]
+}
+
+export interface SealedKeys {
+  boxes: Readonly<Record<string, string>>
+  opened: ReadonlyMap<string, Buffer>
+}
+
+/** The keys of proofs that the chain keeps. From now on the proofs of those that open are accepted. */
+export function keysOfChain({ secretBox, auditProofs }: Deps, { keys }: Pick<Chain, 'keys'>): SealedKeys {
+  const boxes = jsonTexts(keys)
+  const opened = new Map<string, Buffer>()
+  for (const [id, box] of Object.entries(boxes)) {
+    const bytes = keyIn(secretBox, id, box)
+    if (!bytes) continue
+    auditProofs.learn(bytes)
+    opened.set(id, bytes)
+  }
+  return { boxes, opened }
+}
+
+/** Undefined for a box that was sealed under a key that is not configured, or was changed: then proofs of its key are unknown. */
+function keyIn(secretBox: Deps['secretBox'], id: string, box: string): Buffer | undefined {
+  try {
+    return Buffer.from(secretBox.open(box, `audit-key:${id}`), 'base64url')
+  } catch {
+    return undefined
+  }
+}
+
+function jsonTexts(json: string): Record<string, string> {
+  const parsed = recordIn(json)
+  return Object.fromEntries(Object.entries(parsed).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))
+}
+
+function recordIn(json: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return isRecord(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,104 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import type { StoredEvent } from '../../lib/audit-proof.ts'
+import { AuditChain, type Chain } from '../../models/audit-chain.ts'
+import { AuditEvent } from '../../models/audit-event.ts'
+import { headFacts, keysOfChain, type SealedKeys } from './audit-head.ts'
+
+const batchSize = 500
+/** How long after the upgrade rows without a proof are taken: so long servers of the version before may still write some. */
+const adoptionMs = 60 * 60 * 1_000
+/** A row counts for the rest of its minute; clocks of servers differ by some seconds. */
+const countingMs = 70_000
+
+/** The end of the chain, and how many rows without a seal were passed over since they are not what was written. */
+export interface Sealed {
+  position: number
+  seal: string
+  sealed: number
+  refused: number
+}
+
+interface Batch extends Sealed {
+  last: string | undefined
+}
+
+/** Seals what has no seal. Any number of servers may do so at once: they wait for one another. Throws when the end of the chain is forged. */
+export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<Sealed> {
+  let total: Batch = { position: 0, seal: '', sealed: 0, refused: 0, last: undefined }
+  do {
+    const { sealed, refused, last: after } = total
+    const batch = await transaction(deps, (deps) => sealBatch(deps, after))
+    total = { ...batch, sealed: sealed + batch.sealed, refused: refused + batch.refused }
+  } while (total.last !== undefined && !isStopping())
+  return total
+}
+
+async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Batch> {
+  const now = deps.clock()
+  const chain = await lockChain(deps, now)
+  const rows = await AuditEvent.listUnsealedForUpdate(deps.db, { countedBefore: now - countingMs, after, limit: batchSize })
+  const last = rows.length === batchSize ? rows.at(-1)?.id : undefined
+  const whole = rows.map((row) => sealable(deps, row, chain, now)).filter((row) => row !== undefined)
+  let { position, seal } = chain
+  const sealed = whole.map((row) => {
+    position += 1
+    seal = deps.auditProofs.seal(seal, row.mac, position)
+    return { ...row, seal_position: position, seal }
+  })
+  const end = { position, seal, last, sealed: sealed.length, refused: rows.length - sealed.length }
+  if (sealed.length === 0) return end
+  await AuditEvent.rewrite(deps.db, sealed, ['salt', 'personal_digest', 'mac', 'seal_position', 'seal'])
+  const head = { ...chain, position, seal }
+  await AuditChain.set(deps.db, { position, seal, sealed_at: now, signature: deps.auditProofs.sign(headFacts(head)) })
+  return end
+}
+
+/** The row with the proof that it is sealed with. Undefined if it is not what was written. */
+function sealable(
+  { auditProofs }: Deps,
+  row: StoredEvent,
+  chain: Chain,
+  now: number,
+): (StoredEvent & { mac: string }) | undefined {
+  const verdict = auditProofs.check(row)
+  const isAdopted = verdict === 'unproven' && now < chain.adopts_until
+  if (verdict !== 'whole' && !isAdopted) return undefined
+  const proof = isAdopted ? auditProofs.adopt(row) : row.counted_by === null ? row : auditProofs.proveCounted(row)
+  const { salt, personal_digest, mac } = proof
+  return mac === null ? undefined : { ...row, salt, personal_digest, mac }
+}
+
+/** The end of the chain, locked. The first time it begins one; at each new key it keeps the key. */
+async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
+  const { auditProofs, db } = deps
+  let chain = await AuditChain.findForUpdate(db)
+  if (!chain) {
+    if (await AuditEvent.hasSealed(db)) throw new Error('the end of the chain of the audit is gone; audit verify tells more')
+    const adoptsUntil = (await AuditEvent.hasUnproven(db)) ? now + adoptionMs : now
+    const begun = { position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' }
+    await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })
+    chain = await AuditChain.findForUpdate(db)
+  }
+  if (!chain) throw new Error('the chain of the audit cannot be begun')
+  const keys = keysOfChain(deps, chain)
+  if (!auditProofs.isSigned(chain.signature, headFacts(chain))) {
+    throw new Error('the end of the chain of the audit is not what was written; audit verify tells more')
+  }
+  await keepKeys(deps, keys)
+  return chain
+}
+
+/** Proofs made before a rotation stay proofs when the key that was replaced is configured no more. */
+async function keepKeys(deps: Deps<Tx>, kept: SealedKeys): Promise<void> {
+  const { secretBox, auditProofs } = deps
+  const { id, bytes } = auditProofs.current
+  if (kept.boxes[id] !== undefined) return
+  const all = new Map([...kept.opened, ...auditProofs.all(), [id, bytes] as const])
+  const boxes = Object.fromEntries(
+    [...all].map(([id, key]) => [id, secretBox.seal(key.toString('base64url'), `audit-key:${id}`)]),
+  )
+  // What cannot be opened stays as it is: the key that opens it may come back.
+  await AuditChain.set(deps.db, { keys: JSON.stringify({ ...kept.boxes, ...boxes }) })
+}

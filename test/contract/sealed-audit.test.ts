@@ -1,0 +1,406 @@
+// Whoever changes the audit in the database, past the service, is found out: docs/sealed-audit.md.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { AuditProofs } from '../../packages/server/src/lib/audit-proof.ts'
+import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
+import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
+import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+
+interface Verified {
+  checked: number
+  adopted: number
+  unsealed: number
+  fault: Json | null
+  head: { position: number; seal: string } | null
+}
+
+async function verify(service: TestService, head?: string): Promise<Verified> {
+  const total = { checked: 0, adopted: 0, unsealed: 0 }
+  let cursor: string | null = null
+  for (;;) {
+    const query = new URLSearchParams({ ...(cursor !== null && { cursor }), ...(head !== undefined && { head }) })
+    const { status, body } = await service.admin('GET', `/admin/audit/verify?${query}`)
+    expect(status).toBe(200)
+    total.checked += body.checked
+    total.adopted += body.adopted
+    total.unsealed += body.unsealed
+    cursor = body.next_cursor
+    if (cursor === null) return { ...total, fault: body.fault, head: body.head }
+  }
+}
+
+const events = (service: TestService) => service.deps.db('audit_events')
+const sealedRows = (service: TestService): Promise<Json[]> =>
+  events(service).whereNotNull('seal_position').orderBy('seal_position')
+const seal = (service: TestService) => sealEvents(service.deps)
+
+/** Some events of every kind: sealed, and a few that are not. One of those sealed counts refusals. */
+async function buildAudited(settings: Record<string, string> = {}): Promise<{ service: TestService; app: Json; user: Json }> {
+  const service = await buildService(settings)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app, { first_name: 'Grace', last_name: 'Hopper' })
+  for (let n = 0; n < 3; n++) expect((await service.login(user.email, 'no-such-app')).status).toBe(404)
+  expect((await service.login(user.email, app.code, { password: 'a wrong password' })).status).toBe(401)
+  service.advance(120)
+  await seal(service)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+  expect((await service.login(user.email, app.code, { password: 'a wrong password' })).status).toBe(401)
+  return { service, app, user }
+}
+
+/** Does something to the database, sees what verify names, and takes it back. */
+async function attack(service: TestService, change: () => Promise<unknown>): Promise<Json | null> {
+  const { db } = service.deps
+  const tables = ['audit_events', 'audit_chain', 'audit_checkpoints']
+  const before = await Promise.all(tables.map((table) => db(table)))
+  await change()
+  const { fault } = await verify(service)
+  for (const [index, table] of tables.entries()) {
+    await db(table).delete()
+    for (const row of before[index]!) await db(table).insert(row)
+  }
+  return fault
+}
+
+const different: Record<string, (value: Json[string]) => unknown> = {
+  id: () => newId(Date.now()),
+  actor_id: () => randomUUID(),
+  user_id: () => randomUUID(),
+  app_id: () => randomUUID(),
+  erased_by: () => randomUUID(),
+  actor_type: (value) => (value === 'system' ? 'user' : 'system'),
+  count: (value) => value + 1,
+  at: (value) => value + 1,
+  seal_position: (value) => (value ?? 0) + 1_000,
+}
+const otherText = (value: unknown) => `${value ?? ''}x`
+
+test('what the service writes is whole: sealed, counted, and not yet sealed', async () => {
+  const { service } = await buildAudited()
+  const verified = await verify(service)
+  expect(verified).toMatchObject({ fault: null, adopted: 0 })
+  const [{ count }] = await events(service).where({ reason: 'unknown_app' }).orWhere('count', '>', 1).select('count')
+  expect(count).toBe(3)
+  expect(verified.checked).toBe(Number((await events(service).count({ n: '*' }))[0]!.n))
+  expect(verified.unsealed).toBeGreaterThan(1)
+  const rows = await sealedRows(service)
+  expect(rows.map(({ seal_position }) => seal_position)).toEqual(rows.map((_, index) => index + 1))
+  expect(verified.head).toMatchObject({ position: rows.length, seal: rows.at(-1)!.seal })
+})
+
+test('a change of any column of any row by SQL is named', async () => {
+  const { service } = await buildAudited()
+  const rows: Json[] = await events(service).orderBy('id')
+  const columns = Object.keys(rows[0]!)
+  expect(columns).toHaveLength(23)
+  const chosen = [rows[0]!, rows[Math.floor(rows.length / 2)]!, rows.find(({ count }) => count > 1)!, rows.at(-1)!]
+  for (const row of chosen) {
+    for (const column of columns) {
+      const values = [(different[column] ?? otherText)(row[column])]
+      if (row[column] !== null && !['id', 'event', 'actor_type', 'count', 'at'].includes(column)) values.push(null)
+      for (const value of values) {
+        const fault = await attack(service, () =>
+          events(service)
+            .where({ id: row.id })
+            .update({ [column]: value }),
+        )
+        const where = `${column} of a row ${row.seal_position === null ? 'without seal' : 'with seal'} to ${value}`
+        expect(fault, where).not.toBeNull()
+        // A row that lost its place is missed there; every other is named itself.
+        if (!['id', 'seal_position'].includes(column)) expect([where, fault!.event_id]).toEqual([where, row.id])
+      }
+    }
+  }
+  expect((await verify(service)).fault).toBeNull()
+})
+
+test('a sealed row that is removed is missed, the first, a middle one and the last', async () => {
+  const { service } = await buildAudited()
+  const rows = await sealedRows(service)
+  for (const row of [rows[0]!, rows[Math.floor(rows.length / 2)]!, rows.at(-1)!]) {
+    const fault = await attack(service, () => events(service).where({ id: row.id }).delete())
+    expect(fault).toMatchObject({ kind: 'removed', subject: 'event', position: row.seal_position })
+  }
+  const all = await attack(service, () => events(service).whereNotNull('seal_position').delete())
+  expect(all).toMatchObject({ kind: 'removed', position: 1 })
+})
+
+test('a row that is slipped in is named: copied, forged, with a seal and without', async () => {
+  const { service } = await buildAudited()
+  const rows = await sealedRows(service)
+  const last = rows.at(-1)!
+  const end = { seal_position: last.seal_position + 1 }
+  const unsealed = { seal_position: null, seal: null }
+  const forged = { ...last, id: newId(service.deps.clock()), event: 'login.success', counted_by: null }
+  const noProof = { salt: null, personal_digest: null, mac: null }
+  const inserted = [
+    { ...forged, ...unsealed },
+    { ...forged, ...end },
+    { ...forged, ...end, ...noProof },
+    { ...forged, ...unsealed, ...noProof },
+    { ...forged, seal_position: 0 },
+    { ...rows[0]!, ...unsealed, id: newId(service.deps.clock()), counted_by: null },
+    { ...forged, ...unsealed, ...new AuditProofs([randomBytes(32)]).prove(forged as never) },
+  ]
+  for (const row of inserted) {
+    const fault = await attack(service, () => events(service).insert(row))
+    expect(fault, JSON.stringify(row)).toMatchObject({ subject: 'event', event_id: row.id })
+  }
+  // The sealer passes over what the service did not write, and seals the rest.
+  await events(service).insert({ ...forged, ...unsealed })
+  service.advance(120)
+  expect(await seal(service)).toMatchObject({ refused: 1 })
+  expect((await verify(service)).fault).toMatchObject({ kind: 'changed', position: null, event_id: forged.id })
+})
+
+test('two rows that change places are named, and so is one that lost its seal and was sealed again', async () => {
+  const { service } = await buildAudited()
+  const [one, other] = (await sealedRows(service)) as [Json, Json]
+  const place = ({ seal_position, seal }: Json) => ({ seal_position, seal })
+  const swapped = await attack(service, async () => {
+    await events(service).where({ id: one.id }).update({ seal_position: null })
+    await events(service).where({ id: other.id }).update(place(one))
+    await events(service).where({ id: one.id }).update(place(other))
+  })
+  expect(swapped).toMatchObject({ kind: 'changed', position: 1, event_id: other.id })
+  const again = await attack(service, async () => {
+    await events(service).where({ id: other.id }).update({ seal_position: null, seal: null })
+    await seal(service)
+  })
+  expect(again).toMatchObject({ kind: 'removed', position: 2 })
+})
+
+test('what tells the beginning and the end of the chain cannot be changed either, and the log tells of an end cut off', async () => {
+  const { service } = await buildAudited()
+  const { db } = service.deps
+  const { head } = await verify(service)
+  const [chain] = await db('audit_chain')
+  expect(await attack(service, () => db('audit_chain').delete())).toMatchObject({ kind: 'removed', subject: 'head' })
+  for (const [column, value] of [
+    ['position', chain.position - 1],
+    ['seal', otherText(chain.seal)],
+    ['signature', otherText(chain.signature)],
+    ['began_at', chain.began_at + 1],
+    ['adopts_until', chain.adopts_until + 100_000_000],
+  ]) {
+    const fault = await attack(service, () => db('audit_chain').update({ [column]: value }))
+    expect(fault, column).toMatchObject({ kind: 'changed', subject: 'head' })
+  }
+  const early = { seal_position: 2, seal: 'x', signature: 'x', created_at: 1 }
+  expect(await attack(service, () => db('audit_checkpoints').insert(early))).toMatchObject({ subject: 'checkpoint' })
+
+  const known = `${head!.position}:${head!.seal}`
+  expect((await verify(service, known)).fault).toBeNull()
+  service.advance(120)
+  await seal(service)
+  expect((await verify(service, known)).fault).toBeNull()
+  expect((await verify(service, `${head!.position}:another`)).fault).toMatchObject({ kind: 'changed', subject: 'head' })
+  const { head: later } = await verify(service)
+  // Somebody puts the end back to where it was, with the signature that it had then.
+  await events(service).where('seal_position', '>', chain.position).delete()
+  await db('audit_chain').update(chain)
+  expect((await verify(service)).fault).toBeNull()
+  const fault = (await verify(service, `${later!.position}:${later!.seal}`)).fault
+  expect(fault).toMatchObject({ kind: 'removed', position: chain.position + 1 })
+})
+
+test('an erased user leaves the chain whole: the salts are gone, and a sealed event lists the rows', async () => {
+  const { service, app, user } = await buildAudited()
+  await service.admin('PATCH', `/admin/users/${user.id}`, {
+    body: { first_name: 'G' },
+    headers: { 'x-audit-reason': user.email },
+  })
+  service.advance(120)
+  await seal(service)
+  await service.login(user.email, app.code)
+  await service.admin('DELETE', `/admin/users/${user.id}`)
+  const before = await sealedRows(service)
+  await eraseUser(service.deps, user.id, systemActor)
+  const after: Json[] = await sealedRows(service)
+  const touched = after.filter(({ erased_by }) => erased_by !== null)
+  expect(touched.length).toBeGreaterThan(1)
+  for (const row of touched) {
+    expect(row).toMatchObject({ salt: null, mac: before.find(({ id }) => id === row.id)!.mac })
+    const event = await events(service).where({ id: row.erased_by }).first()
+    expect(event.event).toBe('audit.erased')
+    expect(JSON.parse(event.details).events).toContain(row.id)
+  }
+  expect(JSON.stringify(await events(service))).not.toContain(user.email)
+  expect((await verify(service)).fault).toBeNull()
+  await seal(service)
+  expect((await verify(service)).fault).toBeNull()
+
+  const [row] = touched as [Json]
+  const old = before.find(({ id }) => id === row.id)!
+  for (const change of [
+    { details: otherText(row.details) },
+    { salt: old.salt },
+    { erased_mac: null },
+    { erased_by: randomUUID() },
+    { ip: '203.0.113.9' },
+    { personal_digest: otherText(row.personal_digest) },
+  ]) {
+    const fault = await attack(service, () => events(service).where({ id: row.id }).update(change))
+    expect(fault, Object.keys(change).join()).toMatchObject({ kind: 'changed', event_id: row.id })
+  }
+  // Values that are taken away without such an event.
+  const other = after.find(({ id, erased_by }) => erased_by === null && id !== row.id)!
+  const fault = await attack(service, () =>
+    events(service).where({ id: other.id }).update({ salt: null, ip: null, details: null }),
+  )
+  expect(fault).toMatchObject({ kind: 'changed', event_id: other.id })
+})
+
+test('erasing does not make a changed row whole', async () => {
+  const { service, user } = await buildAudited()
+  await service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'G' } })
+  await seal(service)
+  const row = (await sealedRows(service)).find(({ event }) => event === 'user.updated')!
+  await events(service)
+    .where({ id: row.id })
+    .update({ details: row.details.replace('{', '{"forged":1,') })
+  await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'changed', event_id: row.id })
+})
+
+test('retention moves the beginning of the chain, and what is put back before it is named', async () => {
+  const { service, user, app } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  service.advance(120)
+  await seal(service)
+  const [gone] = (await sealedRows(service)) as [Json]
+  service.advance(9 * 86_400)
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+  await seal(service)
+  service.advance(2 * 86_400)
+  await removeExpired(service.deps)
+  const [first] = (await sealedRows(service)) as [Json]
+  const [checkpoint] = await service.deps.db('audit_checkpoints')
+  expect(first.seal_position).toBeGreaterThan(3)
+  expect(checkpoint).toMatchObject({ seal_position: first.seal_position - 1 })
+  expect((await verify(service)).fault).toBeNull()
+  expect(await attack(service, () => events(service).insert(gone))).toMatchObject({ kind: 'inserted', event_id: gone.id })
+  expect(await attack(service, () => service.deps.db('audit_checkpoints').delete())).toMatchObject({ kind: 'removed' })
+
+  service.advance(20 * 86_400)
+  await removeExpired(service.deps)
+  expect(await sealedRows(service)).toEqual([])
+  expect((await verify(service)).fault).toBeNull()
+  await service.login(user.email, app.code)
+  await seal(service)
+  expect((await verify(service)).fault).toBeNull()
+})
+
+test('many sealers at once make one chain', async () => {
+  const { service, app, user } = await buildAudited()
+  service.advance(120)
+  const logins = Promise.all(Array.from({ length: 30 }, () => service.login(user.email, app.code)))
+  await Promise.all(Array.from({ length: 20 }, () => seal(service)))
+  await logins
+  service.advance(120)
+  await seal(service)
+  const rows = await sealedRows(service)
+  expect(rows.map(({ seal_position }) => seal_position)).toEqual(rows.map((_, index) => index + 1))
+  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
+})
+
+test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the key before is configured no more', async () => {
+  const { service, app, user } = await buildAudited()
+  const [old] = service.deps.config.encryptionKeys
+  const fresh = randomBytes(32)
+  const configure = (...keys: [Buffer, ...Buffer[]]) =>
+    Object.assign(service.deps, { secretBox: new SecretBox(keys), auditProofs: new AuditProofs(keys) })
+  configure(fresh, old)
+  expect((await verify(service)).fault).toBeNull()
+  await service.login(user.email, app.code)
+  await seal(service)
+  expect((await verify(service)).fault).toBeNull()
+  configure(fresh)
+  await service.login(user.email, app.code)
+  service.advance(120)
+  await seal(service)
+  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
+  configure(randomBytes(32))
+  expect((await verify(service)).fault).not.toBeNull()
+})
+
+test('events from before the upgrade are taken into the chain in the first hour, and none after it', async () => {
+  const service = await buildService()
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const none = { salt: null, personal_digest: null, mac: null }
+  await events(service).update(none)
+  expect((await verify(service)).fault).toBeNull()
+  await seal(service)
+  const adopted = (await sealedRows(service)).length
+  expect(await verify(service)).toMatchObject({ fault: null, adopted })
+  // A server of the version before still runs.
+  await buildUser(service, app)
+  await events(service).whereNull('seal_position').update(none)
+  expect((await verify(service)).fault).toBeNull()
+  await seal(service)
+  expect((await verify(service)).fault).toBeNull()
+  const [row] = (await sealedRows(service)) as [Json]
+  expect(await attack(service, () => events(service).where({ id: row.id }).update({ event: 'x' }))).toMatchObject({
+    event_id: row.id,
+  })
+  service.advance(3_700)
+  const late = { ...row, ...none, id: newId(service.deps.clock()), seal: null, seal_position: null }
+  await events(service).insert(late)
+  expect(await seal(service)).toMatchObject({ refused: 1 })
+  expect((await verify(service)).fault).toMatchObject({ kind: 'inserted', event_id: late.id })
+})
+
+test('odd characters, a dry run and a row that counts after it was sealed leave the audit whole', async () => {
+  const { service, app, user } = await buildAudited()
+  await service.login(user.email, 'no-such-app', { headers: { 'user-agent': 'caf\u00e9 \u{1f512}' } })
+  const dry = await service.admin('PATCH', `/admin/apps/${app.id}?dry_run=true`, { body: { name: 'Other' } })
+  expect(dry.status).toBe(200)
+  const name = 'half \ud83d of a pair'
+  await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { name } })
+  service.advance(120)
+  await seal(service)
+  const counting = () => events(service).where('count', '>', 1)
+  const sealed = await counting()
+  service.advance(-240)
+  for (let n = 0; n < 3; n++) await service.login(user.email, 'no-such-app')
+  service.advance(600)
+  await seal(service)
+  expect((await counting()).filter(({ id }) => sealed.some((row) => row.id === id))).toEqual(sealed)
+  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
+})
+
+test('a log of several pages is compared page by page', async () => {
+  const service = await buildService()
+  const { deps } = service
+  const at = deps.clock()
+  const rows = Array.from({ length: 2_300 }, (_, index) => {
+    const id = newId(at)
+    const personal = { audit_reason: null, ip: `203.0.113.${index % 250}`, user_agent: null, details: null, email: null }
+    const facts = {
+      id,
+      event: 'logout',
+      reason: null,
+      actor_type: 'system' as const,
+      actor_id: null,
+      user_id: null,
+      app_id: null,
+    }
+    const row = { ...facts, ...personal, request_id: `r${index}`, count: 1, counted_by: null, at }
+    return { ...row, ...deps.auditProofs.prove(row) }
+  })
+  for (let start = 0; start < rows.length; start += 500) await events(service).insert(rows.slice(start, start + 500))
+  expect(await verify(service)).toMatchObject({ fault: null })
+  await seal(service)
+  const verified = await verify(service)
+  expect(verified).toMatchObject({ fault: null, unsealed: 0 })
+  expect(verified.checked).toBeGreaterThanOrEqual(2_300)
+  for (const position of [1_000, 1_001, 2_100]) {
+    expect(await attack(service, () => events(service).where({ seal_position: position }).update({ ip: 'x' }))).toMatchObject({
+      position,
+    })
+    expect(await attack(service, () => events(service).where({ seal_position: position }).delete())).toMatchObject({ position })
+  }
+})
