@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent, type Erasable } from '../../models/audit-event.ts'
 import { keysOfChain } from './audit-head.ts'
-import { recordNamedEvent } from './record-event.ts'
+import { recordNamedEvent, systemActor } from './record-event.ts'
 
 /** So many rows are read and written at a time: others get the connection in between. */
 const portion = 100
@@ -27,6 +27,8 @@ interface Blanking {
 export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, blank }: Blanking): Promise<void> {
   const chain = await AuditChain.find(deps.db)
   if (chain) keysOfChain(deps, chain)
+  // Why it was asked for stands in `user.erased`.
+  const by = actor === systemActor ? actor : { ...actor, origin: { ...actor.origin, auditReason: undefined } }
   let events: StoredEvent[] = []
   do {
     const after = events.at(-1)?.id
@@ -39,7 +41,7 @@ export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, b
       })
       if (changed.length === 0) return rows
       const details = { events: changed.map(({ left }) => left.id) }
-      const erasedBy = await recordNamedEvent(deps, { event: 'audit.erased', actor, userId, details })
+      const erasedBy = await recordNamedEvent(deps, { event: 'audit.erased', actor: by, userId, details })
       const blanked = changed.map(({ left, verdict }) => ({ ...left, ...deps.auditProofs.erase(left, verdict, erasedBy) }))
       await AuditEvent.rewrite(deps.db, blanked, [
         ...(['details', 'email', 'audit_reason'] as const),
