@@ -99,7 +99,7 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   const whole = await authctl('audit verify')
   expect([whole.exit, JSON.parse(whole.stdout)]).toMatchObject([0, { whole: true, fault: null }])
   expect((await authctl('audit verify -o table')).stdout).toMatch(/^WHOLE +yes$/im)
-  const cut = await authctl('audit verify --head 100000:none')
+  const cut = await authctl('audit verify --json --head 100000:none')
   expect(cut.exit).toBe(8)
   expect(JSON.parse(cut.stdout)).toMatchObject({ whole: false, fault: { kind: 'removed' } })
   expect(JSON.parse(cut.stderr).error).toMatchObject({ code: 'audit_not_whole', message: expect.stringContaining('is gone') })

@@ -640,7 +640,7 @@ const prune: PlantedFault[] = [
   {
     title: 'a reason outlives the erasure of the user it is about',
     file: server('resources/user-deletions/erase-user.ts'),
-    search: '  await AuditEvent.blankReasons(deps.db, userId, [...addresses])\n',
+    search: '  await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))\n',
     replace: '',
     tests: contract('audit-reason'),
   },

@@ -42,7 +42,7 @@ export interface StoredEvent extends AuditFacts, AuditProof, Erasure {
 }
 
 /** `unproven`: it has no proof at all. `unknown key`: its proof was made with a key that is not here. */
-export type Verdict = 'whole' | 'unproven' | 'changed' | 'unknown key'
+export type ProofVerdict = 'whole' | 'unproven' | 'changed' | 'unknown key'
 
 /**
  * How a row got its proof. One that still counts (`counting`) proves neither its number nor whom it is about; `counted` replaces it when
@@ -103,7 +103,7 @@ export class AuditProofs {
   }
 
   /** Whether the row is what was written, seal and place apart. */
-  check(row: StoredEvent): Verdict {
+  check(row: StoredEvent): ProofVerdict {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (mac === null)
       return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
@@ -123,7 +123,7 @@ export class AuditProofs {
   }
 
   /** What proves a row after its personal facts were taken away; `row` has those that are left. One that was not whole stays so. */
-  erase(row: StoredEvent, verdict: Verdict, erasedBy: string): AuditProof & Erasure {
+  erase(row: StoredEvent, verdict: ProofVerdict, erasedBy: string): AuditProof & Erasure {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (verdict !== 'whole' || mac === null) return { salt, personal_digest, mac, erased_by, erased_mac }
     if (row.seal_position === null) {

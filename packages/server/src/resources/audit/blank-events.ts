@@ -5,7 +5,7 @@ import type { PersonalFacts, StoredEvent } from '../../lib/audit-proof.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent, type Erasable } from '../../models/audit-event.ts'
-import { keysOfChain } from './audit-head.ts'
+import { keysOfChain } from './keys-of-chain.ts'
 import { recordNamedEvent, systemActor } from './record-event.ts'
 
 /** So many rows are read and written at a time: others get the connection in between. */

@@ -4,7 +4,7 @@ import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
-import { checkpointFacts } from './audit-head.ts'
+import { checkpointFacts } from './keys-of-chain.ts'
 
 /**
  * Deletes a batch of the events that are as old as `until`, and says how many. Of the sealed ones it takes them from the beginning of the

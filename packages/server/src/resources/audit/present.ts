@@ -1,14 +1,31 @@
 import type { z } from 'zod'
+import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { iso } from '../../lib/timestamps.ts'
+import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
 import type { auditRecord, auditVerification } from './schema.ts'
-import type { AuditFault, VerifiedPage } from './verify-audit.ts'
 
 /** What people call those that events name by id, as they are called now. What is gone has no name. */
 export interface Names {
   users: ReadonlyMap<string, string>
   apps: ReadonlyMap<string, string>
   serviceAccounts: ReadonlyMap<string, string>
+}
+
+export interface AuditFault {
+  kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
+  subject: 'event' | 'head' | 'checkpoint'
+  position: number | null
+  event: StoredEvent | null
+}
+
+export interface VerifiedPage {
+  checked: number
+  adopted: number
+  unsealed: number
+  fault: AuditFault | null
+  chain: Chain | undefined
+  next_cursor: string | null
 }
 
 export function presentAuditEvent(event: AuditEvent, names: Names): z.output<typeof auditRecord> {

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { headFacts, keysOfChain, type SealedKeys } from './audit-head.ts'
+import { headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
 
 const batchSize = 500
 /** How long after the upgrade rows without a proof are taken: so long servers of the version before may still write some. */

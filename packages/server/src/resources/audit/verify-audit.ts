@@ -1,29 +1,14 @@
 import type { Deps } from '../../deps.ts'
-import { isAdopted, type StoredEvent, type Verdict } from '../../lib/audit-proof.ts'
+import { isAdopted, type ProofVerdict, type StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditCheckpoint, type Checkpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkpointFacts, headFacts, keysOfChain } from './audit-head.ts'
+import { checkpointFacts, headFacts, keysOfChain } from './keys-of-chain.ts'
+import type { AuditFault, VerifiedPage } from './present.ts'
 import type { VerifyAuditRequest } from './schema.ts'
 
 /** So many rows a page: it is read in a few milliseconds, and takes a megabyte. */
 const pageSize = 1_000
-
-export interface AuditFault {
-  kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
-  subject: 'event' | 'head' | 'checkpoint'
-  position: number | null
-  event: StoredEvent | null
-}
-
-export interface VerifiedPage {
-  checked: number
-  adopted: number
-  unsealed: number
-  fault: AuditFault | null
-  chain: Chain | undefined
-  next_cursor: string | null
-}
 
 /**
  * Compares a page of the audit log with its proofs: first the chain from its beginning, then the rows without a seal. It names the first
@@ -99,7 +84,7 @@ function faultOfSealed({ auditProofs }: Deps, row: StoredEvent, previous: string
   return isNext ? null : faultOf(row, 'changed')
 }
 
-function faultOf(event: StoredEvent, verdict: Verdict): AuditFault | null {
+function faultOf(event: StoredEvent, verdict: ProofVerdict): AuditFault | null {
   if (verdict === 'whole') return null
   const kind = verdict === 'unknown key' ? 'unknown_key' : verdict === 'unproven' ? 'inserted' : 'changed'
   return { kind, subject: 'event', position: event.seal_position, event }
