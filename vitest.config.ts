@@ -14,9 +14,15 @@ const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbo
   (name) => `test/contract/${name}.test.ts`,
 )
 /** What puts many callers against one another, among other things. The fast lane leaves it to many connections. */
-const concurrent = ['4.6-permissions', '8.3-limits-lockout', 'dry-run', 'invitations', 'unproven-accounts', 'users-erase'].map(
-  (name) => `test/contract/${name}.test.ts`,
-)
+const concurrent = [
+  '4.6-permissions',
+  '8.3-limits-lockout',
+  'dry-run',
+  'invitations',
+  'sealed-audit',
+  'unproven-accounts',
+  'users-erase',
+].map((name) => `test/contract/${name}.test.ts`)
 
 /** What takes long and breaks seldom, and what repeats `npm run check`. */
 const fullLaneOnly = isFastLane
@@ -26,7 +32,7 @@ const fullLaneOnly = isFastLane
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,restore}',
       'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,point-in-time,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
-      'test/faults/{rolling-restart,server-frozen,slow-clients,soak,webhooks-killed}',
+      'test/faults/{rolling-restart,sealer-killed,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/{example-tests,packages,programs,sdk}',
       'test/workspace/check',
       'test/workspace/deployment',

@@ -120,10 +120,18 @@ test('the docs list every one of them', () => {
 test('the command exits with 0 for a sound database, and with 3 and a line with a cure for each fault', async () => {
   const settings = { DATABASE_URL: service.deps.config.databaseUrl }
   const sound = await runGatehouse(['check', '--deep'], settings)
-  expect(sound).toMatchObject({ code: 0, stdout: 'settings: ok\ndatabase: ok\nencryption key: ok\nrows: ok\n' })
+  expect(sound).toMatchObject({ code: 0, stdout: 'settings: ok\ndatabase: ok\nencryption key: ok\nrows: ok\naudit: ok\n' })
   await service.deps.db('users').where({ id: user.id }).update({ min_token_version: 9 })
   const lines = await checkInvariants(service.deps)
   expect(lines).toEqual([expect.stringMatching(new RegExp(`^user-below-floor: 1, such as ${user.id}: .*\\. Cure: update users`))])
   const broken = await runGatehouse(['check', '--deep'], settings)
-  expect(broken).toMatchObject({ code: 3, stdout: `settings: ok\ndatabase: ok\nencryption key: ok\n${lines[0]}\n` })
+  const before = 'settings: ok\ndatabase: ok\nencryption key: ok\n'
+  expect(broken).toMatchObject({ code: 3, stdout: `${before}${lines[0]}\naudit: ok\n` })
+  await service.deps.db('users').where({ id: user.id }).update({ min_token_version: 0 })
+  const { id } = await service.deps.db('audit_events').first('id')
+  await service.deps.db('audit_events').where({ id }).update({ reason: 'forged' })
+  expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining(`rows: ok\naudit: not whole: changed: event ${id}. Cure: docs/sealed-audit.md`),
+  })
 })

@@ -1,12 +1,16 @@
 // Whoever changes the audit in the database, past the service, is found out: docs/sealed-audit.md.
 import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { AuditProofs } from '../../packages/server/src/lib/audit-proof.ts'
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { checkpointFacts, headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
+import { countUnopenable } from '../../packages/server/src/resources/system/count-unopenable.ts'
 import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
+import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
@@ -50,6 +54,28 @@ async function buildAudited(settings: Record<string, string> = {}): Promise<{ se
   expect((await service.login(user.email, app.code)).status).toBe(200)
   expect((await service.login(user.email, app.code, { password: 'a wrong password' })).status).toBe(401)
   return { service, app, user }
+}
+
+/** Events as the service writes them, without a seal. */
+async function addEvents(service: TestService, count: number): Promise<void> {
+  const { deps } = service
+  const at = deps.clock()
+  const rows = Array.from({ length: count }, (_, index) => {
+    const id = newId(at)
+    const personal = { audit_reason: null, ip: `203.0.113.${index % 250}`, user_agent: null, details: null, email: null }
+    const facts = {
+      id,
+      event: 'logout',
+      reason: null,
+      actor_type: 'system' as const,
+      actor_id: null,
+      user_id: null,
+      app_id: null,
+    }
+    const row = { ...facts, ...personal, request_id: `r${index}`, count: 1, counted_by: null, at }
+    return { ...row, ...deps.auditProofs.prove(row) }
+  })
+  for (let start = 0; start < rows.length; start += 500) await events(service).insert(rows.slice(start, start + 500))
 }
 
 /** Does something to the database, sees what verify names, and takes it back. */
@@ -200,7 +226,10 @@ test('what tells the beginning and the end of the chain cannot be changed either
   expect((await verify(service, known)).fault).toBeNull()
   expect((await verify(service, `${head!.position}:another`)).fault).toMatchObject({ kind: 'changed', subject: 'head' })
   const { head: later } = await verify(service)
-  // Somebody puts the end back to where it was, with the signature that it had then.
+  // Somebody puts the end back to where it was, with the signature that it had then, and leaves the events after it.
+  const { kind, subject } = (await attack(service, () => db('audit_chain').update(chain)))!
+  expect({ kind, subject }).toEqual({ kind: 'changed', subject: 'head' })
+  // Or takes them away too.
   await events(service).where('seal_position', '>', chain.position).delete()
   await db('audit_chain').update(chain)
   expect((await verify(service)).fault).toBeNull()
@@ -247,6 +276,9 @@ test('an erased user leaves the chain whole: the salts are gone, and a sealed ev
     const fault = await attack(service, () => events(service).where({ id: row.id }).update(change))
     expect(fault, Object.keys(change).join()).toMatchObject({ kind: 'changed', event_id: row.id })
   }
+  // What it said before, put back whole from a backup.
+  const putBack = await attack(service, () => events(service).where({ id: old.id }).update(old))
+  expect(putBack).toMatchObject({ kind: 'changed', event_id: row.id })
   // Values that are taken away without such an event.
   const other = after.find(({ id, erased_by }) => erased_by === null && id !== row.id)!
   const fault = await attack(service, () =>
@@ -294,9 +326,79 @@ test('retention moves the beginning of the chain, and what is put back before it
   expect((await verify(service)).fault).toBeNull()
 })
 
+test('an event whose time is set back is not deleted by retention', async () => {
+  const { service, user, app } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  service.advance(120)
+  await seal(service)
+  const rows = await sealedRows(service)
+  await events(service).where('seal_position', '<=', 3).update({ at: 1 })
+  await removeExpired(service.deps)
+  expect(await sealedRows(service)).toHaveLength(rows.length)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'changed', position: 1, event_id: rows[0]!.id })
+  // Nor does one whose time was set forward stay for ever: it goes with the next that is whole.
+  await events(service).where({ seal_position: 2 }).update({ at: 9_000_000_000_000 })
+  service.advance(11 * 86_400)
+  await service.login(user.email, app.code)
+  await seal(service)
+  await removeExpired(service.deps)
+  expect((await sealedRows(service))[0]!.seal_position).toBeGreaterThan(3)
+  expect((await verify(service)).fault).toBeNull()
+  // Whoever moves the beginning has nothing deleted either.
+  await service.deps.db('audit_checkpoints').update({ seal_position: 1, seal: 'x' })
+  service.advance(20 * 86_400)
+  const left = await sealedRows(service)
+  await removeExpired(service.deps)
+  expect(await sealedRows(service)).toEqual(left)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'changed', subject: 'checkpoint' })
+})
+
+test('a server misses the events that were cut off after it had sealed them', async () => {
+  const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  const { deps } = service
+  const lines: Json[] = []
+  const logger = { info: () => undefined, error: (fields: Json, text: string) => lines.push({ ...fields, text }) }
+  const [before] = await deps.db('audit_chain')
+  service.advance(120)
+  const sealer = startAuditSealer({ ...deps, logger: Object.assign(Object.create(deps.logger), logger) }, 20)
+  try {
+    const patience = { timeout: 60_000 }
+    const figureOf = async (metric: 'auditHead' | 'auditCutOffs') => (await deps.metrics[metric].get()).values[0]?.value
+    const isSealed = () => expect.poll(async () => (await verify(service)).unsealed, patience).toBe(0)
+    const isSeen = (position: number) => expect.poll(() => figureOf('auditHead'), patience).toBe(position)
+    await isSealed()
+    const { head } = await verify(service)
+    await isSeen(head!.position)
+    // Retention may take the last event that it sealed, and nothing is amiss.
+    service.advance(30 * 86_400)
+    await removeExpired(deps)
+    await service.login(user.email, app.code)
+    await isSealed()
+    const { head: last } = await verify(service)
+    await isSeen(last!.position)
+    expect(lines).toEqual([])
+    const [checkpoint] = await deps.db('audit_checkpoints')
+    expect(checkpoint.seal_position).toBe(head!.position)
+    expect(before.position).toBeLessThan(head!.position)
+    await deps.db.transaction(async (db) => {
+      await db('audit_events').where('seal_position', '>', checkpoint.seal_position).delete()
+      const facts = { position: checkpoint.seal_position, seal: checkpoint.seal }
+      const { began_at, adopts_until } = before
+      const signature = deps.auditProofs.sign(headFacts({ ...facts, began_at, adopts_until }))
+      await db('audit_chain').update({ ...facts, signature })
+    })
+    await expect.poll(() => figureOf('auditCutOffs'), patience).toBe(1)
+    expect(lines).toEqual([{ head: `${last!.position}:${last!.seal}`, text: expect.stringContaining('are gone') }])
+    expect((await verify(service)).fault).toBeNull()
+  } finally {
+    await sealer.stop()
+  }
+})
+
 test('many sealers at once make one chain', async () => {
   const { service, app, user } = await buildAudited()
   service.advance(120)
+  // More than one of them takes at a time.
+  await addEvents(service, 2_000)
   const logins = Promise.all(Array.from({ length: 30 }, () => service.login(user.email, app.code)))
   await Promise.all(Array.from({ length: 20 }, () => seal(service)))
   await logins
@@ -323,8 +425,81 @@ test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the ke
   service.advance(120)
   await seal(service)
   expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
-  configure(randomBytes(32))
-  expect((await verify(service)).fault).not.toBeNull()
+  const lost = randomBytes(32)
+  configure(lost)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'unknown_key', subject: 'head' })
+  expect(await countUnopenable(service.deps)).toContainEqual({ what: 'keys of the audit', count: 2 })
+  await expect(seal(service)).rejects.toThrow('a key that is not configured')
+  // Back to the first key: it takes over what the second one had.
+  configure(old, fresh)
+  await seal(service)
+  configure(old)
+  await service.login(user.email, app.code)
+  await seal(service)
+  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
+  expect(await countUnopenable(service.deps)).toEqual([])
+})
+
+test('whoever has a key that was replaced proves nothing new with it, and moves no end of the chain', async () => {
+  const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  const { db, config } = service.deps
+  service.advance(120)
+  await seal(service)
+  service.advance(11 * 86_400)
+  await service.login(user.email, app.code)
+  await seal(service)
+  await removeExpired(service.deps)
+  const [old] = config.encryptionKeys
+  const fresh = randomBytes(32)
+  const configure = (...keys: [Buffer, ...Buffer[]]) =>
+    Object.assign(service.deps, { secretBox: new SecretBox(keys), auditProofs: new AuditProofs(keys) })
+  configure(fresh, old)
+  await seal(service)
+  configure(fresh)
+  expect((await verify(service)).fault).toBeNull()
+
+  const thief = new AuditProofs([old])
+  const [chain] = await db('audit_chain')
+  const [checkpoint] = await db('audit_checkpoints')
+  const [last] = (await sealedRows(service)) as [Json]
+  const forged = { ...last, id: newId(service.deps.clock()), event: 'login.success', counted_by: null } as Json
+  const proven = { ...forged, ...thief.prove(forged as never) }
+  const unsealed = { ...proven, seal_position: null, seal: null }
+  const insertUnsealed = await attack(service, () => events(service).insert(unsealed))
+  expect(insertUnsealed).toMatchObject({ kind: 'unknown_key', event_id: forged.id })
+  const position = chain.position + 1
+  const seal_ = thief.seal(chain.seal, proven.mac!, position)
+  const insertSealed = await attack(service, async () => {
+    await events(service).insert({ ...proven, seal_position: position, seal: seal_ })
+    const end = { position, seal: seal_ }
+    await db('audit_chain').update({ ...end, signature: thief.sign(headFacts({ ...chain, ...end })) })
+  })
+  expect(insertSealed).toMatchObject({ kind: 'unknown_key', subject: 'head' })
+  const begun = { seal_position: last.seal_position, seal: last.seal }
+  const moved = await attack(service, () =>
+    db('audit_checkpoints').update({ ...begun, signature: thief.sign(checkpointFacts(begun)) }),
+  )
+  expect(checkpoint.seal_position).toBeGreaterThan(0)
+  expect(moved).toMatchObject({ kind: 'unknown_key', subject: 'checkpoint' })
+  await events(service).insert(unsealed)
+  expect(await seal(service)).toMatchObject({ refused: 1 })
+})
+
+test('a chain can be begun anew when its key is lost, as the docs say', async () => {
+  const { service, user } = await buildAudited()
+  service.advance(120)
+  await seal(service)
+  await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
+  Object.assign(service.deps, { auditProofs: new AuditProofs([randomBytes(32)]) })
+  const docs = readFileSync(new URL('../../docs/sealed-audit.md', import.meta.url), 'utf8')
+  const [, sql = ''] = /```sql\n(.*?)```/s.exec(docs) ?? []
+  const statements = sql.split(';').filter((statement) => statement.trim() !== '')
+  expect(statements).toHaveLength(3)
+  for (const statement of statements) await service.deps.db.raw(statement)
+  service.deps.secretBox = new SecretBox([randomBytes(32)])
+  await seal(service)
+  const verified = await verify(service)
+  expect(verified).toMatchObject({ fault: null, unsealed: 0, adopted: verified.checked })
 })
 
 test('events from before the upgrade are taken into the chain in the first hour, and none after it', async () => {
@@ -374,24 +549,7 @@ test('odd characters, a dry run and a row that counts after it was sealed leave 
 
 test('a log of several pages is compared page by page', async () => {
   const service = await buildService()
-  const { deps } = service
-  const at = deps.clock()
-  const rows = Array.from({ length: 2_300 }, (_, index) => {
-    const id = newId(at)
-    const personal = { audit_reason: null, ip: `203.0.113.${index % 250}`, user_agent: null, details: null, email: null }
-    const facts = {
-      id,
-      event: 'logout',
-      reason: null,
-      actor_type: 'system' as const,
-      actor_id: null,
-      user_id: null,
-      app_id: null,
-    }
-    const row = { ...facts, ...personal, request_id: `r${index}`, count: 1, counted_by: null, at }
-    return { ...row, ...deps.auditProofs.prove(row) }
-  })
-  for (let start = 0; start < rows.length; start += 500) await events(service).insert(rows.slice(start, start + 500))
+  await addEvents(service, 2_300)
   expect(await verify(service)).toMatchObject({ fault: null })
   await seal(service)
   const verified = await verify(service)

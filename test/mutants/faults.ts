@@ -26,6 +26,101 @@ const sdk = (path: string) => `packages/sdk/src/${path}`
 const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
 const unit = (...names: string[]) => names.map((name) => `packages/${name}.test.ts`)
 
+const sealedAudit: PlantedFault[] = [
+  {
+    title: 'the proof of an event leaves out whom it is about',
+    file: server('lib/audit-proof.ts'),
+    search: '[] : [user_id, count]',
+    replace: '[] : [count]',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'the proof of an event leaves out the address of its caller',
+    file: server('lib/audit-proof.ts'),
+    search: '  return [audit_reason, ip, user_agent, details, email]',
+    replace: '  return [audit_reason, user_agent, details, email]',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a seal does not hold the seal before it',
+    file: server('lib/audit-proof.ts'),
+    search: "    return seal !== null && this.#isOf(seal, ['seal', previous, mac, position]) ? 'whole' : 'changed'",
+    replace: "    return seal !== null && (previous ?? position) !== null ? 'whole' : 'changed'",
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a key that was replaced proves new events',
+    file: server('lib/audit-proof.ts'),
+    search: 'return mustBeConfigured && !this.#configured.has(id) ? undefined : this.#keys.get(id)',
+    replace: 'return mustBeConfigured && id === undefined ? undefined : this.#keys.get(id)',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a key that was replaced signs the ends of the chain',
+    file: server('lib/audit-proof.ts'),
+    search: '    if (!this.#configured.has(id)) return isKeyId(id)',
+    replace: '    if (!this.#keys.has(id)) return isKeyId(id)',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a new key does not sign the ends of the chain anew',
+    file: server('resources/audit/seal-events.ts'),
+    search: '  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })',
+    replace: '  await AuditChain.set(deps.db, { keys })',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'the sealer seals what the service did not write',
+    file: server('resources/audit/seal-events.ts'),
+    search: "  if (verdict !== 'whole' && !isAdopted) return undefined",
+    replace: "  if (verdict === 'unproven' && !isAdopted) return undefined",
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'two servers seal from the same end of the chain',
+    file: server('models/audit-chain.ts'),
+    search: '    return forUpdate(db, rowsOf(AuditChain, db).first())',
+    replace: '    return rowsOf(AuditChain, db).first()',
+    tests: contract('sealed-audit'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'erasing keeps the salt of an event',
+    file: server('lib/audit-proof.ts'),
+    search: '    return { salt: null, personal_digest, mac, erased_by: erasedBy, erased_mac: erased }',
+    replace: '    return { salt, personal_digest, mac, erased_by: erasedBy, erased_mac: erased }',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'what an erased event said can be put back',
+    file: server('resources/audit/verify-audit.ts'),
+    search: '  const unerased = isErasure(row) && !isAdopted(row) ?',
+    replace: '  const unerased = isErasure(row) && isAdopted(row) ?',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'retention believes the time of an event that was changed',
+    file: server('resources/audit/expire-events.ts'),
+    search: '    if (isWhole) last = row\n',
+    replace: '    if (row.at <= until) last = row\n',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a chain that ends before its last event is believed',
+    file: server('resources/audit/verify-audit.ts'),
+    search: '  if (position > (chain?.position ?? 0) &&',
+    replace: '  if (position < (chain?.position ?? 0) &&',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a server does not miss the events that it sealed',
+    file: server('workers/audit-sealer.ts'),
+    search: '      if (position > 0) known = { position, seal }\n',
+    replace: '',
+    tests: contract('sealed-audit'),
+  },
+]
+
 const ownKeys: PlantedFault[] = [
   {
     title: 'the keys of an app are not asked for by the app',
@@ -1094,6 +1189,7 @@ const sdkChecks: PlantedFault[] = [
 ]
 
 export const plantedFaults: readonly PlantedFault[] = [
+  ...sealedAudit,
   ...ownKeys,
   ...login,
   ...registration,

@@ -16,6 +16,8 @@ import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { DatabaseUnavailableError } from './lib/unavailable.ts'
 import { readAppSecret } from './resources/apps/read-app-secret.ts'
+import { checkAudit } from './resources/audit/check-audit.ts'
+import type { AuditFault } from './resources/audit/present.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { checkInvariants } from './resources/system/check-invariants.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
@@ -198,7 +200,14 @@ async function runDeepCheck(deps: Deps<Pool>): Promise<void> {
   if ((await pendingMigrations(deps.db)).length > 0) throw new StartError('run `gatehouse migrate` before a deep check')
   const lines = await checkInvariants(deps)
   process.stdout.write(lines.length === 0 ? 'rows: ok\n' : lines.map((line) => `${line}\n`).join(''))
-  if (lines.length > 0) process.exitCode = 3
+  const fault = await checkAudit(deps)
+  process.stdout.write(fault ? `${lineOfFault(fault)}\n` : 'audit: ok\n')
+  if (lines.length > 0 || fault) process.exitCode = 3
+}
+
+function lineOfFault({ kind, subject, position, event }: AuditFault): string {
+  const what = [subject, event?.id, position === null ? undefined : `at position ${position}`].filter(Boolean).join(' ')
+  return `audit: not whole: ${kind}: ${what}. Cure: docs/sealed-audit.md, "When verify names an event"`
 }
 
 async function runBackup(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {

@@ -70,6 +70,10 @@ export class Metrics {
     'audit_refused_events',
     'Audit events without a seal that the service did not write so: something else wrote to the table',
   )
+  readonly auditCutOffs = this.#counter(
+    'audit_cut_offs_total',
+    'Times that the end of the chain of seals was not where this server had left it: sealed audit events are gone',
+  )
   readonly auditOldestUnsealedSeconds = this.#gauge(
     'audit_oldest_unsealed_seconds',
     'Age of the oldest audit event that has no seal; 0 when all have one',

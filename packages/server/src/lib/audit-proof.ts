@@ -55,6 +55,7 @@ const purpose = 'gatehouse-sealed-audit'
 
 /** Proves rows of the audit log, and chains them, with keys made of `AUTH_ENCRYPTION_KEY`. docs/sealed-audit.md tells how. */
 export class AuditProofs {
+  /** Those of the configuration, and those that were replaced. */
   readonly #keys = new Map<string, KeyObject>()
   readonly #configured = new Map<string, Buffer>()
   readonly #current: { id: string; key: KeyObject; bytes: Buffer }
@@ -80,7 +81,7 @@ export class AuditProofs {
     return this.#configured
   }
 
-  /** Accepts proofs of this key too. Returns its id. */
+  /** Accepts what was sealed with a proof of this key too. Nothing new is proven with it. Returns its id. */
   learn(bytes: Buffer): string {
     const id = createHash('sha256').update(`${purpose}:`).update(bytes).digest('hex').slice(0, 8)
     this.#keys.set(id, createSecretKey(bytes))
@@ -102,15 +103,18 @@ export class AuditProofs {
     return this.#proof(row, 'adopted')
   }
 
-  /** Whether the row is what was written, seal and place apart. */
+  /**
+   * Whether the row is what was written, seal and place apart. Without a place it is new, and only a key of the configuration proves it:
+   * one that was replaced may have been given away.
+   */
   check(row: StoredEvent): ProofVerdict {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (mac === null)
       return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
     if (personal_digest === null) return 'changed'
     const [id = '', kind = ''] = mac.split('.')
-    const key = this.#keys.get(id)
-    if (!key) return /^[0-9a-f]{8}$/.test(id) ? 'unknown key' : 'changed'
+    const key = this.#keyOf(id, row.seal_position === null)
+    if (!key) return isKeyId(id) ? 'unknown key' : 'changed'
     if (!isKind(kind) || (kind === 'counting' && row.seal_position !== null)) return 'changed'
     if (mac !== macOf(id, key, row, personal_digest, kind)) return 'changed'
     if (erased_mac === null) {
@@ -138,8 +142,12 @@ export class AuditProofs {
     return this.sign(['seal', previous, mac, position])
   }
 
-  isSeal(seal: string, previous: string, mac: string, position: number): boolean {
-    return this.#isOf(seal, ['seal', previous, mac, position])
+  /** Whether a sealed row is what was written, in its place after the row that has the seal `previous`. */
+  checkSealed(row: StoredEvent, previous: string): ProofVerdict {
+    const verdict = this.check(row)
+    if (verdict !== 'whole') return verdict
+    const { seal, mac, seal_position: position } = row
+    return seal !== null && this.#isOf(seal, ['seal', previous, mac, position]) ? 'whole' : 'changed'
   }
 
   sign(values: readonly (string | number | null)[]): string {
@@ -147,14 +155,21 @@ export class AuditProofs {
     return `${id}.${hmac(key, values)}`
   }
 
-  isSigned(signature: string, values: readonly (string | number | null)[]): boolean {
-    return this.#isOf(signature, values)
+  /** Only by a key of the configuration: the ends of the chain are signed anew when the key is replaced. */
+  checkSignature(signature: string, values: readonly (string | number | null)[]): ProofVerdict {
+    const [id = ''] = signature.split('.')
+    if (!this.#configured.has(id)) return isKeyId(id) ? 'unknown key' : 'changed'
+    return this.#isOf(signature, values) ? 'whole' : 'changed'
   }
 
   #isOf(signature: string, values: readonly (string | number | null)[]): boolean {
     const [id = ''] = signature.split('.')
     const key = this.#keys.get(id)
     return key !== undefined && signature === `${id}.${hmac(key, values)}`
+  }
+
+  #keyOf(id: string, mustBeConfigured: boolean): KeyObject | undefined {
+    return mustBeConfigured && !this.#configured.has(id) ? undefined : this.#keys.get(id)
   }
 
   #proof(row: AuditFacts, kind: Kind): AuditProof & { mac: string } {
@@ -168,6 +183,10 @@ export class AuditProofs {
 /** Whether the row was there before there were proofs. */
 export function isAdopted(row: AuditProof): boolean {
   return row.mac?.split('.')[1] === ('adopted' satisfies Kind)
+}
+
+function isKeyId(text: string): boolean {
+  return /^[0-9a-f]{8}$/.test(text)
 }
 
 function isKind(kind: string): kind is Kind {

@@ -205,6 +205,20 @@ export class AuditEvent extends BaseModel {
     return query.select<StoredEvent[]>(...storedColumns)
   }
 
+  static async listByIds(db: Db, ids: readonly string[]): Promise<Pick<AuditEventRow, 'id' | 'event' | 'details'>[]> {
+    return ids.length === 0 ? [] : rowsOf(AuditEvent, db).whereIn('id', ids).select('id', 'event', 'details')
+  }
+
+  /** One of the rows, with a seal, that nobody has erased. */
+  static async findUnerased(db: Db, ids: readonly string[]): Promise<StoredEvent | undefined> {
+    return rowsOf(AuditEvent, db)
+      .whereIn('id', ids)
+      .whereNotNull('seal_position')
+      .whereNull('erased_by')
+      .orderBy('seal_position')
+      .first<StoredEvent>(...storedColumns)
+  }
+
   /** A row whose place in the chain is before the beginning of it, in one statement: retention moves both at once. */
   static async findBeforeChain(db: Db): Promise<StoredEvent | undefined> {
     const begin = db.raw('coalesce((select max(seal_position) from audit_checkpoints), 0)')

@@ -1,5 +1,6 @@
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
+import { isInChain } from '../resources/audit/is-in-chain.ts'
 import { sealEvents } from '../resources/audit/seal-events.ts'
 import { onDemand } from './on-demand.ts'
 
@@ -7,19 +8,26 @@ const intervalMs = 5_000
 
 /**
  * Seals the audit log every few seconds. The log of the service gets the end of the chain, where nobody who changes the database can
- * reach it: with it, rows that are cut off the end are missed too.
+ * reach it: with it, rows that are cut off the end are missed too. What this server has seen of the end it misses by itself.
  */
 export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
   const { metrics, logger } = deps
   let isStopping = false
   let wasRefused = 0
+  let known: { position: number; seal: string } | undefined
   const sealer = onDemand(
     async () => {
+      if (known && !(await isInChain(deps, known))) {
+        metrics.auditCutOffs.inc()
+        logger.error({ head: headOf(known) }, 'audit events that were sealed are gone; run: authctl audit verify --head HEAD')
+        known = undefined
+      }
       const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
+      if (position > 0) known = { position, seal }
       metrics.auditSealed.inc(sealed)
       metrics.auditRefused.set(refused)
       metrics.auditHead.set(position)
-      if (sealed > 0) logger.info({ head: `${position}:${seal}`, sealed }, 'audit sealed')
+      if (sealed > 0) logger.info({ head: headOf({ position, seal }), sealed }, 'audit sealed')
       if (refused > wasRefused)
         logger.error({ refused }, 'audit events that the service did not write so; run: authctl audit verify')
       wasRefused = refused
@@ -35,4 +43,8 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
       await sealer.stop()
     },
   }
+}
+
+function headOf({ position, seal }: { position: number; seal: string }): string {
+  return `${position}:${seal}`
 }

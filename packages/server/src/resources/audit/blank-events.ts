@@ -40,7 +40,9 @@ export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, b
         return isSame ? [] : [{ left, verdict: deps.auditProofs.check(row) }]
       })
       if (changed.length === 0) return rows
-      const details = { events: changed.map(({ left }) => left.id) }
+      const idsOf = (isSealed: boolean) =>
+        changed.filter(({ left }) => (left.seal_position !== null) === isSealed).map(({ left }) => left.id)
+      const details = { events: idsOf(true), unsealed: idsOf(false) }
       const erasedBy = await recordNamedEvent(deps, { event: 'audit.erased', actor: by, userId, details })
       const blanked = changed.map(({ left, verdict }) => ({ ...left, ...deps.auditProofs.erase(left, verdict, erasedBy) }))
       await AuditEvent.rewrite(deps.db, blanked, [

@@ -1,26 +1,44 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
-import { checkpointFacts } from './keys-of-chain.ts'
+import { checkpointFacts, keysOfChain } from './keys-of-chain.ts'
 
 /**
  * Deletes a batch of the events that are as old as `until`, and says how many. Of the sealed ones it takes them from the beginning of the
- * chain, and writes down where the chain begins now.
+ * chain, and writes down where the chain begins now. A row that is not what was written goes with the next one that is: who sets
+ * the time of events back does not have them deleted.
  */
 export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<number> {
   const { db, auditProofs } = deps
   const unsealed = await AuditEvent.deleteUnsealedExpired(db, expired)
-  if (unsealed === expired.limit || !(await AuditChain.findForUpdate(db))) return unsealed
-  const begin = (await AuditCheckpoint.findLast(db))?.seal_position ?? 0
-  const rows = await AuditEvent.listSealed(db, { from: begin + 1, limit: expired.limit - unsealed })
-  const firstKept = rows.findIndex(({ at }) => at > expired.until)
-  const last = (firstKept === -1 ? rows : rows.slice(0, firstKept)).at(-1)
+  const chain = unsealed === expired.limit ? undefined : await AuditChain.findForUpdate(db)
+  if (!chain) return unsealed
+  keysOfChain(deps, chain)
+  const begin = await AuditCheckpoint.findLast(db)
+  if (begin && auditProofs.checkSignature(begin.signature, checkpointFacts(begin)) !== 'whole')
+    throw new Error('the beginning of the chain of the audit is not what was written; audit verify tells more')
+  const rows = await AuditEvent.listSealed(db, { from: (begin?.seal_position ?? 0) + 1, limit: expired.limit - unsealed })
+  const last = lastExpired(deps, rows, begin?.seal ?? '', expired.until)
   if (!last || last.seal_position === null || last.seal === null) return unsealed
   const checkpoint = { seal_position: last.seal_position, seal: last.seal }
   const signature = auditProofs.sign(checkpointFacts(checkpoint))
   await AuditCheckpoint.set(db, { ...checkpoint, signature, created_at: deps.clock() })
   return unsealed + (await AuditEvent.deleteSealed(db, last.seal_position))
+}
+
+/** The last of the rows that is whole and has expired, before the first that is whole and has not. */
+function lastExpired({ auditProofs }: Deps, rows: readonly StoredEvent[], begin: string, until: number): StoredEvent | undefined {
+  let last: StoredEvent | undefined
+  let previous = begin
+  for (const row of rows) {
+    const isWhole = auditProofs.checkSealed(row, previous) === 'whole'
+    if (isWhole && row.at > until) return last
+    if (isWhole) last = row
+    previous = row.seal ?? ''
+  }
+  return last
 }

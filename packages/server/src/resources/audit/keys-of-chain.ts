@@ -24,7 +24,7 @@ export interface SealedKeys {
 
 /** The keys of proofs that the chain keeps. From now on the proofs of those that open are accepted. */
 export function keysOfChain({ secretBox, auditProofs }: Deps, { keys }: Pick<Chain, 'keys'>): SealedKeys {
-  const boxes = jsonTexts(keys)
+  const boxes = boxesOf({ keys })
   const opened = new Map<string, Buffer>()
   for (const [id, box] of Object.entries(boxes)) {
     const bytes = keyIn(secretBox, id, box)
@@ -44,12 +44,15 @@ function keyIn(secretBox: Deps['secretBox'], id: string, box: string): Buffer | 
   }
 }
 
-function jsonTexts(json: string): Record<string, string> {
-  const parsed = recordIn(json)
-  return Object.fromEntries(Object.entries(parsed).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))
+/** By the ids of the keys. */
+export function boxesOf({ keys }: Pick<Chain, 'keys'>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(recordIn(keys)).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
 }
 
-function recordIn(json: string): Record<string, unknown> {
+/** Empty when it is no JSON of an object. */
+export function recordIn(json: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(json)
     return isRecord(parsed) ? parsed : {}

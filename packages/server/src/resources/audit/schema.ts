@@ -72,7 +72,7 @@ const headText = z
 export const verifyAuditQuery = z.strictObject({
   cursor: z
     .string()
-    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f-]{36})?)$/, 'is no cursor of this list')
+    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$/, 'is no cursor of this list')
     .optional()
     .meta({ description: '`next_cursor` of the page before' }),
   head: headText.optional().meta({

@@ -3,8 +3,9 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
+import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
+import { checkpointFacts, headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
 
 const batchSize = 500
 /** How long after the upgrade rows without a proof are taken: so long servers of the version before may still write some. */
@@ -83,22 +84,29 @@ async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
   }
   if (!chain) throw new Error('the chain of the audit cannot be begun')
   const keys = keysOfChain(deps, chain)
-  if (!auditProofs.isSigned(chain.signature, headFacts(chain))) {
-    throw new Error('the end of the chain of the audit is not what was written; audit verify tells more')
-  }
-  await keepKeys(deps, keys)
+  const verdict = auditProofs.checkSignature(chain.signature, headFacts(chain))
+  if (verdict === 'unknown key') throw new Error('the end of the chain of the audit is signed with a key that is not configured')
+  if (verdict !== 'whole') throw new Error('the end of the chain of the audit is not what was written; audit verify tells more')
+  const { id } = auditProofs.current
+  if (keys.boxes[id] === undefined || !chain.signature.startsWith(`${id}.`)) await takeKey(deps, chain, keys)
   return chain
 }
 
-/** Proofs made before a rotation stay proofs when the key that was replaced is configured no more. */
-async function keepKeys(deps: Deps<Tx>, kept: SealedKeys): Promise<void> {
+/**
+ * Takes a new key. What was sealed before stays proven when the key that was replaced is configured no more; the ends of the chain are
+ * signed anew, so that whoever has that key cannot move them.
+ */
+async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<void> {
   const { secretBox, auditProofs } = deps
   const { id, bytes } = auditProofs.current
-  if (kept.boxes[id] !== undefined) return
   const all = new Map([...kept.opened, ...auditProofs.all(), [id, bytes] as const])
   const boxes = Object.fromEntries(
     [...all].map(([id, key]) => [id, secretBox.seal(key.toString('base64url'), `audit-key:${id}`)]),
   )
   // What cannot be opened stays as it is: the key that opens it may come back.
-  await AuditChain.set(deps.db, { keys: JSON.stringify({ ...kept.boxes, ...boxes }) })
+  const keys = JSON.stringify({ ...kept.boxes, ...boxes })
+  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })
+  const checkpoint = await AuditCheckpoint.findLast(deps.db)
+  if (checkpoint && auditProofs.checkSignature(checkpoint.signature, checkpointFacts(checkpoint)) === 'whole')
+    await AuditCheckpoint.set(deps.db, { ...checkpoint, signature: auditProofs.sign(checkpointFacts(checkpoint)) })
 }

@@ -1,9 +1,11 @@
 import type { Deps } from '../../deps.ts'
+import type { AuditEventName } from '../../lib/audit-events.ts'
 import { isAdopted, type ProofVerdict, type StoredEvent } from '../../lib/audit-proof.ts'
+import { isUuid } from '../../lib/uuid.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditCheckpoint, type Checkpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkpointFacts, headFacts, keysOfChain } from './keys-of-chain.ts'
+import { checkpointFacts, headFacts, keysOfChain, recordIn } from './keys-of-chain.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
 import type { VerifyAuditRequest } from './schema.ts'
 
@@ -35,9 +37,12 @@ export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAud
   let seal = beginSeal
   const isExpected = () => [chain, known].every((end) => end?.position !== position || end.seal === seal)
   if (!isExpected()) return { ...page, fault: { kind: 'changed', subject: 'head', position, event: null } }
+  const listed = await listErased(deps, rows)
   for (const row of rows) {
     if (row.seal_position === null || row.seal_position <= begin) continue
-    page.fault = row.seal_position === position + 1 ? faultOfSealed(deps, row, seal) : removedAt(position + 1)
+    page.fault =
+      row.seal_position === position + 1 ? faultOf(row, deps.auditProofs.checkSealed(row, seal)) : removedAt(position + 1)
+    page.fault ??= await faultOfErasure(deps, row, listed)
     if (page.fault) return page
     page.checked += 1
     if (isAdopted(row)) page.adopted += 1
@@ -48,6 +53,9 @@ export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAud
   if (rows.length > pageSize) return { ...page, next_cursor: `sealed.${position}` }
   const expected = Math.max(chain?.position ?? 0, known?.position ?? 0)
   if (position < expected) return { ...page, fault: removedAt(position + 1) }
+  // What was sealed meanwhile moved the end too.
+  if (position > (chain?.position ?? 0) && position > ((await AuditChain.find(deps.db))?.position ?? 0))
+    return { ...page, fault: { kind: 'changed', subject: 'head', position, event: null } }
   return { ...page, next_cursor: 'unsealed.' }
 }
 
@@ -60,12 +68,40 @@ interface Ends {
 
 async function faultOfEnds({ auditProofs, db }: Deps, { chain, checkpoint, isFirst, hasRows }: Ends): Promise<AuditFault | null> {
   if (!chain && (hasRows || checkpoint)) return { kind: 'removed', subject: 'head', position: null, event: null }
-  if (chain && !auditProofs.isSigned(chain.signature, headFacts(chain)))
-    return { kind: 'changed', subject: 'head', position: chain.position, event: null }
-  if (checkpoint && !auditProofs.isSigned(checkpoint.signature, checkpointFacts(checkpoint)))
-    return { kind: 'changed', subject: 'checkpoint', position: checkpoint.seal_position, event: null }
+  const head = kindOf(chain ? auditProofs.checkSignature(chain.signature, headFacts(chain)) : 'whole')
+  if (chain && head) return { kind: head, subject: 'head', position: chain.position, event: null }
+  const beginning = kindOf(checkpoint ? auditProofs.checkSignature(checkpoint.signature, checkpointFacts(checkpoint)) : 'whole')
+  if (checkpoint && beginning) return { kind: beginning, subject: 'checkpoint', position: checkpoint.seal_position, event: null }
   const before = isFirst ? await AuditEvent.findBeforeChain(db) : undefined
   return before ? { kind: 'inserted', subject: 'event', position: before.seal_position, event: before } : null
+}
+
+/** What the events list by which some of the rows were erased. */
+async function listErased({ db }: Deps, rows: readonly StoredEvent[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const ids = new Set(rows.map((row) => row.erased_by).filter((id) => id !== null))
+  const events = await AuditEvent.listByIds(db, [...ids])
+  return new Map(events.filter(isErasure).map(({ id, details }) => [id, new Set(erasedIn(details))]))
+}
+
+/** An erased row is listed by an event, and a row that is listed was erased and stays so: nobody puts back what it said. */
+async function faultOfErasure(
+  { db }: Deps,
+  row: StoredEvent,
+  listed: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<AuditFault | null> {
+  if (row.erased_by !== null && !listed.get(row.erased_by)?.has(row.id)) return faultOf(row, 'changed')
+  const unerased = isErasure(row) && !isAdopted(row) ? await AuditEvent.findUnerased(db, erasedIn(row.details)) : undefined
+  return unerased ? faultOf(unerased, 'changed') : null
+}
+
+function isErasure({ event }: { event: string }): boolean {
+  return event === ('audit.erased' satisfies AuditEventName)
+}
+
+/** The events that had a seal when they were erased. */
+function erasedIn(details: string | null): string[] {
+  const { events } = recordIn(details ?? '')
+  return Array.isArray(events) ? events.filter((id) => typeof id === 'string' && isUuid(id)) : []
 }
 
 function sealAt(rows: readonly StoredEvent[], position: number): string | undefined {
@@ -76,18 +112,15 @@ function removedAt(position: number): AuditFault {
   return { kind: 'removed', subject: 'event', position, event: null }
 }
 
-function faultOfSealed({ auditProofs }: Deps, row: StoredEvent, previous: string): AuditFault | null {
-  const { seal, mac, seal_position: position } = row
-  const fault = faultOf(row, auditProofs.check(row))
-  if (fault) return fault
-  const isNext = seal !== null && mac !== null && position !== null && auditProofs.isSeal(seal, previous, mac, position)
-  return isNext ? null : faultOf(row, 'changed')
+function faultOf(event: StoredEvent, verdict: ProofVerdict): AuditFault | null {
+  const kind = kindOf(verdict)
+  return kind && { kind, subject: 'event', position: event.seal_position, event }
 }
 
-function faultOf(event: StoredEvent, verdict: ProofVerdict): AuditFault | null {
+function kindOf(verdict: ProofVerdict): AuditFault['kind'] | null {
   if (verdict === 'whole') return null
-  const kind = verdict === 'unknown key' ? 'unknown_key' : verdict === 'unproven' ? 'inserted' : 'changed'
-  return { kind, subject: 'event', position: event.seal_position, event }
+  if (verdict === 'unknown key') return 'unknown_key'
+  return verdict === 'unproven' ? 'inserted' : 'changed'
 }
 
 async function verifyUnsealed(deps: Deps, chain: Chain | undefined, after: string | undefined): Promise<VerifiedPage> {

@@ -1,21 +1,24 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
 import { AppKey } from '../../models/app-key.ts'
+import { AuditChain } from '../../models/audit-chain.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
+import { boxesOf } from '../audit/keys-of-chain.ts'
 
 export interface Unopenable {
   what: string
   count: number
 }
 
-/** Counts seeds of second factors and secrets of webhooks, apps and providers that are sealed under a key that is no longer configured. */
+/** Counts seeds of second factors and secrets of webhooks, apps and providers, and keys of the audit, that are sealed under a key that is no longer configured. */
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)
   const apps = await App.listWebhooks(db)
   const providers = await SsoProvider.listSecretBoxes(db)
   const appKeys = await AppKey.listSecretBoxes(db)
+  const chain = await AuditChain.find(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [
     { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + count, 0) },
@@ -23,6 +26,7 @@ export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
       what: 'webhook secrets',
       count: apps.flatMap(({ webhooks }) => webhooks).filter(({ secret_box }) => isLost(secret_box)).length,
     },
+    { what: 'keys of the audit', count: Object.values(chain ? boxesOf(chain) : {}).filter(isLost).length },
     { what: 'keys of apps', count: appKeys.filter(({ secret_box }) => isLost(secret_box)).length },
     { what: 'provider secrets', count: providers.filter(({ client_secret_box }) => isLost(client_secret_box)).length },
   ]

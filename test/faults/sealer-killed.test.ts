@@ -1,0 +1,81 @@
+// The seals of the audit are written by whoever gets to it. Whenever servers die, the chain goes on where it was.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { chance } from '../support/chance.ts'
+import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
+import { createDatabase, type DatabaseKind } from '../support/database.ts'
+import { measured, sized } from '../support/fault.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+
+const rounds = sized(2, 20)
+/** So many events that sealing them takes longer than a server lives. */
+const eventsARound = sized(4_000, 20_000)
+
+type Db = ReturnType<typeof createKnex>
+
+/** Events as a server of the version before the seals wrote them. */
+async function addEvents(db: Db): Promise<void> {
+  for (let written = 0; written < eventsARound; written += 500) {
+    const at = Date.now()
+    const rows = Array.from({ length: 500 }, () => ({ id: newId(at), event: 'logout', actor_type: 'system', count: 1, at }))
+    await db('audit_events').insert(rows)
+  }
+}
+
+const countUnsealed = async (db: Db) => Number((await db('audit_events').whereNull('seal_position').count({ n: '*' }))[0]!.n)
+
+async function verify(server: ServerProcess): Promise<{ checked: number; adopted: number; fault: unknown }> {
+  const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const total = { checked: 0, adopted: 0 }
+  let cursor: string | null = ''
+  for (;;) {
+    const path: string = `/admin/audit/verify${cursor === '' ? '' : `?cursor=${cursor}`}`
+    const { status, body } = await server.call('GET', path, { token })
+    expect(status).toBe(200)
+    total.checked += body.checked
+    total.adopted += body.adopted
+    cursor = body.next_cursor
+    if (cursor === null) return { ...total, fault: body.fault }
+  }
+}
+
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+  // SQLite has one server.
+  const servers = kind === 'sqlite' ? 1 : 2
+
+  test('kill -9 in the middle of sealing, with an upgrade of many events, leaves one whole chain', {
+    timeout: 600_000,
+  }, async (context) => {
+    const database = await createDatabase(kind)
+    onTestFinished(() => database.drop())
+    const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
+    const db = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onTestFinished(() => db.destroy())
+    const dice = chance(kind.length)
+    await addEvents(db)
+    let cut = 0
+    for (let round = 0; round < rounds; round += 1) {
+      const running = await Promise.all(Array.from({ length: servers }, () => startServer(settings)))
+      await Promise.all(running.map((server) => server.login(ADMIN_EMAIL, 'authctl')))
+      await addEvents(db)
+      await new Promise((resolve) => setTimeout(resolve, dice.next() * 50))
+      for (const server of running) server.signal('SIGKILL')
+      await Promise.all(running.map(({ ended }) => ended))
+      if ((await countUnsealed(db)) > 0) cut += 1
+    }
+    const running = await Promise.all(Array.from({ length: servers }, () => startServer(settings)))
+    const unsealed = () => countUnsealed(db)
+    await expect.poll(unsealed, { timeout: 120_000, interval: 200 }).toBe(0)
+    const places: number[] = await db('audit_events')
+      .whereNotNull('seal_position')
+      .orderBy('seal_position')
+      .pluck('seal_position')
+    expect(places).toEqual(places.map((_, index) => index + 1))
+    const adopted = (rounds + 1) * eventsARound
+    expect(await verify(running[0]!)).toMatchObject({ fault: null, adopted })
+    expect(cut).toBeGreaterThan(0)
+    measured(context, `${rounds} kills of ${servers}, ${cut} of them in the middle; ${places.length} events in one whole chain`)
+    for (const server of running) expect((await server.stop()).code).toBe(0)
+  })
+})
