@@ -1,16 +1,17 @@
 // A Postgres and its standby: the service follows the one that takes writes, and nothing that was replaced.
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { askPostgres } from '../support/ask-postgres.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
+import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { type RunningPostgres, startPostgres, startStandby } from '../support/postgres.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { runGatehouse } from '../support/server-process.ts'
-import { ADMIN_EMAIL, bootstrapAdmin, callHttp, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
 const app = { code: 'shop' }
 const keepsCommits = 'synchronous_commit = on'
@@ -32,6 +33,13 @@ const repeated = (primary: RunningPostgres) =>
   expect
     .poll(() => ask(primary, 'select replay_lsn = pg_current_wal_lsn() from pg_stat_replication'), { interval: 20 })
     .toBe('true')
+/** Brings a former primary back, as the standby of its successor. */
+async function repeat(former: RunningPostgres, successor: RunningPostgres): Promise<void> {
+  const cluster = join(former.folder, 'cluster')
+  writeFileSync(join(cluster, 'standby.signal'), '')
+  appendFileSync(join(cluster, 'postgresql.conf'), `primary_conninfo = 'host=${successor.folder} user=postgres'\n`)
+  await former.resume()
+}
 const promote = (standby: RunningPostgres) => ask(standby, 'select pg_promote()')
 const cutConnections = (to: RunningPostgres) =>
   ask(
@@ -65,6 +73,9 @@ async function expectBack(server: ServerInstance & { token: string }): Promise<R
   }
 }
 
+/** The last connections take a moment to end. */
+const expectAway = (server: ServerInstance & { token: string }) => expect.poll(async () => (await me(server)).status).toBe(503)
+
 describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL === undefined)('a Postgres with a standby', () => {
   test('of several hosts the one that takes writes is used, and found again; the feed goes on with a reset', async () => {
     const { primary, standby } = await startPair()
@@ -89,6 +100,54 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(page).toMatchObject({ reset: true, items: [{ user_id: before.user.id }, { user_id: after.user.id }] })
     expect((await poll(page.cursor)).body).toMatchObject({ reset: false, items: [] })
     expect(stream.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+  })
+
+  test('a failover there and back is followed by all connections, and each resets the feed', async () => {
+    const { primary, standby } = await startPair()
+    const server = await startShop(urlOf(primary, standby))
+    const stream = await openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf(app))
+    const resets = () => stream.events.filter(({ event }) => event === 'reset').length
+    await primary.halt('fast')
+    await promote(standby)
+    await expectBack(server)
+    await expect.poll(resets).toBe(1)
+    await repeat(primary, standby)
+    await repeated(standby)
+    await standby.halt('fast')
+    await promote(primary)
+    const { body } = await expectBack(server)
+    await expect.poll(resets).toBe(2)
+    await server.call('POST', '/auth/logout', { body: { refresh_token: body.refresh_token } })
+    await stream.next(({ data }) => data.user_id === body.user.id)
+  })
+
+  test('a feed of many pages is read to its end after a failover, by poll and by stream', async () => {
+    const { primary, standby } = await startPair()
+    const server = await startShop(urlOf(primary, standby))
+    await ask(
+      primary,
+      `insert into revocations (user_id, min_tv, at) select gen_random_uuid(), 1, ${Date.now()} from generate_series(1, 1200)`,
+    )
+    const ids = await ask(primary, "select string_agg(user_id::text, ',' order by cursor) from revocations")
+    await repeated(primary)
+    await primary.halt('immediate')
+    await promote(standby)
+    await expectBack(server)
+    const feed = `${server.url}/api/v1/revocations`
+    const isRenumbered = () =>
+      ask(standby, 'select min(cursor) > (select first_cursor from service) and min(cursor) > 1200 from revocations')
+    await expect.poll(isRenumbered).toBe('true')
+    const read: string[] = []
+    let page: Json = { cursor: 7, has_more: true }
+    for (let pages = 0; page.has_more && pages < 20; pages += 1) {
+      page = (await callHttp(`${feed}?since=${page.cursor}`, 'GET', { token: assertionOf(app) })).body
+      expect(page.reset).toBe(pages === 0)
+      read.push(...page.items.map(({ user_id }: Json) => user_id))
+    }
+    expect(read.join()).toBe(ids)
+    const stream = await openEventStream(`${feed}/stream`, assertionOf(app), { lastEventId: 7 })
+    await stream.next(({ data }) => data.user_id === read.at(-1))
+    expect(stream.events.map(({ event, data }) => (event === 'reset' ? event : data.user_id))).toEqual(['reset', ...read])
   })
 
   test('two servers that follow one failover reset the feed once, and each hears the other', async () => {
@@ -145,11 +204,12 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await repeated(primary)
     lead(standby)
     await cutConnections(primary)
-    expectError(await me(server), 'unavailable')
+    await expectAway(server)
     await promote(standby)
     await expectBack(server)
     lead(primary)
     await cutConnections(standby)
+    await expectAway(server)
     for (let round = 0; round < 20; round += 1) expectError(await me(server), 'unavailable')
     expect(server.lines().join('\n')).toMatch(/on timeline 1, and this process has seen its successor, on timeline 2/)
     lead(standby)
@@ -194,6 +254,27 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await ask(primary, 'select pg_reload_conf()')
     await expect.poll(async () => (await revoke()).status).toBe(404)
     expect(await look()).toBe('1')
+  })
+
+  test('what only speaks the protocol of Postgres is refused, by check and by each other command', async () => {
+    const database = await createDatabase('postgres')
+    onTestFinished(() => database.drop())
+    const name = new URL(database.url).pathname.slice(1)
+    // Before the one of Postgres, as in an engine whose own it is.
+    const version = "select 'CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)'"
+    await askPostgres(database.url, `create function public.version() returns text language sql as $$ ${version} $$`)
+    await askPostgres(database.url, `alter database ${name} set search_path = public, pg_catalog`)
+    const url = new URL(database.url)
+    const twice = `postgres://postgres@${Array(2)
+      .fill(hostOf(url.searchParams.get('host')!))
+      .join()}/${name}`
+    for (const command of ['check', 'migrate', 'serve']) {
+      for (const DATABASE_URL of [database.url, twice]) {
+        const { code, stderr } = await runGatehouse([command], { DATABASE_URL })
+        expect(code, command).toBe(1)
+        expect(stderr, command).toContain('the database is CockroachDB, not PostgreSQL')
+      }
+    }
   })
 
   test('a standby alone is no database to start on', async () => {

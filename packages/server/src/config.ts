@@ -115,7 +115,7 @@ export const settings = z.object({
   DB_ACQUIRE_TIMEOUT_MS: withDefault(whole(100, 60_000), 'How long a request waits for a database connection; then 503', '1800'),
   DB_STATEMENT_TIMEOUT_MS: withDefault(
     whole(100, 60_000),
-    'Postgres: how long a statement may run, or a transaction stand idle; then 503',
+    'Postgres: how long a statement may run, or for two thirds of it a transaction stand idle; then 503',
     '3000',
   ),
   AUTH_AUTO_MIGRATE: withDefault(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', 'true'),

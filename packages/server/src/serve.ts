@@ -46,19 +46,20 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
-  const feed = await startRevocationFeed(deps)
+  const patient = withPatientConnection(deps)
+  const feed = await startRevocationFeed(deps, patient.deps)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(deps.config.port, deps.config.host, resolve)
   }).catch(async (error: unknown) => {
     await feed.stop()
+    await patient.close()
     throw codeOf(error) === 'EADDRINUSE' ? new StartError(portTaken(deps.config)) : error
   })
   const bound = server.address()
   if (bound === null || typeof bound === 'string') throw new Error('the server listens on no port')
   const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const patient = withPatientConnection(deps)
   const cleanup = startCleanup(patient.deps)
   const sealer = startAuditSealer(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
@@ -75,9 +76,9 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
       await close()
       await cleanup.stop()
       await sealer.stop()
-      await patient.close()
       await outbox.stop()
       await feed.stop()
+      await patient.close()
       await closeDeps(deps)
       deps.logger.info('stopped')
     },

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { faultOfEngine } from '../lib/database-engine.ts'
 import { classifyPostgresError } from './classify-error.ts'
 
 /** A connection of pg. */
@@ -12,6 +13,7 @@ interface Answer {
   pid: number
   isStandby: boolean
   isReadOnly: boolean
+  version: string
   cluster?: string
   wal?: string | null
 }
@@ -26,6 +28,8 @@ export interface Standing {
   /** It repeats what another Postgres writes, and may be behind. */
   isStandby: boolean
   isReadOnly: boolean
+  /** Why the service must not run on this engine, if so. */
+  engineFault: string | undefined
   /** Undefined on a standby, and where the engine does not say. */
   lineage: Lineage | undefined
 }
@@ -39,7 +43,7 @@ export interface Lineage {
 }
 
 const position = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
-  current_setting('transaction_read_only') = 'on' as "isReadOnly"`
+  current_setting('transaction_read_only') = 'on' as "isReadOnly", version() as version`
 // The name of a file of the log begins with the timeline, at once after a promotion; what pg_control_checkpoint() says comes later.
 const lineage = `(select system_identifier::text from pg_control_system()) as cluster,
   case when pg_is_in_recovery() then null else pg_walfile_name(pg_current_wal_lsn()) end as wal`
@@ -52,12 +56,13 @@ export async function inspectConnection(connection: Connection, timeoutMs: numbe
     if (error instanceof pg.DatabaseError && classifyPostgresError(error) === error) return ask(position)
     throw error
   })
-  const { pid, isStandby, isReadOnly, cluster, wal } = rows[0]!
+  const { pid, isStandby, isReadOnly, version, cluster, wal } = rows[0]!
   const hasLineage = cluster !== undefined && typeof wal === 'string'
   return {
     isBehindPooler: pid !== connection.processID,
     isStandby,
     isReadOnly,
+    engineFault: faultOfEngine(version),
     lineage: hasLineage ? { cluster, timeline: Number.parseInt(wal.slice(0, 8), 16) } : undefined,
   }
 }

@@ -12,6 +12,8 @@ import { type Connection, inspectConnection } from './inspect-connection.ts'
 import { Primary } from './primary.ts'
 
 const INT8_OID = 20
+/** Of Postgres that is still maintained. */
+const oldestVersion = '14'
 const sqliteBusyTimeoutMs = 4_000
 const statementsKept = 500
 
@@ -210,13 +212,14 @@ function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): v
 
 /**
  * What Postgres ends: a wait for a lock, a statement, and a transaction whose server is silent, together with its locks. The
- * first two limits are a little shorter than the limit here, so that the connection is not cut for them.
+ * first two limits are a little shorter than the limit here, so that the connection is not cut for them. The third is shorter than the
+ * first: what a frozen server has locked, others get while they wait.
  */
 function setLimits(set: 'set' | 'set local', statementMs: number): string {
   const limits = {
     lock_timeout: statementMs * 0.9,
     statement_timeout: statementMs * 0.95,
-    idle_in_transaction_session_timeout: statementMs,
+    idle_in_transaction_session_timeout: (statementMs * 2) / 3,
   }
   return Object.entries(limits)
     .map(([name, ms]) => `${set} ${name} = ${Math.round(ms)};`)
@@ -313,13 +316,14 @@ function postgresSettings(config: DatabaseSettings, primary: Primary): Knex.Conf
         oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
     },
   }
-  const findConnection = async () => ({
-    ...connection,
-    connectionString: await atStage('connect', () => primary.find()),
-    expirationChecker: () => primary.isInDoubt,
-  })
+  const findConnection = async () => {
+    const connectionString = await atStage('connect', () => primary.find())
+    return { ...connection, connectionString, expirationChecker: () => !primary.isStill(connectionString) }
+  }
   const settings: PostgresClient['config'] = {
     client: ImpatientPostgresClient,
+    // Else knex asks for it, and crashes the process where the answer is not that of a Postgres.
+    version: oldestVersion,
     limits: { connectMs: config.dbAcquireTimeoutMs, statementMs: config.dbStatementTimeoutMs },
     primary,
     connection: findConnection,

@@ -37,9 +37,9 @@ export class Primary {
     return this.#era
   }
 
-  /** The hosts have to be asked again before the next connection. */
-  get isInDoubt(): boolean {
-    return this.#found === undefined
+  /** Whether connections are still to be made to the host that `find` gave. Each pool asks for itself: another one may have asked since. */
+  isStill(url: string): boolean {
+    return this.#found === url
   }
 
   /** Something suggests that the primary is another one now. */
@@ -52,8 +52,9 @@ export class Primary {
     return this.#found ?? this.#search()
   }
 
-  /** The era of a new connection to a Postgres. Throws when it is a standby, or continues a history that has been replaced. */
-  admit({ isStandby, lineage }: Standing): number {
+  /** The era of a new connection. Throws when it leads to no Postgres, to a standby, or to a history that has been replaced. */
+  admit({ engineFault, isStandby, lineage }: Standing): number {
+    if (engineFault !== undefined) throw new Error(engineFault)
     if (isStandby) throw new Error('the database is a standby, and may be behind')
     if (lineage === undefined) return this.#era
     if (this.#isReplaced(lineage)) {
@@ -97,7 +98,8 @@ export class Primary {
     return newest.url
   }
 
-  #faultOf({ isStandby, isReadOnly, lineage }: Candidate): string | undefined {
+  #faultOf({ engineFault, isStandby, isReadOnly, lineage }: Candidate): string | undefined {
+    if (engineFault !== undefined) return engineFault
     if (isStandby) return 'a standby'
     if (isReadOnly) return 'read-only'
     return lineage !== undefined && this.#isReplaced(lineage) ? `replaced, on timeline ${lineage.timeline}` : undefined

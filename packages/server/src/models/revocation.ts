@@ -44,22 +44,34 @@ export class Revocation extends BaseModel {
    * ever given, also by a database of which this is an older state.
    */
   static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<number> {
-    const cursor = await Revocation.skipCursors(db, { at, known: 0 })
+    const cursor = await Revocation.#cursorBeyond(db, { at, known: 0 })
     await rowsOf(Revocation, db).delete()
     const nobody = { user_id: null, app_id: null, session_id: null, min_tv: null }
     await rowsOf(Revocation, db).insert({ ...nobody, cursor, min_iat: minIat, at })
+    if (isPostgres(db)) await db.raw("select setval('revocations_cursor_seq', ?)", [cursor])
     return cursor
   }
 
   /**
-   * Returns a cursor above all that were ever given, `known` and those that the database has forgotten included, and goes on from it: it
-   * is the time in milliseconds, which no other cursor reaches.
+   * Postgres: numbers all rows anew, in their order, and returns a cursor below them. It is later than any that was ever given, `known`
+   * and those that the database has forgotten included.
    */
-  static async skipCursors(db: Tx, { at, known }: { at: number; known: number }): Promise<number> {
+  static async moveBeyond(db: Tx, given: { at: number; known: number }): Promise<number> {
+    const cursor = await Revocation.#cursorBeyond(db, given)
+    const ranked = db.raw('(select cursor as former, row_number() over (order by cursor) as rank from revocations) as ranked')
+    await db(Revocation.tableName)
+      .updateFrom(ranked)
+      .update({ cursor: db.raw('? + rank', [cursor]) })
+      .where('cursor', db.ref('former'))
     const { newest } = await Revocation.readBounds(db)
-    const cursor = Math.max(at, known + 1, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
-    if (isPostgres(db)) await db.raw("select setval('revocations_cursor_seq', ?)", [cursor])
+    await db.raw("select setval('revocations_cursor_seq', ?)", [Math.max(cursor, newest)])
     return cursor
+  }
+
+  /** The time in milliseconds, which no other cursor reaches. */
+  static async #cursorBeyond(db: Tx, { at, known }: { at: number; known: number }): Promise<number> {
+    const { newest } = await Revocation.readBounds(db)
+    return Math.max(at, known + 1, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
   }
 
   /** Of an app, after one cursor and up to another; with `usersOnly` those about one user each. */

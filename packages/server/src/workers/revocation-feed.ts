@@ -20,17 +20,18 @@ const tendMs = 30_000
 /**
  * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a transaction
  * of this process has committed, when another server tells so, and each second where nothing can be heard. After a failover of the
- * database the streams are told to start over.
+ * database the streams are told to start over; `patient` then numbers the rows anew, which are those of an hour.
  */
-export async function startRevocationFeed(deps: Deps<Pool>): Promise<{ stop(): Promise<void> }> {
+export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> = deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
   const { newest, first } = await Revocation.readBounds(deps.db)
   hub.head = Math.max(newest, first)
   /** Of what was read so far. */
   let era = eraOf(deps.db)
   const goOnAfterFailover = async () => {
-    const cursor = await transaction(deps, (deps) => continueFeed(deps, hub.head))
-    era = eraOf(deps.db)
+    const next = eraOf(deps.db)
+    const cursor = await transaction(patient, (deps) => continueFeed(deps, hub.head))
+    era = next
     await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
     logger.warn({ cursor }, 'the database has failed over; consumers start over with what it knows')
   }

@@ -40,14 +40,14 @@ export async function restartFeed(deps: Deps<Tx>, minIat: number): Promise<void>
 
 /**
  * Lets the feed go on after a failover, and returns its first cursor. The new primary may lack the last commits of the former one, and
- * give their cursors to others, so readers with a cursor from before start over. Of several servers the first one does it: `head` is the
+ * give their cursors to others, so all rows get later ones, and readers with a cursor from before start over. Of several servers the first one does it: `head` is the
  * last cursor that this one knows of the former primary. Needs a transaction, and comes last in it.
  */
 export async function continueFeed(deps: Deps<Tx>, head: number): Promise<number> {
   await lockUntilCommit(deps.db, 'revocations')
   const { first } = await Revocation.readBounds(deps.db)
   if (first > head) return first
-  const cursor = await Revocation.skipCursors(deps.db, { at: deps.clock(), known: head })
+  const cursor = await Revocation.moveBeyond(deps.db, { at: deps.clock(), known: head })
   await Service.setFirstCursor(deps.db, cursor)
   await announce(deps, cursor)
   return cursor
