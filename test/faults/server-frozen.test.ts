@@ -10,7 +10,8 @@ import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD, type Reply } from '../support/service.ts'
 
-const limitMs = 2_000
+/** DB_STATEMENT_TIMEOUT_MS as it is by default. */
+const limitMs = 3_000
 const waitsForTable = { wait_event_type: 'Lock', wait_event: 'relation' }
 /** For what comes after the limit, on a busy machine. */
 const graceMs = 8_000
@@ -40,7 +41,6 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     onTestFinished(() => database.drop())
     const settings = {
       DATABASE_URL: pgbouncer ? pgbouncer.urlOf(database.url) : database.url,
-      DB_STATEMENT_TIMEOUT_MS: String(limitMs),
       ...bootstrapAdmin,
     }
     const freezing = await startServer(settings)
@@ -79,7 +79,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     return { held, unanswered }
   }
 
-  test('the locks of a frozen server are free after the limit, for revokes and logins of others; it is 503 when it goes on', {
+  test('a revoke of another server waits for the locks of a frozen one, and is done within the limit; the frozen one is 503 when it goes on', {
     timeout: 120_000,
   }, async (context) => {
     const subject = await start()
@@ -87,17 +87,20 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     const { held, unanswered } = await freezeInRevoke(subject)
     await held.commit()
     const clock = startPatientClock()
-    // The statement is done, and the server does not know.
+    // The statement is done, and the server does not know. It holds the lock that every revocation takes.
     await expect.poll(() => count(operator, { state: 'idle in transaction' }), { interval: 20 }).toBe(1)
-    await expect.poll(async () => (await revoke(other)).status).toBe(200)
+    // Postgres refuses who waits for a lock longer than nine tenths of the limit.
+    expect((await revoke(other)).status).toBe(200)
     const ms = clock()
-    expect(ms).toBeLessThan(limitMs + graceMs)
     expect((await other.login(email, 'shop')).status).toBeLessThan(500)
     expect(await count(operator, { state: 'idle in transaction' })).toBe(0)
     freezing.signal('SIGCONT')
     expect((await unanswered).body.code).toBe('unavailable')
     expect((await freezing.call('GET', '/auth/me', { token })).status).toBe(200)
-    measured(context, `another server's revoke is answered ${Math.round(ms)} ms after the freeze, at a limit of ${limitMs} ms`)
+    measured(
+      context,
+      `the first revoke of another server is 200, ${Math.round(ms)} ms after the freeze, at a limit of ${limitMs} ms`,
+    )
   })
 
   test('a statement of a frozen server that waits for a lock does not wait for ever', { timeout: 120_000 }, async () => {
