@@ -9,6 +9,7 @@ import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { type RunningPostgres, startPostgres, startStandby } from '../support/postgres.ts'
+import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { runGatehouse } from '../support/server-process.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
@@ -187,6 +188,21 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await standby.resume()
     await expectBack(server)
     expect(await ask(primary, `select count(*) from users where id = '${user.id}'`)).toBe('0')
+  })
+
+  test('a primary that answers nothing any more is given up for its successor, and not used when it answers again', async () => {
+    const { primary, standby } = await startPair()
+    const proxy = await startPostgresProxy(primary.adminUrl)
+    const limits = { DB_ACQUIRE_TIMEOUT_MS: '1800', DB_STATEMENT_TIMEOUT_MS: '1000' }
+    const server = await startShop(`postgres://postgres@${new URL(proxy.url).host},${hostOf(standby.folder)}/postgres`, limits)
+    await repeated(primary)
+    proxy.freeze(true)
+    await promote(standby)
+    const { user } = (await expectBack(server)).body
+    proxy.freeze(false)
+    const later = (await Promise.all(Array.from({ length: 20 }, () => register(server)))).map(({ body }) => body.user.id)
+    const list = [user.id, ...later].map((id) => `'${id}'`).join()
+    expect(await ask(standby, `select count(*) from users where id in (${list})`)).toBe('21')
   })
 
   test('the same behind one address that leads to another Postgres, as behind HAProxy', async () => {

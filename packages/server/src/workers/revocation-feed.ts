@@ -30,7 +30,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
   let era = eraOf(deps.db)
   const goOnAfterFailover = async () => {
     const next = eraOf(deps.db)
-    const cursor = await transaction(patient, (deps) => continueFeed(deps, hub.head))
+    const cursor = await transaction(patient, (patient) => continueFeed(patient, hub.head))
     era = next
     await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
     logger.warn({ cursor }, 'the database has failed over; consumers start over with what it knows')
