@@ -72,6 +72,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
       sign_up: fc.constantFrom('open' as const, 'invitation' as const, 'closed' as const),
       organization_sign_up: fc.boolean(),
       require_verified_email: fc.boolean(),
+      machine_tokens: fc.boolean(),
       auto_grant_on_signup: fc.boolean(),
       allowed_redirect_urls: fc.array(
         fc.constantFrom('https://a.example.com/*', 'com.example.app:/cb', 'http://127.0.0.1:5173/cb'),

@@ -57,6 +57,7 @@ describe('what is created', () => {
       sign_up: 'open',
       organization_sign_up: true,
       require_verified_email: false,
+      machine_tokens: false,
       built_in: false,
       created_at: expect.stringMatching(isoTime),
       updated_at: expect.stringMatching(isoTime),

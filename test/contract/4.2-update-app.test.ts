@@ -41,6 +41,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   sign_up: { value: 'closed', cleared: 'open' },
   organization_sign_up: { value: false, cleared: true },
   require_verified_email: { value: true, cleared: false },
+  machine_tokens: { value: true, cleared: false },
 }
 
 describe('a change', () => {

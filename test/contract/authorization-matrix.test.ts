@@ -28,6 +28,7 @@ const callers = [
   'a service account that is gone',
   'a consumer',
   'a session that has ended',
+  'a machine token',
 ] as const
 type Caller = (typeof callers)[number]
 
@@ -42,6 +43,7 @@ const noUser = {
   'a service account that is gone': 'token_invalid',
   'a consumer': 'token_invalid',
   'a session that has ended': 'token_revoked',
+  'a machine token': 'token_invalid',
 } as const
 const accounts = (verdict: string) =>
   Object.fromEntries(scopes.map((scope) => [scope, verdict])) as Record<(typeof scopes)[number], string>
@@ -57,7 +59,7 @@ const ofSystemAdmins: Verdicts = {
 const ofConsumers: Verdicts = { ...everybody('token_invalid'), nobody: 'token_missing', 'a consumer': 'open' }
 
 /** What a route is for, and what each caller gets of it. The body and the query reach the use case where its own rules are the gate. */
-const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; routes: string[] }> = {
+const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); query?: string; routes: string[] }> = {
   'anybody: a bearer is not looked at': {
     verdicts: everybody('open'),
     routes: [
@@ -195,6 +197,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
       'POST /admin/service-accounts',
       'POST /admin/service-accounts/{serviceAccountId}/rotate',
       'DELETE /admin/service-accounts/{serviceAccountId}',
+      'PUT /admin/service-accounts/{serviceAccountId}/permissions',
+      'PATCH /admin/service-accounts/{serviceAccountId}/permissions',
       'GET /admin/sso-providers',
       'POST /admin/sso-providers',
       'GET /admin/sso-providers/{providerCode}',
@@ -226,6 +230,16 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json; query?: string; r
     body: { token: 'anything' },
     routes: ['POST /auth/introspect'],
   },
+  'service accounts that call another backend': {
+    verdicts: {
+      ...everybody('token_invalid'),
+      ...accounts('scope_required'),
+      nobody: 'token_missing',
+      'service account with tokens:issue': 'open',
+    },
+    body: () => ({ grant_type: 'client_credentials', app_code: machineApp }),
+    routes: ['POST /auth/token'],
+  },
 }
 
 /** Every code by which somebody is refused for who they are. */
@@ -236,10 +250,13 @@ const gateCodes: ReadonlySet<string> = new Set(
 )
 
 let organization: Json
+/** The code of the app that service accounts may get tokens for. */
+let machineApp: string
 let bearers: Record<Caller, string | undefined>
 
 async function buildBearers(): Promise<typeof bearers> {
-  const open = await buildApp(service, { auto_grant_on_signup: true })
+  const open = await buildApp(service, { auto_grant_on_signup: true, machine_tokens: true })
+  machineApp = open.code
   const closing = await buildApp(service)
   const tokenOf = async (user: Json, through: string): Promise<string> =>
     (await service.login(user.email, through)).body.access_token
@@ -254,6 +271,10 @@ async function buildBearers(): Promise<typeof bearers> {
   }
   const gone = await accountWith(serviceScopes)
   await service.admin('DELETE', `/admin/service-accounts/${gone.id}`)
+  const machineToken = async ({ token }: Json): Promise<string> => {
+    const body = { grant_type: 'client_credentials', app_code: open.code }
+    return (await service.call('POST', '/auth/token', { token, body })).body.access_token
+  }
   const systemAdmin = async (): Promise<Json> => {
     const { user } = await buildUser(service, open)
     await markVerified(service, user.id)
@@ -291,6 +312,7 @@ async function buildBearers(): Promise<typeof bearers> {
       return assertionOf(open)
     },
     'a session that has ended': ended,
+    'a machine token': await machineToken(await accountWith(['tokens:issue'])),
   }
 }
 
@@ -305,10 +327,14 @@ async function rowsNow(): Promise<Json> {
   return rows
 }
 
-async function verdictFor(route: string, caller: Caller, { body, query }: { body?: Json; query?: string }): Promise<string> {
+async function verdictFor(
+  route: string,
+  caller: Caller,
+  { body, query }: { body?: Json | (() => Json); query?: string },
+): Promise<string> {
   const [method, path] = route.split(' ') as [string, string]
   const named = path.replace(/\{(\w+)\}/g, (_, name) => (name === 'organizationId' ? organization.id : randomUUID()))
-  const content = method === 'GET' || method === 'DELETE' ? {} : { body: body ?? {} }
+  const content = method === 'GET' || method === 'DELETE' ? {} : { body: (typeof body === 'function' ? body() : body) ?? {} }
   const { status, body: reply } = await service.call(method, query ? `${named}?${query}` : named, {
     ...content,
     token: bearers[caller],

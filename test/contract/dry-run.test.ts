@@ -32,6 +32,13 @@ const newUser = async (): Promise<Json> => (await buildUser(service, app)).user
 const newWebhookApp = () => buildApp(service, { webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook' }] })
 const newAccount = async (): Promise<Json> =>
   (await service.admin('POST', '/admin/service-accounts', { body: { name: randomUUID(), service: 'notes' } })).body
+/** A service account with a permission. */
+const newHolder = async (): Promise<Json> => {
+  void (await permission.code)
+  const account = await newAccount()
+  await service.admin('PUT', `/admin/service-accounts/${account.id}/permissions`, { body: { permissions: ['notes:write'] } })
+  return account
+}
 const newProvider = () => buildSsoProvider(service, `idp-${randomUUID().slice(0, 8)}`, { issuer: 'https://id.example.com' })
 const roleWith = async (...permissions: string[]) => {
   void (await permission.code)
@@ -232,6 +239,14 @@ const writes: Record<string, () => Promise<Write>> = {
   }),
   'DELETE /admin/service-accounts/{serviceAccountId}': async () => ({
     path: `/admin/service-accounts/${(await newAccount()).id}`,
+  }),
+  'PUT /admin/service-accounts/{serviceAccountId}/permissions': async () => ({
+    path: `/admin/service-accounts/${(await newHolder()).id}/permissions`,
+    body: { permissions: ['notes:read'] },
+  }),
+  'PATCH /admin/service-accounts/{serviceAccountId}/permissions': async () => ({
+    path: `/admin/service-accounts/${(await newHolder()).id}/permissions`,
+    body: { add: ['notes:read'], remove: ['notes:write'] },
   }),
   'POST /admin/sso-providers': async () => ({
     path: '/admin/sso-providers',

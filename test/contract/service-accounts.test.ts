@@ -37,6 +37,7 @@ test('a new account shows its token once and keeps only its hash', async () => {
     service: 'notes',
     scopes: ['permissions:register'],
     app_codes: [],
+    permissions: [],
     expires_at: null,
     last_used_at: null,
     created_at: expect.any(String),

@@ -8,6 +8,7 @@ import { explainRoutes } from './flows/explain/routes.ts'
 import { ownIdentityRoutes } from './flows/identities/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { loginRoutes } from './flows/login/routes.ts'
+import { machineTokenRoutes } from './flows/machine-tokens/routes.ts'
 import { magicLinkRoutes } from './flows/magic-link/routes.ts'
 import { offboardingRoutes } from './flows/offboarding/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
@@ -98,6 +99,7 @@ export function listRoutes(): Route[] {
     ...tokenTraceRoutes,
     ...revocationRoutes,
     ...introspectionRoutes,
+    ...machineTokenRoutes,
     ...consumerRoutes,
     ...explainRoutes,
     ...statsRoutes,

@@ -46,6 +46,7 @@ export const errorCodes = {
     title: 'Log in again, or send the password and, where a second factor is active, a code of it',
   },
   app_inactive: { status: 403, title: 'The app is inactive' },
+  machine_tokens_disabled: { status: 403, title: 'This app takes no tokens of service accounts' },
   app_access_denied: { status: 403, title: 'The user has no access to this app' },
   email_unverified: { status: 403, title: 'The e-mail address is not verified' },
   account_suspended: { status: 403, title: 'The account is suspended' },

@@ -63,7 +63,9 @@ import { rotateSecret } from './secret/rotate.ts'
 import { secretStatus } from './secret/status.ts'
 import { createServiceAccount } from './service-account/create.ts'
 import { deleteServiceAccount } from './service-account/delete.ts'
+import { forbidServiceAccount } from './service-account/forbid.ts'
 import { listServiceAccounts } from './service-account/list.ts'
+import { permitServiceAccount } from './service-account/permit.ts'
 import { rotateServiceAccount } from './service-account/rotate.ts'
 import { createSsoProvider } from './sso-provider/create.ts'
 import { deleteSsoProvider } from './sso-provider/delete.ts'
@@ -175,6 +177,8 @@ export const commands: readonly Command[] = [
   revokeInvitation,
   createServiceAccount,
   listServiceAccounts,
+  permitServiceAccount,
+  forbidServiceAccount,
   rotateServiceAccount,
   deleteServiceAccount,
   createSsoProvider,

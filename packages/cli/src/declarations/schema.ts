@@ -93,6 +93,7 @@ const app = entry({
   sign_up: oneOf('open', 'invitation', 'closed').default('open'),
   organization_sign_up: flag.default(true),
   require_verified_email: flag.default(false),
+  machine_tokens: flag.default(false),
   auto_grant_on_signup: flag.default(false),
   allowed_redirect_urls: listOf(redirectUrl).default(() => []),
   frontend_url: webUrl

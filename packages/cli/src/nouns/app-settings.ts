@@ -32,6 +32,7 @@ export const appSettings = {
   signUp: choice(['open', 'invitation', 'closed'], 'Who may register'),
   organizationSignUp: toggle('Let registrations found organizations'),
   requireVerifiedEmail: toggle('Let in only users who have verified their e-mail address'),
+  machineTokens: toggle('Let service accounts get tokens for the app'),
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
 
@@ -58,6 +59,7 @@ export function appBody(input: Partial<Input<typeof appSettings>> & { name?: str
     sign_up: input.signUp,
     organization_sign_up: input.organizationSignUp,
     require_verified_email: input.requireVerifiedEmail,
+    machine_tokens: input.machineTokens,
     webhooks: input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))

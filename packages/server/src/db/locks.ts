@@ -23,6 +23,11 @@ export function keptFromDeletion<Q extends { forKeyShare(): Q }>(db: Tx, query: 
   return isPostgres(db) ? query.forKeyShare() : query
 }
 
+/** Adds `for share`: the row stays as it is until this transaction ends; others may read it so too. */
+export function forShare<Q extends { forShare(): Q }>(db: Tx, query: Q): Q {
+  return isPostgres(db) ? query.forShare() : query
+}
+
 /** Adds `for update` where the database has row locks; SQLite's transaction holds its one write lock already. */
 export function forUpdate<Q extends { forUpdate(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forUpdate() : query

@@ -36,7 +36,10 @@ export async function authorize(
   if (auth === 'public') return undefined
   if (bearer === undefined) throw new ApiError('token_missing')
   if (auth === 'any_consumer') return authenticateConsumer(deps, bearer)
-  const takesServiceAccounts = auth === 'consumer_or_service_account' && looksLikeServiceToken(bearer)
+  if (auth === 'service_account' && !looksLikeServiceToken(bearer))
+    throw new ApiError('token_invalid', { detail: 'The token of a service account is required' })
+  const takesServiceAccounts =
+    auth === 'service_account' || (auth === 'consumer_or_service_account' && looksLikeServiceToken(bearer))
   if (auth === 'consumer' || (auth === 'consumer_or_service_account' && !takesServiceAccounts)) {
     return ofKnownApp(await authenticateConsumer(deps, bearer))
   }

@@ -9,7 +9,7 @@ import {
 import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
-import { impliedErrors, ok, type Route, route } from './route.ts'
+import { impliedErrors, ok, type Route, route, takesClientSecrets } from './route.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
@@ -116,9 +116,9 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
 }
 
 /** Where nothing stands in a header, the body brings a `client_secret`. */
-function securityOf({ auth }: Route): Record<string, string[]>[] {
-  if (auth === 'public') return []
-  return auth === 'consumer_or_service_account' ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
+function securityOf(route: Route): Record<string, string[]>[] {
+  if (route.auth === 'public') return []
+  return takesClientSecrets(route) ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
 }
 
 const sentBackNote =

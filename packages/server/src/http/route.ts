@@ -13,7 +13,7 @@ import type { Lines } from './request-lines.ts'
  * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
  * has that role now, through an app that may administer. `service`: a service account or a system_admin. `consumer`: a backend with
  * the assertion of its app, which opens nothing else; `any_consumer`: also where no app has the code that it names;
- * `consumer_or_service_account`: either of them.
+ * `service_account`: a service account alone; `consumer_or_service_account`: a consumer or a service account.
  */
 export type RouteAuth =
   | 'public'
@@ -22,6 +22,7 @@ export type RouteAuth =
   | 'service'
   | 'consumer'
   | 'any_consumer'
+  | 'service_account'
   | 'consumer_or_service_account'
 
 interface Callers {
@@ -31,6 +32,7 @@ interface Callers {
   service: Caller
   consumer: ConsumerCaller
   any_consumer: AssertedConsumer
+  service_account: ServiceCaller
   consumer_or_service_account: ConsumerCaller | ServiceCaller
 }
 type CallerOf<A extends RouteAuth> = Callers[A]
@@ -187,6 +189,11 @@ export function noContent(): Reply {
   return { status: 204 }
 }
 
+/** Whether stock clients of OAuth may call it: they bring the token of a service account as a password of HTTP Basic or in the body. */
+export function takesClientSecrets({ auth }: Pick<Route, 'auth'>): boolean {
+  return auth === 'consumer_or_service_account' || auth === 'service_account'
+}
+
 /** Whether AUTH_RATE_LIMIT_IP counts the calls of a route: POSTs under `/auth/` that need no bearer. */
 export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'>): boolean {
   return route.method === 'POST' && route.auth === 'public' && route.path.startsWith('/auth/')
@@ -199,7 +206,8 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   if (declared.params) codes.push('not_found')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
-  if (declared.auth !== 'public' && !declared.auth.includes('consumer')) codes.push('token_revoked')
+  // The token of a service account is unknown once it is replaced, and an assertion is nothing that anybody revokes.
+  if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
   if (isLimitedByAddress(declared)) codes.push('rate_limited')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')

@@ -18,7 +18,7 @@ import { type LimitOptions, limitCall } from './rate-limit.ts'
 import { isSoundText, type ParsedBody, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
-import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest } from './route.ts'
+import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest, takesClientSecrets } from './route.ts'
 import { sendJson } from './send-json.ts'
 import { validate } from './validate.ts'
 
@@ -124,7 +124,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   try {
     if (!route.dryRun && 'dry_run' in ctx.query)
       throw fieldError('dry_run', 'unknown_field', 'is a parameter of writes below /admin alone')
-    const takesSecrets = route.auth === 'consumer_or_service_account'
+    const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
     // What cannot be read brings no secret, and is then told that one is missing.
     const readEarly = takesSecrets && ofHeader === undefined ? await read(route, ctx).catch(() => undefined) : undefined

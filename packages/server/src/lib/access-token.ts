@@ -29,6 +29,24 @@ export interface AccessTokenClaims {
   permissions: string[]
 }
 
+/** The claims of a machine token: it stands for a service account, belongs to no session and opens nothing at this service. */
+export interface MachineTokenClaims {
+  app_id: string
+  app_code: string
+  /** The service account. */
+  uid: string
+  kind: 'service'
+  tv: number
+  iss: string
+  aud: string
+  exp: number
+  nbf: number
+  iat: number
+  jti: string
+  roles: string[]
+  permissions: string[]
+}
+
 /** The longest life that a setting gives a token. */
 const maxLifeSeconds = 3_600
 
@@ -42,13 +60,24 @@ export class AccessTokens {
     this.issuer = issuer
   }
 
-  sign(claims: AccessTokenClaims, [{ id, key }]: Keyring): string {
+  sign(claims: AccessTokenClaims | MachineTokenClaims, [{ id, key }]: Keyring): string {
     return signJwt(claims, key, id)
   }
 
   /** The claims of a token that a key of its app signed and whose times hold at `nowMs`; which user and session live is not asked here. */
   verify(token: string, nowMs: number, keyrings: Keyrings): { claims: AccessTokenClaims } | { fault: TokenFault } {
-    const claims = this.read(token, keyrings)
+    return this.#judge(this.read(token, keyrings), nowMs)
+  }
+
+  /** The same of a machine token, which `verify` never takes. */
+  verifyMachine(token: string, nowMs: number, keyrings: Keyrings): { claims: MachineTokenClaims } | { fault: TokenFault } {
+    return this.#judge(this.readMachine(token, keyrings), nowMs)
+  }
+
+  #judge<C extends AccessTokenClaims | MachineTokenClaims>(
+    claims: C | undefined,
+    nowMs: number,
+  ): { claims: C } | { fault: TokenFault } {
     if (!claims) return { fault: 'invalid' }
     const now = Math.floor(nowMs / 1000)
     if (claims.exp > claims.iat + maxLifeSeconds) return { fault: 'invalid' }
@@ -58,23 +87,40 @@ export class AccessTokens {
 
   /** The claims of a token that a key of its app signed, whatever its times are. It opens nothing: `verify` decides that. */
   read(token: string, keyrings: Keyrings): AccessTokenClaims | undefined {
+    const claims: Claimed | undefined = this.#open(token, keyrings)
+    return claims && isAccessTokenClaims(claims) ? claims : undefined
+  }
+
+  /** The same of a machine token. */
+  readMachine(token: string, keyrings: Keyrings): MachineTokenClaims | undefined {
+    const claims: Claimed | undefined = this.#open(token, keyrings)
+    return claims && isMachineTokenClaims(claims) ? claims : undefined
+  }
+
+  #open(token: string, keyrings: Keyrings): Claimed | undefined {
     const opened = openJwt(token, ({ keyId, payload }) => {
       const keyring = keyrings.ofApp(() => payload().app_id)
       return keysWithId(keyring, keyring.length > 1 ? keyId() : undefined).map(({ key }) => key)
     })
-    if (!opened || (opened.header.typ ?? 'JWT') !== 'JWT') return undefined
-    const claims: Partial<Record<keyof AccessTokenClaims, unknown>> = opened.payload
-    return isAccessTokenClaims(claims) ? claims : undefined
+    return opened && (opened.header.typ ?? 'JWT') === 'JWT' ? opened.payload : undefined
   }
 }
 
-function isAccessTokenClaims(claims: Partial<Record<keyof AccessTokenClaims, unknown>>): claims is AccessTokenClaims {
-  const { uid, sid, tv, exp, iat } = claims
-  return (
-    typeof uid === 'string' && typeof sid === 'string' && Number.isInteger(tv) && Number.isInteger(exp) && Number.isInteger(iat)
-  )
+type Claimed = Partial<Record<keyof AccessTokenClaims | 'kind', unknown>>
+
+/** A token of a user has a session and no `kind`. */
+function isAccessTokenClaims(claims: Claimed): claims is AccessTokenClaims {
+  return typeof claims.sid === 'string' && claims.kind === undefined && hasCommonClaims(claims)
 }
 
-function hasBegun({ nbf, iat }: AccessTokenClaims, latest: number): boolean {
+function isMachineTokenClaims(claims: Claimed): claims is MachineTokenClaims {
+  return claims.kind === 'service' && claims.sid === undefined && typeof claims.app_id === 'string' && hasCommonClaims(claims)
+}
+
+function hasCommonClaims({ uid, tv, exp, iat }: Claimed): boolean {
+  return typeof uid === 'string' && Number.isInteger(tv) && Number.isInteger(exp) && Number.isInteger(iat)
+}
+
+function hasBegun({ nbf, iat }: Pick<AccessTokenClaims, 'nbf' | 'iat'>, latest: number): boolean {
   return iat <= latest && (nbf === undefined || (Number.isInteger(nbf) && nbf <= latest))
 }

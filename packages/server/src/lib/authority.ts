@@ -2,7 +2,13 @@
 // reads a role, a scope or a list of apps itself.
 
 /** The scopes of a service account that hold for the apps of its `app_codes` alone. */
-export const appScopes = ['users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt'] as const
+export const appScopes = [
+  'users:register_or_return',
+  'users:override',
+  'tokens:introspect',
+  'tokens:issue',
+  'limits:exempt',
+] as const
 export const serviceScopes = ['permissions:register', ...appScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
@@ -42,10 +48,12 @@ export interface UserAuthority extends Authority {
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
 
-/** A service account may be allowed two things that users never are. */
+/** A service account may be allowed three things that users never are. */
 export interface ServiceAuthority extends Authority {
   refuseIntrospection(): Refusal | undefined
   mayIntrospect(appCode: string | null): boolean
+  /** To get a machine token for the app. */
+  refuseMachineToken(appCode: string): Refusal | undefined
   /** Whether it holds the scope at all; for which apps, `isExemptFromLimits` says. */
   mayBeExemptFromLimits: boolean
   isExemptFromLimits(appCode: string | undefined): boolean
@@ -127,6 +135,10 @@ export function authorityOfServiceAccount(account: {
       holds('users:override', appCode) && role?.assignable_by === 'org_admin' && role.code !== 'org_admin',
     refuseIntrospection: () => refuseWithout('tokens:introspect'),
     mayIntrospect: (appCode) => holds('tokens:introspect', appCode),
+    refuseMachineToken(appCode) {
+      const detail = 'This service account may not get tokens for this app'
+      return refuseWithout('tokens:issue') ?? (holds('tokens:issue', appCode) ? undefined : { code: 'scope_required', detail })
+    },
     mayBeExemptFromLimits: account.scopes.includes('limits:exempt'),
     isExemptFromLimits: (appCode) => holds('limits:exempt', appCode),
   }

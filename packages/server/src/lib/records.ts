@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp } from './fields.ts'
+import { id, list, MAX_PERMISSIONS, text, timestamp } from './fields.ts'
 import { grantStates } from './grant-state.ts'
 
 // The records that answers of more than one feature hold, with the names they have in the OpenAPI document.
@@ -18,6 +18,14 @@ export const userRecord = z
     created_at: timestamp,
   })
   .meta({ id: 'User' })
+
+/** The permissions that something is to hold. */
+export const permissionCodesBody = z
+  .strictObject({
+    // Any text: whether it names a permission is judged against those there are, for all entries at once.
+    permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Codes: `resource:action`' }),
+  })
+  .meta({ id: 'PermissionCodes' })
 
 /** What a grant comes to now, beside the `status` that is stored. */
 export const grantState = z

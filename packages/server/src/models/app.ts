@@ -33,7 +33,13 @@ export class App extends BaseModel {
     'allowed_auth_methods',
     'webhooks',
   ]
-  static override booleanColumns = ['auto_grant_on_signup', 'organization_sign_up', 'require_verified_email', 'built_in']
+  static override booleanColumns = [
+    'auto_grant_on_signup',
+    'organization_sign_up',
+    'require_verified_email',
+    'machine_tokens',
+    'built_in',
+  ]
 
   declare id: string
   declare code: string
@@ -62,6 +68,8 @@ export class App extends BaseModel {
   declare organization_sign_up: boolean
   /** Whether it lets in those alone who have shown that the mailbox is theirs. */
   declare require_verified_email: boolean
+  /** Whether service accounts may get tokens for it. */
+  declare machine_tokens: boolean
   /** Tokens with a lower `iat` are dead; no later one has it. In seconds. */
   declare min_iat: number
   declare created_at: number

@@ -92,9 +92,11 @@ export class Permission extends BaseModel {
     return live
   }
 
-  /** The ids of all that have or had this code. */
-  static async listIds(db: Db, code: string): Promise<string[]> {
-    return rowsOf(Permission, db).where({ code }).pluck('id')
+  /** The ids of all that have or had one of these codes. */
+  static async listIds(db: Db, codes: readonly string[]): Promise<string[]> {
+    const ids: string[] = []
+    for (const chunk of chunksOf(codes)) ids.push(...(await rowsOf(Permission, db).whereIn('code', chunk).pluck('id')))
+    return ids
   }
 
   /** Those of these codes that belong to another service. */

@@ -1,11 +1,13 @@
 import type { QueryBuilder } from 'objection'
 import type { Db, Tx } from '../db/handle.ts'
+import { forShare, forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
+import { Permission } from './permission.ts'
 import { ServiceAccountApp } from './service-account-app.ts'
 
 /** What authenticating a bearer reads. */
@@ -25,6 +27,8 @@ const accountByToken = new Statement<AccountRow>(`
   from service_accounts s
   where s.token_hash = :hash`)
 
+const related = '[apps, permissions]'
+
 /** A service account: what a backend service calls with instead of a user's token. */
 export class ServiceAccount extends BaseModel {
   static override tableName = 'service_accounts'
@@ -40,6 +44,17 @@ export class ServiceAccount extends BaseModel {
       },
       modify: (apps: QueryBuilder<App>) => apps.select('apps.code').orderBy('apps.code'),
     },
+    permissions: {
+      relation: BaseModel.ManyToManyRelation,
+      modelClass: Permission,
+      join: {
+        from: 'service_accounts.id',
+        through: { from: 'service_account_permissions.service_account_id', to: 'service_account_permissions.permission_id' },
+        to: 'permissions.id',
+      },
+      modify: (permissions: QueryBuilder<Permission>) =>
+        permissions.whereNull('permissions.pruned_at').select('permissions.code').orderBy('permissions.code'),
+    },
   })
 
   declare id: string
@@ -50,10 +65,14 @@ export class ServiceAccount extends BaseModel {
   declare token_hash: string
   declare expires_at: number | null
   declare last_used_at: number | null
+  /** `tv` of its machine tokens. It only grows, and those with a lower one are dead. */
+  declare token_version: number
   declare created_at: number
   declare updated_at: number
   /** The apps that its scopes hold for. Every read of an account includes them. */
   declare apps: Pick<App, 'code'>[]
+  /** Those that are not pruned. Every read of an account includes them. */
+  declare permissions: Pick<Permission, 'code'>[]
 
   static async findByToken(db: Db, hash: string): Promise<AccountRow | undefined> {
     return accountByToken.first(db, { hash })
@@ -68,7 +87,31 @@ export class ServiceAccount extends BaseModel {
   }
 
   static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
-    return ServiceAccount.query(db).findById(id).withGraphFetched('apps')
+    return ServiceAccount.query(db).findById(id).withGraphFetched(related)
+  }
+
+  /** The same, locked until the transaction ends: `shared` with others who only read it, or to change it. */
+  static async findLocked(db: Tx, id: string, lock: 'shared' | 'exclusive'): Promise<ServiceAccount | undefined> {
+    const row = rowsOf(ServiceAccount, db).where({ id }).first('id')
+    // What belongs to it is read once the lock is held: a change that was waited for has an effect on that too.
+    const locked = await (lock === 'shared' ? forShare(db, row) : forUpdate(db, row))
+    return locked && ServiceAccount.find(db, id)
+  }
+
+  /** The ids of those with the scope that are for the app, sorted. */
+  static async listIdsOfApp(db: Db, appId: string, scope: ServiceScope): Promise<string[]> {
+    const accounts = await ServiceAccount.query(db)
+      .whereIn('id', rowsOf(ServiceAccountApp, db).where({ app_id: appId }).select('service_account_id'))
+      .orderBy('id')
+      .select('id', 'scopes')
+    return accounts.filter(({ scopes }) => scopes.includes(scope)).map(({ id }) => id)
+  }
+
+  /** Raises the counter of its machine tokens and returns it; undefined if the account does not exist. */
+  static async raiseTokenVersion(db: Tx, id: string): Promise<number | undefined> {
+    const raised = { token_version: db.raw('token_version + 1') }
+    const [row] = await rowsOf(ServiceAccount, db).where({ id }).update(raised).returning('token_version')
+    return row?.token_version
   }
 
   /** The names of those of the ids that are there. */
@@ -80,13 +123,13 @@ export class ServiceAccount extends BaseModel {
   static async listByIds(db: Db, ids: readonly string[]): Promise<ServiceAccount[]> {
     return ServiceAccount.query(db)
       .findByIds([...ids])
-      .withGraphFetched('apps')
+      .withGraphFetched(related)
       .orderBy('service_accounts.id')
   }
 
   /** Newest first. */
   static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<ServiceAccount>> {
-    const query = ServiceAccount.query(db).withGraphFetched('apps')
+    const query = ServiceAccount.query(db).withGraphFetched(related)
     if (request.service !== undefined) query.where({ service: request.service })
     return withPage(query, request, 'service_accounts.id')
   }

@@ -10,6 +10,7 @@ const scopes = [
   'users:register_or_return',
   'users:override',
   'tokens:introspect',
+  'tokens:issue',
   'limits:exempt',
 ] as const
 

@@ -7,6 +7,15 @@ export const listServiceAccounts = listCommand({
   examples: ['service-account list', 'service-account list --service billing', 'service-account list --json'],
   filters: { service: text('SERVICE', 'Only accounts of this service', { completes: 'services' }) },
   read: (api, filters, page) => api.GET('/api/v1/admin/service-accounts', { params: { query: { ...filters, ...page } } }),
-  columns: ['name', 'service', 'scopes', ['apps', (account) => account.app_codes], 'expires_at', 'last_used_at', 'id'],
+  columns: [
+    'name',
+    'service',
+    'scopes',
+    ['apps', (account) => account.app_codes],
+    'permissions',
+    'expires_at',
+    'last_used_at',
+    'id',
+  ],
   none: 'no service accounts',
 })

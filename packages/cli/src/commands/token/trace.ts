@@ -21,8 +21,8 @@ export const traceToken = command({
   path: 'token trace',
   summary: 'Tell whose a token is, what it opens, and how to end it',
   description:
-    'For a token that was found in a log, a repository or a chat: an access token, a refresh token, or one of a service account ' +
-    '(gsa_). The service looks it up without using it, and the audit keeps that you asked. The token is sent in the body of the ' +
+    'For a token that was found in a log, a repository or a chat: an access token, a refresh token, a machine token, or the token of a ' +
+    'service account (gsa_). The service looks it up without using it, and the audit keeps that you asked. The token is sent in the body of the ' +
     'request, never in an address, and is not shown. A token of another service ends with exit 3. Of several tokens each is told by its ' +
     'number; when the service does not know one of them it is exit 8.',
   examples: ['token trace', 'token trace - < token.txt', 'token trace - --json --reason "found in a log" < token.txt'],
@@ -92,7 +92,8 @@ function recordOf({ kind, state, expires_at, user, session, service_account, ...
   }
   if (service_account) {
     const { id, name, service, scopes, app_codes, last_used_at } = service_account
-    return { ...of, service_account: name, id, service, scopes, apps: app_codes, last_used_at }
+    const its = { service_account: name, id, service, scopes, apps: app_codes, last_used_at }
+    return kind === 'machine' ? { ...of, ...its, permissions: opens.permissions } : { ...of, ...its }
   }
   if (!session) return of
   const { id, alive, app, organization, auth_method, ip, user_agent, created_at, last_used_at } = session
@@ -100,15 +101,13 @@ function recordOf({ kind, state, expires_at, user, session, service_account, ...
   return { ...of, ...its, auth_method, ip, user_agent, created_at, last_used_at, ...opens }
 }
 
-function meaningOf({ kind, state, session, administers }: Trace): string {
+function meaningOf({ state, session, service_account, administers }: Trace): string {
   const reach = administers ? ' It opens the admin API.' : ''
   switch (state) {
     case 'forged':
       return 'The signing secret has leaked: this token is signed with it, and the service never gave it out. Replace the secret now:'
     case 'live':
-      return kind === 'service_account'
-        ? 'It is live. Give the account another token, or delete it:'
-        : `It is live.${reach} End it:`
+      return service_account ? 'It is live. Give the account another token, or delete it:' : `It is live.${reach} End it:`
     case 'unknown':
       return 'Nothing of this service.'
     default:
@@ -119,7 +118,7 @@ function meaningOf({ kind, state, session, administers }: Trace): string {
 /** The commands that end it, the narrowest first. */
 function remediesOf({ kind, state, user, session, service_account }: Trace): string[][] {
   if (state === 'forged') return [['secret', 'rotate', '--leaked']]
-  if (kind === 'service_account') {
+  if (kind === 'service_account' || kind === 'machine') {
     if (state !== 'live' || !service_account) return []
     const { id, name } = service_account
     return [

@@ -9,6 +9,7 @@ import { removeInvitationsTo, removeSentInvitations } from '../../resources/invi
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/remove-memberships.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
 import { removeServiceAccount } from '../../resources/service-accounts/delete-service-account.ts'
+import { announceFloors, type MachineFloor } from '../../resources/service-accounts/end-machine-tokens.ts'
 import { listKnownTo } from '../../resources/service-accounts/list-known-to.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
@@ -34,17 +35,20 @@ export async function offboardUser(
   actor: Actor,
 ): Promise<Offboarding> {
   return changeUser(deps, userId, undefined, async (deps, user) => {
-    const done = await closeAll(deps, user, input, actor)
+    const closed = await closeAll(deps, user, actor)
+    const { accounts, floors } = await closeServiceAccounts(deps, userId, input, actor)
+    const done: Done = { ...closed, service_accounts: accounts }
     const roles = (await listGlobalRoles(deps, userId)).filter((role) => role !== everyonesRole)
     if (hasDoneAnything(done)) {
       await recordEvent(deps, { event: 'user.offboarded', actor, userId, details: done })
       await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.offboarded' })
+      await announceFloors(deps, floors)
     }
     return { user: presentUser({ ...user, status: 'suspended' }), ...done, roles }
   })
 }
 
-async function closeAll(deps: Deps<Tx>, user: PooledUser, input: OffboardUserInput, actor: Actor): Promise<Done> {
+async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise<Omit<Done, 'service_accounts'>> {
   const sessions = await Session.countOpen(deps.db, user.id, deps.clock())
   const changes = await applyChanges(deps, user, { status: 'suspended' }, actor)
   await lockOrganizationsOf(deps, [user.id])
@@ -56,7 +60,6 @@ async function closeAll(deps: Deps<Tx>, user: PooledUser, input: OffboardUserInp
     grants: await revokeGrants(deps, user.id, actor),
     organizations,
     invitations: (await removeSentInvitations(deps, user.id, actor)) + (await removeInvitationsTo(deps, user.email, actor)),
-    service_accounts: await closeServiceAccounts(deps, user.id, input, actor),
   }
 }
 
@@ -76,10 +79,11 @@ async function closeServiceAccounts(
   userId: string,
   { keep_service_accounts: keeps = false }: OffboardUserInput,
   actor: Actor,
-): Promise<Offboarding['service_accounts']> {
+): Promise<{ accounts: Offboarding['service_accounts']; floors: MachineFloor[] }> {
   const accounts = await listKnownTo(deps, userId)
-  if (!keeps) for (const account of accounts) await removeServiceAccount(deps, account, actor)
-  return accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps }))
+  const floors: MachineFloor[] = []
+  if (!keeps) for (const account of accounts) floors.push(...(await removeServiceAccount(deps, account, actor)))
+  return { accounts: accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps })), floors }
 }
 
 function hasDoneAnything({ suspended, sessions, grants, organizations, invitations, service_accounts }: Done): boolean {

@@ -9,7 +9,7 @@ export const tokenTraceRoutes: Route[] = [
     tag: 'Audit',
     summary: 'Tell whose a token is, and what it opens',
     description:
-      'For a token that was found where none belongs: an access token, a refresh token, or the token of a service account. Changes ' +
+      'For a token that was found where none belongs: an access token, a refresh token, a machine token, or the token of a service account. Changes ' +
       'nothing: a refresh token stays unused. The audit keeps who asked and about whom, never the token.',
     auth: 'system_admin',
     noStore: true,

@@ -34,7 +34,9 @@ const tracedAccount = z.object({
 
 export const tokenTrace = z
   .object({
-    kind: z.enum(['access', 'refresh', 'service_account', 'unknown']),
+    kind: z.enum(['access', 'refresh', 'machine', 'service_account', 'unknown']).meta({
+      description: '`machine`: an access token of a service account for one app',
+    }),
     state: z.enum(['live', 'expired', 'ended', 'spent', 'forged', 'unknown']).meta({
       description:
         '`live`: it opens doors now. `ended`: its session, account or right has ended. `spent`: a refresh token that was used. ' +

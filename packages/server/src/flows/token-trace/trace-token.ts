@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { AccessTokenClaims, AccessTokens } from '../../lib/access-token.ts'
+import type { AccessTokenClaims, AccessTokens, MachineTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
@@ -13,6 +13,7 @@ import { type LiveSession, Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { listMachinePermissions } from '../../resources/service-accounts/list-machine-permissions.ts'
 import { authorityOfSession, callerOf, isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
@@ -55,21 +56,47 @@ async function traceServiceToken(deps: Deps, token: string): Promise<TokenTrace>
   const found = await ServiceAccount.findByToken(deps.db, hashOpaqueToken(token))
   const account = found && (await ServiceAccount.find(deps.db, found.id))
   if (!account) return { ...nothing, kind: 'service_account' }
-  const { id, name, service, scopes, expires_at } = account
+  const { expires_at } = account
   return {
     ...nothing,
     kind: 'service_account',
     state: expires_at !== null && expires_at <= deps.clock() ? 'expired' : 'live',
     expires_at: isoOrNull(expires_at),
-    service_account: {
-      id,
-      name,
-      service,
-      scopes,
-      app_codes: account.apps.map(({ code }) => code),
-      last_used_at: isoOrNull(account.last_used_at),
-    },
+    service_account: describeAccount(account),
   }
+}
+
+function describeAccount({ id, name, service, scopes, apps, last_used_at }: ServiceAccount): TokenTrace['service_account'] {
+  return { id, name, service, scopes, app_codes: apps.map(({ code }) => code), last_used_at: isoOrNull(last_used_at) }
+}
+
+type VerifiedMachineToken = ReturnType<AccessTokens['verifyMachine']>
+
+async function traceMachineToken(deps: Deps, verified: VerifiedMachineToken, claims: MachineTokenClaims): Promise<TokenTrace> {
+  const account = isUuid(claims.uid) ? await ServiceAccount.find(deps.db, claims.uid) : undefined
+  const state = await stateOfMachineToken(deps, verified, claims, account)
+  const app = isUuid(claims.app_id) ? await App.findById(deps.db, claims.app_id) : undefined
+  const traced = { ...nothing, kind: 'machine' as const, state, expires_at: momentOf(claims.exp) }
+  const of = { ...traced, service_account: account ? describeAccount(account) : null }
+  if (state !== 'live' || !account || !app) return of
+  const permissions = await listMachinePermissions(deps, account.id, app, await readCatalog(deps))
+  return { ...of, roles: ['service'], permissions }
+}
+
+/** Nothing is kept of a machine token that was issued: a forged one shows itself by what the service could not have said. */
+async function stateOfMachineToken(
+  deps: Deps,
+  verified: VerifiedMachineToken,
+  claims: MachineTokenClaims,
+  account: ServiceAccount | undefined,
+): Promise<TokenTrace['state']> {
+  if ('fault' in verified) return verified.fault === 'expired' ? 'expired' : 'forged'
+  if (!account) return 'ended'
+  if (claims.tv > account.token_version) return 'forged'
+  const app = isUuid(claims.app_id) ? await App.findById(deps.db, claims.app_id) : undefined
+  const isOpen = app?.status === 'active' && app.machine_tokens && account.apps.some(({ code }) => code === app.code)
+  const isCut = claims.iat < Math.max(app?.min_iat ?? 0, await (await readCatalog(deps)).getMinIat())
+  return isOpen && !isCut && claims.tv === account.token_version ? 'live' : 'ended'
 }
 
 async function traceRefreshToken(deps: Deps, token: string): Promise<TokenTrace> {
@@ -84,6 +111,9 @@ async function traceRefreshToken(deps: Deps, token: string): Promise<TokenTrace>
 
 async function traceAccessToken(deps: Deps, token: string): Promise<TokenTrace> {
   const keyrings = await (await readCatalog(deps)).getKeyrings()
+  const machine = deps.accessTokens.readMachine(token, keyrings)
+  if (machine?.iss === deps.accessTokens.issuer)
+    return traceMachineToken(deps, deps.accessTokens.verifyMachine(token, deps.clock(), keyrings), machine)
   const claims = deps.accessTokens.read(token, keyrings)
   // Another service may share the secret by mistake: its tokens are none of ours.
   if (!claims || claims.iss !== deps.accessTokens.issuer) return nothing

@@ -42,6 +42,7 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     sign_up: app.sign_up,
     organization_sign_up: app.organization_sign_up,
     require_verified_email: app.require_verified_email,
+    machine_tokens: app.machine_tokens,
     built_in: app.built_in,
     created_at: iso(app.created_at),
     updated_at: iso(app.updated_at),

@@ -38,6 +38,7 @@ export function blankApp(id: string, code: string): AppColumns {
     sign_up: 'open',
     organization_sign_up: true,
     require_verified_email: false,
+    machine_tokens: false,
     min_iat: 0,
   }
 }
@@ -85,6 +86,7 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
   if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
     throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
+  if (merged.machine_tokens) throw new ApiError('built_in', { detail: `${current.code} is for people` })
 }
 
 /** Judged only where the list is set or the app is activated: an app that lost its list can still be renamed and deactivated. */

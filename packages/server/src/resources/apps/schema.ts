@@ -91,6 +91,9 @@ const settings = {
   require_verified_email: clearable(z.boolean()).meta({
     description: 'Whether tokens are for those alone who have shown that they read the mail of their address',
   }),
+  machine_tokens: clearable(z.boolean()).meta({
+    description: 'Whether service accounts with the scope `tokens:issue` may get tokens for the app; false unless told',
+  }),
 }
 
 const createdSigning = z.literal('shared').optional().meta({
@@ -149,6 +152,7 @@ export const appRecord = z
     sign_up: signUp,
     organization_sign_up: z.boolean(),
     require_verified_email: z.boolean(),
+    machine_tokens: z.boolean(),
     built_in: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -9,6 +9,7 @@ import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
+import { endMachineTokensOfApp } from '../service-accounts/end-machine-tokens.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
@@ -19,7 +20,7 @@ import type { AppInput, UpdateAppInput } from './schema.ts'
 /**
  * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
  * written, so two callers who change different fields at once both stick.
- * Deactivating it kills its access tokens; sessions go on once it is active again.
+ * Deactivating it kills its access tokens, and taking `machine_tokens` from it those of service accounts; sessions go on once it is active again.
  * Throws `not_found`, `code_immutable`, `last_system_admin` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(
@@ -51,6 +52,7 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: 
       appId: current.id,
       details: difference(presentApp(current), presentApp(updated)),
     })
+    if (current.machine_tokens && !updated.machine_tokens) await endMachineTokensOfApp(deps, current.id)
     if (minIat !== undefined) await announceCutOff(deps, current.id, minIat)
     return updated
   })

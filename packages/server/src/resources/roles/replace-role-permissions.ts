@@ -1,13 +1,14 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Permission } from '../../models/permission.ts'
 import { RolePermission } from '../../models/role-permission.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type TokenSizeWarning, tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
+import { resolvePermissionIds } from '../permissions/resolve-permission-ids.ts'
 import { getRoleForChange } from './get-role.ts'
 import { type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './list-role-permissions.ts'
 
@@ -27,7 +28,7 @@ export async function replaceRolePermissions(
   actor: Actor,
 ): Promise<ChangedPermissions> {
   return warned(deps, input.roleCode, actor, async (deps) => {
-    const wanted = await resolvePermissionIds(deps, input.permissions)
+    const wanted = await resolvePermissionIds(deps, input.permissions, 'permissions')
     const held = await RolePermission.listPermissionIds(deps.db, input.roleCode)
     const kept = new Set(wanted)
     const removed = await RolePermission.delete(
@@ -46,7 +47,7 @@ export async function addRolePermissions(
   actor: Actor,
 ): Promise<ChangedPermissions> {
   return warned(deps, input.roleCode, actor, async (deps) =>
-    assign(deps, input.roleCode, await resolvePermissionIds(deps, input.permissions)),
+    assign(deps, input.roleCode, await resolvePermissionIds(deps, input.permissions, 'permissions')),
   )
 }
 
@@ -60,7 +61,7 @@ export async function removeRolePermission(
   actor: Actor,
 ): Promise<void> {
   await changeAssignments(deps, input.roleCode, actor, async (deps) => {
-    const ids = await Permission.listIds(deps.db, input.permission)
+    const ids = await Permission.listIds(deps.db, [input.permission])
     const removed = await RolePermission.delete(deps.db, input.roleCode, ids)
     if (removed === 0) throw new ApiError('not_found', { detail: `${input.roleCode} does not hold ${input.permission}` })
     return removed
@@ -93,17 +94,6 @@ async function changeAssignments(
     await recordEvent(deps, { event: 'role_permissions.changed', actor, details })
     return after
   })
-}
-
-/** The ids of the live permissions that a request names. */
-async function resolvePermissionIds(deps: Deps, codes: readonly string[]): Promise<string[]> {
-  const live = await Permission.listLiveIds(deps.db, codes)
-  const idOf = new Map(live.map(({ id, code }) => [code, id]))
-  const errors = codes.flatMap((code, index): FieldError[] =>
-    idOf.has(code) ? [] : [{ path: `permissions.${index}`, code: 'invalid_value', message: 'names no permission' }],
-  )
-  if (errors.length > 0) throw validationFailed(errors)
-  return [...idOf.values()]
 }
 
 /** Returns how many were not assigned before. */

@@ -1,21 +1,10 @@
 import { z } from 'zod'
-import {
-  clearable,
-  id,
-  list,
-  MAX_PERMISSIONS,
-  name,
-  page,
-  pageByNameQuery,
-  permissionCode,
-  roleCode,
-  text,
-  timestamp,
-} from '../../lib/fields.ts'
+import { clearable, id, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
 
 import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
+export { permissionCodesBody } from '../../lib/records.ts'
 
 export const roleParams = z.object({ roleCode })
 export const userRoleParams = z.object({ userId: id, roleCode })
@@ -71,13 +60,6 @@ const roleMembers = {
 export const roleRecord = z.object({ ...roleMembers, created_at: timestamp, updated_at: timestamp }).meta({ id: 'Role' })
 
 export const rolePage = page(roleRecord)
-
-export const permissionCodesBody = z
-  .strictObject({
-    // Any text: whether it names a permission is judged against those there are, for all entries at once.
-    permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Codes: `resource:action`' }),
-  })
-  .meta({ id: 'PermissionCodes' })
 
 export const rolePermissionList = z
   .object({ items: z.array(z.object({ code: z.string(), service: z.string() })) })

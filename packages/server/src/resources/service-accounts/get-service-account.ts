@@ -1,3 +1,4 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
@@ -5,6 +6,13 @@ import { ServiceAccount } from '../../models/service-account.ts'
 /** Throws `not_found`. */
 export async function getServiceAccount(deps: Deps, id: string): Promise<ServiceAccount> {
   const account = await ServiceAccount.find(deps.db, id)
+  if (!account) throw unknownAccount()
+  return account
+}
+
+/** The same, locked until the transaction ends. */
+export async function getServiceAccountForUpdate(deps: Deps<Tx>, id: string): Promise<ServiceAccount> {
+  const account = await ServiceAccount.findLocked(deps.db, id, 'exclusive')
   if (!account) throw unknownAccount()
   return account
 }

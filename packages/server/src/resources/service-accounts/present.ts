@@ -11,6 +11,7 @@ export function presentServiceAccount(account: ServiceAccount): z.output<typeof 
     service: account.service,
     scopes: account.scopes,
     app_codes: account.apps.map(({ code }) => code),
+    permissions: account.permissions.map(({ code }) => code),
     expires_at: isoOrNull(account.expires_at),
     last_used_at: isoOrNull(account.last_used_at),
     created_at: iso(account.created_at),

@@ -3,12 +3,16 @@ import { createServiceAccount, type IssuedAccount } from './create-service-accou
 import { deleteServiceAccount } from './delete-service-account.ts'
 import { listServiceAccounts } from './list-service-accounts.ts'
 import { presentServiceAccount } from './present.ts'
+import { patchPermissions, replacePermissions } from './replace-permissions.ts'
 import { rotateServiceAccount } from './rotate-service-account.ts'
 import {
   createServiceAccountBody,
   listServiceAccountsQuery,
+  patchPermissionsBody,
+  permissionCodesBody,
   serviceAccountPage,
   serviceAccountParams,
+  serviceAccountRecord,
   serviceAccountWithToken,
 } from './schema.ts'
 
@@ -27,7 +31,8 @@ export const serviceAccountRoutes: Route[] = [
     description:
       'The token is shown this once. The scope `permissions:register` registers the permissions of its own service. The others hold ' +
       'for the apps of `app_codes` alone: `users:register_or_return` registers users in the mode `register_or_return`, ' +
-      '`users:override` links apps at a login or registration that no app declares, `tokens:introspect` introspects tokens, and ' +
+      '`users:override` links apps at a login or registration that no app declares, `tokens:introspect` introspects tokens, ' +
+      '`tokens:issue` gets access tokens of the account for these apps (`POST /auth/token`), and ' +
       '`limits:exempt` lifts the limit by address.',
     auth: 'system_admin',
     noStore: true,
@@ -55,7 +60,7 @@ export const serviceAccountRoutes: Route[] = [
     path: '/admin/service-accounts/{serviceAccountId}/rotate',
     tag,
     summary: 'Give a service account another token',
-    description: 'The old token is dead at once; the new one is shown this once.',
+    description: 'The old token and the machine tokens that it got are dead at once; the new one is shown this once.',
     auth: 'system_admin',
     noStore: true,
     params: serviceAccountParams,
@@ -77,4 +82,46 @@ export const serviceAccountRoutes: Route[] = [
       return noContent()
     },
   }),
+  ...permissionRoutes(),
 ]
+
+/** What machine tokens of an account carry. */
+function permissionRoutes(): Route[] {
+  const path = '/admin/service-accounts/{serviceAccountId}/permissions'
+  return [
+    route({
+      method: 'PUT',
+      path,
+      tag,
+      summary: 'Replace the permissions of a service account',
+      description:
+        'Machine tokens of the account carry those that the services of the app declare. If it loses one, the machine tokens that it ' +
+        'has are dead at once, at every app.',
+      auth: 'system_admin',
+      params: serviceAccountParams,
+      body: permissionCodesBody,
+      responses: { 200: serviceAccountRecord },
+      errors: [],
+      handle: async (deps, { params, body, ...actor }) =>
+        ok(presentServiceAccount(await replacePermissions(deps, { ...params, ...body }, actor))),
+    }),
+    route({
+      method: 'PATCH',
+      path,
+      tag,
+      summary: 'Add and take permissions of a service account',
+      description:
+        'In one step. What it has already, or does not have, changes nothing. If it loses one, the machine tokens that it has are dead ' +
+        'at once, at every app.',
+      auth: 'system_admin',
+      params: serviceAccountParams,
+      body: patchPermissionsBody,
+      responses: { 200: serviceAccountRecord },
+      errors: [],
+      handle: async (deps, { params, body, ...actor }) => {
+        const { add = [], remove = [] } = body
+        return ok(presentServiceAccount(await patchPermissions(deps, { ...params, add, remove }, actor)))
+      },
+    }),
+  ]
+}

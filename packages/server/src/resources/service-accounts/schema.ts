@@ -4,6 +4,7 @@ import {
   clearable,
   id,
   list,
+  MAX_PERMISSIONS,
   moment,
   name,
   newAppCode,
@@ -11,8 +12,11 @@ import {
   pageQuery,
   shownOnce,
   stableCode,
+  text,
   timestamp,
 } from '../../lib/fields.ts'
+
+export { permissionCodesBody } from '../../lib/records.ts'
 
 export const serviceAccountParams = z.object({ serviceAccountId: id })
 
@@ -31,6 +35,19 @@ export const createServiceAccountBody = z
   .meta({ id: 'CreateServiceAccount' })
 export type ServiceAccountInput = z.output<typeof createServiceAccountBody>
 
+const codes = list(text, MAX_PERMISSIONS).optional()
+
+export const patchPermissionsBody = z
+  .strictObject({
+    add: codes.meta({ description: 'Codes: `resource:action`' }),
+    remove: codes.meta({ description: 'Codes. None may stand in `add` as well' }),
+  })
+  .refine(({ add = [], remove = [] }) => !add.some((code) => remove.includes(code)), {
+    path: ['remove'],
+    message: 'names what `add` names too',
+  })
+  .meta({ id: 'PatchPermissions' })
+
 export const listServiceAccountsQuery = z.strictObject({ ...pageQuery, service: stableCode.optional() })
 
 export const serviceAccountRecord = z
@@ -42,6 +59,9 @@ export const serviceAccountRecord = z
     app_codes: z.array(z.string()).meta({
       description:
         'Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good',
+    }),
+    permissions: z.array(z.string()).meta({
+      description: 'Sorted. What its machine tokens carry at apps whose services declare it; its own token has none of them',
     }),
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null when it was never used' }),

@@ -1,0 +1,25 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { issueMachineToken } from './issue-machine-token.ts'
+import { machineToken, machineTokenBody } from './schema.ts'
+
+export const machineTokenRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/auth/token',
+    tag: 'Service accounts',
+    summary: 'Get a machine token: an access token of a service account for one app',
+    description:
+      'For a backend that calls another. The caller is a service account with the scope `tokens:issue` for the app, by its token as ' +
+      'bearer, as password of HTTP Basic or as `client_secret` in the body. The app must have set `machine_tokens`. The token lives as ' +
+      'long as one of a user, has `kind: "service"` and no session, and opens nothing at this service. There is no refresh token: ask ' +
+      'again before it expires.',
+    auth: 'service_account',
+    noStore: true,
+    body: machineTokenBody,
+    formBody: true,
+    responses: { 200: machineToken },
+    errors: ['scope_required', 'machine_tokens_disabled', 'app_inactive', 'rate_limited'],
+    handle: async (deps, { caller, bearer, body, origin }) =>
+      ok(await issueMachineToken(deps, { bearer, appCode: body.app_code }, { caller, origin })),
+  }),
+]
