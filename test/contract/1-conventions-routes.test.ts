@@ -22,7 +22,7 @@ let user: Json
 /** The user is an org_admin of it. */
 let organization: Json
 /** Tokens by what they are good for. */
-let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked', string>
+let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked' | 'account' | 'expiredAccount', string>
 
 const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
 const app = appFixture(service)
@@ -42,8 +42,18 @@ beforeAll(async () => {
     adminOfAnotherApp: (await service.login(ADMIN_EMAIL, app.code)).body.access_token,
     expired: signed({ iat: seconds - 100, nbf: seconds - 100, exp: seconds - 1 }),
     revoked: signed({ sid: randomUUID() }),
+    account: await buildAccount(),
+    expiredAccount: await buildAccount(1),
   }
 })
+
+/** The token of a service account that ends at that time, never unless told. */
+async function buildAccount(expires_at: number | null = null): Promise<string> {
+  const body = { name: randomUUID(), service: 'caller', scopes: ['tokens:issue'], app_codes: [app.code] }
+  const { id, token } = (await service.admin('POST', '/admin/service-accounts', { body })).body
+  await service.deps.db('service_accounts').where({ id }).update({ expires_at })
+  return token
+}
 
 /** The path of a route with these values for its parameters, or with ones that name something. */
 function pathOf(route: Route, param?: string): string {
@@ -68,10 +78,16 @@ function isForConsumers(route: Route): boolean {
   return route.auth.includes('consumer')
 }
 
+/** Whether it reads no token of a user, not even to say how it ended. */
+function isForNoUser(route: Route): boolean {
+  return isForConsumers(route) || route.auth === 'service_account'
+}
+
 /** A token with which a route gets past authentication. */
 function tokenFor(route: Route): string | undefined {
   if (route.auth === 'public') return undefined
   if (isForConsumers(route)) return assertionOf(app)
+  if (route.auth === 'service_account') return tokens.account
   return route.auth === 'user' ? tokens.user : tokens.admin
 }
 
@@ -152,7 +168,8 @@ describe('authentication', () => {
   test.each(implying('token_expired'))('$name with an old token is 401 token_expired', async ({ route }) => {
     const seconds = Math.floor(service.deps.clock() / 1000)
     const expiredAssertion = assertionOf(app, { claims: { iat: seconds - 60, exp: seconds - 1 } })
-    const token = isForConsumers(route) ? expiredAssertion : tokens.expired
+    const ofUser = route.auth === 'service_account' ? tokens.expiredAccount : tokens.expired
+    const token = isForConsumers(route) ? expiredAssertion : ofUser
     expectError(await service.call(route.method, pathOf(route), { token }), 'token_expired')
   })
 
@@ -178,7 +195,7 @@ describe('authentication', () => {
       const huge = 'x'.repeat(10 * 1024 * 1024)
       expectError(await service.call(route.method, pathOf(route), { body: huge }), 'token_missing')
       const reply = await service.call(route.method, pathOf(route), { body: '{', token: tokens.revoked })
-      expectError(reply, isForConsumers(route) ? 'token_invalid' : 'token_revoked')
+      expectError(reply, isForNoUser(route) ? 'token_invalid' : 'token_revoked')
     },
   )
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { listRoutes } from '../../packages/server/src/app.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { impliedErrors, type Route } from '../../packages/server/src/http/route.ts'
+import { newServiceToken } from '../../packages/server/src/lib/service-token.ts'
 import { assertionOf } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
@@ -57,6 +58,7 @@ function requiredQueryOf({ path }: Route): string {
 
 function tokenFor({ auth }: Route, adminToken: string): string | undefined {
   if (auth === 'public') return undefined
+  if (auth === 'service_account') return newServiceToken()
   return auth.includes('consumer') ? assertionOf({ code: 'authctl' }) : adminToken
 }
 

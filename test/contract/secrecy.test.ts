@@ -252,12 +252,15 @@ describe('on every journey, workers and all, no secret is in the log at level tr
 
     await allSent({ deps } as TestService)
     await until(() => receiver.requests.length === 1 && receiver.unanswered() === 0)
-    await until(
-      async () => (await deps.db('outbox').where('attempts', '>=', 1).andWhere({ status: 'pending' }).first('id')) !== undefined,
-    )
-    advance(3)
-    deps.outboxBell.ring()
-    await until(async () => (await deps.db('outbox').where({ status: 'pending' }).first('id')) === undefined)
+    await until(async () => {
+      const waiting = await deps.db('outbox').where({ status: 'pending' }).first('attempts')
+      if (waiting === undefined) return true
+      if (waiting.attempts >= 1) {
+        advance(3)
+        deps.outboxBell.ring()
+      }
+      return false
+    }, 'the webhook that was refused is delivered')
     await expectNoSecret()
   })
 
