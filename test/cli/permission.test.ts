@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+
+import { claimsOf } from '../support/client.ts'
 import { isFastLane } from '../support/lane.ts'
 import { errorOf, gatehouseFixture, type Machine, machine, parsed } from './sandbox.ts'
 
@@ -104,6 +106,38 @@ describe('permission register', () => {
     expect((await program.authctl(`permission register --service mail -f ${file}`, { env })).exit).toBe(0)
     const other = await program.authctl(`permission register --service other -f ${file} --json`, { env })
     expect({ exit: other.exit, code: errorOf(other).code }).toEqual({ exit: 4, code: 'service_mismatch' })
+  })
+
+  test('permit and forbid say what the machine tokens of a service account may do, at an app that takes them', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const file = fileOf(here, { 'tills:open': 'Open', 'tills:count': 'Count' })
+    expect((await authctl(`permission register --service tills -f ${file}`)).exit).toBe(0)
+    expect(parsed(await authctl('app create till --name Till --service tills --machine-tokens --json')).machine_tokens).toBe(true)
+    const account = parsed(await authctl('service-account create cashier --service cash --scope tokens:issue --app till --json'))
+    const permissionsAt = async () => {
+      const body = JSON.stringify({ grant_type: 'client_credentials', app_code: 'till' })
+      const headers = { authorization: `Bearer ${account.token}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${service.url}/api/v1/auth/token`, { method: 'POST', headers, body })
+      const { access_token, code } = (await answer.json()) as Record<'access_token' | 'code', string>
+      const ofTill = (claims: { permissions: string[] }) => claims.permissions.filter((one) => one.startsWith('tills:'))
+      return answer.ok ? ofTill(claimsOf(access_token)) : code
+    }
+    const permit = 'service-account permit cashier --permission'
+    expect((await authctl(`${permit} tills:open --dry-run`)).exit).toBe(0)
+    expect(await permissionsAt()).toEqual([])
+    expect(parsed(await authctl(`${permit} tills:open tills:count --json`)).outcome).toBe('permitted')
+    expect(parsed(await authctl(`${permit} tills:open --json`)).outcome).toBe('unchanged')
+    expect(await permissionsAt()).toEqual(['tills:count', 'tills:open'])
+    const forbid = 'service-account forbid cashier --permission'
+    expect(parsed(await authctl(`${forbid} tills:open --json`)).outcome).toBe('forbidden')
+    expect(await permissionsAt()).toEqual(['tills:count'])
+    expect((await authctl(`${permit} tills:burn`)).exit).toBe(6)
+    expect((await authctl('service-account permit nobody --permission tills:open')).exit).toBe(3)
+    expect((await authctl('service-account forbid cashier')).exit).toBe(2)
+    expect(parsed(await authctl('app update till --no-machine-tokens --json')).machine_tokens).toBe(false)
+    expect(await permissionsAt()).toBe('machine_tokens_disabled')
+    expect(parsed(await authctl('app update till --machine-tokens --json')).machine_tokens).toBe(true)
   })
 
   test('what cannot be read or does not fit is exit 6, what is missing exit 2, what is of another service exit 5', async () => {
