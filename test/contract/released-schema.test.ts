@@ -42,18 +42,32 @@ test('a database of the first release is brought up to date, passes the check, a
   const [, ...later] = Object.keys(migrations.steps)
   expect(await runGatehouse(['migrate'], settings)).toMatchObject({ code: 0, stdout: `applied ${later.join(', ')}\n` })
   const check = await runGatehouse(['check', '--deep'], settings)
-  expect(check).toMatchObject({ code: 0, stdout: 'settings: ok\ndatabase: ok\nencryption key: ok\nrows: ok\n' })
+  const sound = { code: 0, stdout: 'settings: ok\ndatabase: ok\nencryption key: ok\nrows: ok\naudit: ok\n' }
+  expect(check).toMatchObject(sound)
 
   const server = await startInstance(settings)
   const login = await server.login('ada@example.com', 'notes')
   expect(login).toMatchObject({ status: 200, body: { user: { first_name: 'Ada' } } })
   const { refresh_token } = login.body
   expect((await server.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(200)
+  // The audit of the first release gets its seals.
+  await expect.poll(() => countEvents(settings.DATABASE_URL, 'seal_position is null'), { timeout: 60_000 }).toBe(0)
+  expect(await countEvents(settings.DATABASE_URL, "mac like '%.adopted.%'")).toBeGreaterThan(0)
+  expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject(sound)
 
   const fresh = await createDatabase(testDatabase(), inject('templates'))
   onTestFinished(() => fresh.drop())
   expect(await schemaOf(settings.DATABASE_URL)).toEqual(await schemaOf(fresh.url))
 })
+
+async function countEvents(databaseUrl: string, condition: string): Promise<number> {
+  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
+  try {
+    return Number((await db('audit_events').whereRaw(condition).count({ n: '*' }))[0]!.n)
+  } finally {
+    await db.destroy()
+  }
+}
 
 const sqliteSchema =
   "select type, tbl_name, name, sql from sqlite_master where name not like 'sqlite_%' order by type, tbl_name, name"
