@@ -1,10 +1,12 @@
 // `npm run mutants`: plants faults one by one (`test/mutants/faults.ts`), runs the tests beside each, and prints how many were caught.
-// `npm run mutants -- lockout` plants those whose title or file holds the word. A fault is planted while Vitest loads the file, so the
-// sources on disk stay as they are. Exits with 1 when a fault no longer fits its file, or fewer than 95 % are caught.
+// `npm run mutants -- lockout` plants those whose title or file holds the word. A fault is planted while Vitest loads the file, and in the
+// programs that tests start, so the sources on disk stay as they are. Exits with 1 when a fault no longer fits its file, or fewer than 95 %
+// are caught.
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { startVitest, type Vite } from 'vitest/node'
 import { misfitOf, type PlantedFault, plantedFaults } from '../test/mutants/faults.ts'
+import { faultVariable } from '../test/support/programs.ts'
 
 const leastCaught = 0.95
 const root = join(import.meta.dirname, '..')
@@ -20,6 +22,7 @@ async function isCaught({ file, search, replace, tests, database = 'sqlite' }: P
     configureVitest: ({ defineCacheKeyGenerator }) =>
       defineCacheKeyGenerator(({ id }) => (id.split('?')[0] === path ? false : undefined)),
   }
+  process.env[faultVariable] = JSON.stringify({ path, search, replace })
   // A failure is what is asked for here; what it says is not.
   const options = { watch: false, bail: 1, project: ['unit', database], reporters: [{}], root }
   const vitest = await startVitest('test', [...tests], options, { plugins: [plant] })

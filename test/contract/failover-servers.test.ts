@@ -165,6 +165,13 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await one.call('POST', '/auth/logout', { body: { refresh_token: body.refresh_token } })
     for (const stream of streams) await stream.next(({ data }) => data.user_id === body.user.id)
     for (const { events } of streams) expect(events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+    // Whichever was first: a second one would give all rows other cursors again, and whoever has read them would start over once more.
+    const startedOverAt = [one, two].map((server) => {
+      const lines = server.lines().map((line) => JSON.parse(line) as Json)
+      return lines.filter(({ msg }) => /has failed over/.test(msg)).map(({ cursor }) => cursor)
+    })
+    const first = Number(await ask(standby, 'select first_cursor from service'))
+    expect(startedOverAt).toEqual([[first], [first]])
     expect(await ask(standby, 'select count(*) from revocations where cursor < (select first_cursor from service)')).toBe('0')
   })
 
@@ -277,8 +284,12 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     onTestFinished(() => database.drop())
     const name = new URL(database.url).pathname.slice(1)
     // Before the one of Postgres, as in an engine whose own it is.
-    const version = "select 'CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)'"
-    await askPostgres(database.url, `create function public.version() returns text language sql as $$ ${version} $$`)
+    const answer = (version: string) =>
+      askPostgres(
+        database.url,
+        `create or replace function public.version() returns text language sql as $$ select '${version}' $$`,
+      )
+    await answer('CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)')
     await askPostgres(database.url, `alter database ${name} set search_path = public, pg_catalog`)
     const url = new URL(database.url)
     const twice = `postgres://postgres@${Array(2)
@@ -291,6 +302,10 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
         expect(stderr, command).toContain('the database is CockroachDB, not PostgreSQL')
       }
     }
+    await answer('PostgreSQL 15.2-YB-2025.1.0.0-b168 on x86_64-pc-linux-gnu, compiled by clang version 19.1.6, 64-bit')
+    const { code, stderr } = await runGatehouse(['check'], { DATABASE_URL: database.url })
+    expect(code).toBe(1)
+    expect(stderr).toContain('the database is YugabyteDB, not PostgreSQL')
   })
 
   test('a standby alone is no database to start on', async () => {

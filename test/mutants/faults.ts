@@ -11,7 +11,7 @@ export interface PlantedFault {
   replace: string
   tests: readonly string[]
   /** Where the fault shows; SQLite when nothing is said. */
-  database?: 'sqlite' | 'postgres' | 'postgres, many connections'
+  database?: 'sqlite' | 'postgres' | 'postgres, many connections' | 'faults'
 }
 
 /** Why a fault cannot be planted in the file as it is now, or undefined. */
@@ -165,6 +165,134 @@ const ownKeys: PlantedFault[] = [
     search: "input.step === 'finish' && !input.force",
     replace: "input.step === 'finish' && input.force",
     tests: contract('own-keys'),
+  },
+]
+
+const failover: PlantedFault[] = [
+  {
+    title: 'a primary that was replaced is used when it comes back',
+    file: server('db/primary.ts'),
+    search: 'timeline < this.#lineage.timeline',
+    replace: 'timeline < 0',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a standby is taken for the primary where it stands at the only address',
+    file: server('db/primary.ts'),
+    search: "    if (isStandby) throw new Error('the database is a standby, and may be behind')\n",
+    replace: '',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a host that answers nothing is asked no less than before',
+    file: server('db/knex.ts'),
+    search: '      isGivenUp = true\n      primary.doubt()\n',
+    replace: '      isGivenUp = true\n',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a connection to a Postgres that takes no more writes is kept',
+    file: server('db/classify-error.ts'),
+    search: '|25P04|25006)/',
+    replace: '|25P04)/',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'after a failover the rows of the feed keep their numbers',
+    file: server('models/revocation.ts'),
+    search: ".update({ cursor: db.raw('? + rank', [cursor]) })",
+    replace: ".update({ cursor: db.ref('former') })",
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'each of two servers starts the feed over after a failover',
+    file: server('resources/revocations/record-revocation.ts'),
+    search: '  if (first > head) return first\n',
+    replace: '',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a commit that waits for its standby is cancelled',
+    file: server('db/knex.ts'),
+    search: 'return isBehindPooler === true && !/^(commit|release)/i.test(sql)',
+    replace: "return isBehindPooler !== undefined && sql !== ''",
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'what only speaks the protocol of Postgres is taken for one',
+    file: server('db/inspect-connection.ts'),
+    search: 'engineFault: faultOfEngine(version)',
+    replace: "engineFault: faultOfEngine(version && 'PostgreSQL 18')",
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a YugabyteDB is taken for a Postgres',
+    file: server('lib/database-engine.ts'),
+    search: '/-YB-/',
+    replace: '/-YB /',
+    tests: unit('server/src/lib/database-engine'),
+  },
+  {
+    title: 'what a frozen server has locked is free only when others have given up',
+    file: server('db/knex.ts'),
+    search: 'idle_in_transaction_session_timeout: (statementMs * 2) / 3',
+    replace: 'idle_in_transaction_session_timeout: statementMs',
+    tests: ['test/faults/server-frozen.test.ts'],
+    database: 'faults',
+  },
+  {
+    title: 'a statement that a frozen Postgres does not answer is waited for',
+    file: server('db/knex.ts'),
+    search: 'setTimeout(giveUp, statementMs)',
+    replace: 'setTimeout(giveUp, statementMs * 4)',
+    tests: ['test/faults/postgres-frozen.test.ts'],
+    database: 'faults',
+  },
+]
+
+const watched: PlantedFault[] = [
+  {
+    title: 'the lines of a request do not name its trace',
+    file: server('http/request-log.ts'),
+    search: '...(trace && { trace_id: trace.traceId, span_id: trace.spanId })',
+    replace: '',
+    tests: contract('trace-context'),
+  },
+  {
+    title: 'the lines of a request name the trace as its span',
+    file: server('http/request-log.ts'),
+    search: 'span_id: trace.spanId',
+    replace: 'span_id: trace.traceId',
+    tests: contract('trace-context'),
+  },
+  {
+    title: 'a traceparent of a later form of version 00 is taken',
+    file: server('lib/trace-context.ts'),
+    search: "version === 'ff' || (version === '00' && more !== undefined)",
+    replace: "version === 'ff'",
+    tests: contract('trace-context'),
+  },
+  {
+    title: 'a trace of zeros is taken',
+    file: server('lib/trace-context.ts'),
+    search: '  if (isZero(traceId) || isZero(spanId)) return undefined\n',
+    replace: '',
+    tests: contract('trace-context'),
+  },
+  {
+    title: 'a figure has another name than the dashboard and the alarms know',
+    file: server('adapters/metrics.ts'),
+    search: "this.#gauge('outbox_pending'",
+    replace: "this.#gauge('outbox_waiting'",
+    tests: contract('monitoring'),
   },
 ]
 
@@ -1191,6 +1319,8 @@ const sdkChecks: PlantedFault[] = [
 export const plantedFaults: readonly PlantedFault[] = [
   ...sealedAudit,
   ...ownKeys,
+  ...failover,
+  ...watched,
   ...login,
   ...registration,
   ...gate,

@@ -1,7 +1,7 @@
 // `gatehouse` and `authctl` as the tests start them: each in one file with all that it stands on, which starts in half the time.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Options } from 'tsup'
 
@@ -22,6 +22,15 @@ declare module 'vitest' {
   }
 }
 
+/** Names the fault of `npm run mutants` that the programs are to have. */
+export const faultVariable = 'GATEHOUSE_PLANTED_FAULT'
+
+interface Fault {
+  path: string
+  search: string
+  replace: string
+}
+
 const serverParts = fileURLToPath(new URL('server-parts.ts', import.meta.url))
 
 type Recipe = Options & { entry: Record<string, string> }
@@ -40,16 +49,35 @@ const server: Recipe = {
       setup: (bundler) =>
         bundler.onLoad({ filter: /server\/src\/(db\/knex|http\/router)\.ts$/ }, ({ path }) => ({
           loader: 'ts',
-          contents: readFileSync(path, 'utf8').replaceAll("createRequire(import.meta.url)('", "require('"),
+          contents: readSource(path).replaceAll("createRequire(import.meta.url)('", "require('"),
         })),
     },
   ],
+}
+/** Where no other plugin loads the file. */
+const withFault: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'planted-fault',
+  setup: (bundler) =>
+    bundler.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+      path === plantedFault()?.path ? { loader: 'ts', contents: readSource(path) } : undefined,
+    ),
 }
 /** The others are loaded when a command needs them, some by a name that only CommonJS gives. */
 const cli: Recipe = {
   entry: { authctl: 'src/authctl.ts' },
   skipNodeModulesBundle: true,
   noExternal: [/^(@gatehouse|openapi-fetch)/],
+}
+
+function plantedFault(): Fault | undefined {
+  const text = process.env[faultVariable]
+  return text === undefined ? undefined : (JSON.parse(text) as Fault)
+}
+
+function readSource(path: string): string {
+  const source = readFileSync(path, 'utf8')
+  const fault = plantedFault()
+  return fault?.path === path ? source.replace(fault.search, () => fault.replace) : source
 }
 
 /** Makes them from their sources, which takes seconds, unless nothing has changed since the last time. */
@@ -63,11 +91,15 @@ export async function buildPrograms(): Promise<Programs> {
 }
 
 /** The folder of what was built. Its name says of which sources, so that two runs at once do not disturb one another. */
-async function buildPackage(name: string, { entry, ...options }: Recipe): Promise<string> {
+async function buildPackage(name: string, { entry, esbuildPlugins = [], ...options }: Recipe): Promise<string> {
   const folder = join(root, 'packages', name)
+  const fault = plantedFault()
+  const isFaulty = fault !== undefined && partsOf(folder).some((part) => fault.path.startsWith(part + sep))
   // Inside the package, where the modules that it still asks for are found.
   const cache = join(folder, 'node_modules', '.cache', 'test-programs')
-  const built = join(cache, sourceKey(folder))
+  const built = join(cache, isFaulty ? `faulty-${process.pid}` : sourceKey(folder))
+  // Of the fault before.
+  if (isFaulty) rmSync(built, { recursive: true, force: true })
   if (existsSync(built)) return built
   const staging = join(cache, `staging-${randomBytes(6).toString('hex')}`)
   mkdirSync(staging, { recursive: true })
@@ -83,6 +115,7 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
       outDir: staging,
       banner: { js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);" },
       ...options,
+      esbuildPlugins: [...esbuildPlugins, withFault],
       entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, resolve(folder, path)])),
     })
     // Another run may have been first.
@@ -98,10 +131,15 @@ async function buildPackage(name: string, { entry, ...options }: Recipe): Promis
   return built
 }
 
+/** The sources that the programs of a package are made of. */
+function partsOf(folder: string): string[] {
+  return [folder, join(root, 'packages', 'sdk')].map((each) => join(each, 'src'))
+}
+
 /** Changes with every source file that comes, goes or is written, and with the packages that are installed. */
 function sourceKey(folder: string): string {
-  const lines = [folder, join(root, 'packages', 'sdk')]
-    .flatMap((each) => readdirSync(join(each, 'src'), { recursive: true, withFileTypes: true }))
+  const lines = partsOf(folder)
+    .flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .concat(join(folder, 'package.json'), join(root, 'pnpm-lock.yaml'), fileURLToPath(import.meta.url), serverParts)
