@@ -547,6 +547,22 @@ test('odd characters, a dry run and a row that counts after it was sealed leave 
   expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
 })
 
+test('a long log is sealed in portions, with turns for others in between', async () => {
+  const { service } = await buildAudited()
+  await addEvents(service, 5_000)
+  let turns = 0
+  let isSealing = true
+  const count = () => {
+    turns += 1
+    if (isSealing) setImmediate(count)
+  }
+  setImmediate(count)
+  const { sealed } = await seal(service)
+  isSealing = false
+  expect(sealed).toBeGreaterThanOrEqual(5_000)
+  expect(turns).toBeGreaterThanOrEqual(10)
+})
+
 test('a log of several pages is compared page by page', async () => {
   const service = await buildService()
   await addEvents(service, 2_300)

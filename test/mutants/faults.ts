@@ -85,6 +85,13 @@ const sealedAudit: PlantedFault[] = [
     database: 'postgres, many connections',
   },
   {
+    title: 'a long log is sealed without a turn for others',
+    file: server('resources/audit/seal-events.ts'),
+    search: '    await nextTurn()\n',
+    replace: '',
+    tests: contract('sealed-audit'),
+  },
+  {
     title: 'erasing keeps the salt of an event',
     file: server('lib/audit-proof.ts'),
     search: '    return { salt: null, personal_digest, mac, erased_by: erasedBy, erased_mac: erased }',

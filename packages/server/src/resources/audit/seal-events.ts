@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -32,6 +33,8 @@ export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = (
     const { sealed, refused, last: after } = total
     const batch = await transaction(deps, (deps) => sealBatch(deps, after))
     total = { ...batch, sealed: sealed + batch.sealed, refused: refused + batch.refused }
+    // SQLite answers without leaving the turn of the event loop: after an upgrade a long log would hold up everything else.
+    await nextTurn()
   } while (total.last !== undefined && !isStopping())
   return total
 }
