@@ -122,7 +122,7 @@ const sealedAudit: PlantedFault[] = [
   {
     title: 'a server does not miss the events that it sealed',
     file: server('workers/audit-sealer.ts'),
-    search: '      if (position > 0) known = { position, seal }\n',
+    search: '      known = isCutOff || position === 0 ? undefined : { position, seal }\n',
     replace: '',
     tests: contract('sealed-audit'),
   },

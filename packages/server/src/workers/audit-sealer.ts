@@ -17,13 +17,15 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
   let known: { position: number; seal: string } | undefined
   const sealer = onDemand(
     async () => {
-      if (known && !(await isInChain(deps, known))) {
+      const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
+      // Afterwards, or what is cut off between the look and the sealing would be forgotten.
+      const isCutOff = known !== undefined && !(await isInChain(deps, known))
+      if (known && isCutOff) {
         metrics.auditCutOffs.inc()
         logger.error({ head: headOf(known) }, 'audit events that were sealed are gone; run: authctl audit verify --head HEAD')
-        known = undefined
       }
-      const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
-      if (position > 0) known = { position, seal }
+      // The end just read may itself be from before the cut: told once is enough.
+      known = isCutOff || position === 0 ? undefined : { position, seal }
       metrics.auditSealed.inc(sealed)
       metrics.auditRefused.set(refused)
       metrics.auditHead.set(position)
