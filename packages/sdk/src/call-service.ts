@@ -1,5 +1,6 @@
 import type { Config } from './config.ts'
 import { AuthError, invalidSettings, refused } from './errors.ts'
+import type { Keyring } from './keyring.ts'
 import { builtin } from './node-platform.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 
@@ -21,14 +22,20 @@ export interface ServiceRequest {
   readonly onHead?: (response: Response) => void
 }
 
+/** Who calls: an app, or what has nothing but the token of a service account. */
+export interface Caller extends Pick<Config, 'fetch' | 'authUrl' | 'now'> {
+  readonly appCode?: string
+  readonly keyring?: Keyring
+}
+
 /** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
 export async function callService<Answer>(
-  config: Config,
+  caller: Caller,
   { path, body, inBackground, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
 ): Promise<Answer> {
   // Called without an object: the fetch of Workers refuses to be a method of another.
-  const { fetch, authUrl, appCode, keyring, now } = config
+  const { fetch, authUrl } = caller
   const accept = onText ? 'text/event-stream' : 'application/json'
   const ended = new AbortController()
   const end = () => ended.abort(unreachable('timeout'))
@@ -45,13 +52,9 @@ export async function callService<Answer>(
   try {
     if (!authUrl) throw invalidSettings('SERVICE_AUTH_URL is missing')
     let response: Response
-    const { keys } = await keyring.open()
     // The current secret may have reached this app before the service.
-    for (const key of keys) {
-      // Half of its life lies behind, for the clock of the service may be ahead or behind.
-      const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
-      const claims = { sub: appCode, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) }
-      const bearer = token ?? (await key.signAsConsumer(claims))
+    for (const sign of token ? [() => token] : await assertionsOf(caller)) {
+      const bearer = await sign()
       const send = async () =>
         fetch(authUrl + path, {
           method: body && 'POST',
@@ -83,6 +86,16 @@ export async function callService<Answer>(
     clearTimeout(timer)
     ended.abort()
   }
+}
+
+/** Makes the assertion of an app, by each of its secrets. */
+async function assertionsOf({ appCode, keyring, now }: Caller): Promise<(() => string | Promise<string>)[]> {
+  const { keys } = await keyring!.open()
+  return keys.map((key) => () => {
+    // Half of its life lies behind, for the clock of the service may be ahead or behind.
+    const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
+    return key.signAsConsumer({ sub: appCode!, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) })
+  })
 }
 
 /** The address of the service, as the app gave it. */
@@ -143,7 +156,7 @@ function errorOf({ status, headers }: Response, body: { readonly status?: unknow
  * that is aborted.
  */
 export async function callPatiently<Answer>(
-  config: Config,
+  config: Caller,
   request: ServiceRequest,
   withinMs = Number.MAX_VALUE,
   retries = Number.MAX_VALUE,

@@ -2,10 +2,12 @@ import { checkAppBinding } from './app-binding.ts'
 import { type AuthError, type AuthErrorCode, refused } from './errors.ts'
 import { kindOf, show } from './show.ts'
 
-/** What an access token says. Times are seconds since 1970. */
+/** What an access token says. Times are seconds since 1970. A machine token has no `sid`, no e-mail, no names and no organization. */
 export interface Claims {
-  /** The user's id. */
+  /** The user's id; of a machine token, the service account's. */
   readonly uid: string
+  /** Only a machine token has it. */
+  readonly kind?: 'service'
   /** The user's token version; only grows. */
   readonly tv: number
   /** The session's id. */
@@ -158,7 +160,9 @@ function checkBegun(name: 'nbf' | 'iat', value: unknown, now: number, tolerance:
 
 /** One by one: a loop over their names costs a twentieth of a verification. */
 function checkOptionalTexts(claims: Record<string, unknown>): void {
-  const { sid, email, first_name, last_name, jti, namespace, org_id, org_slug } = claims
+  const { kind, sid, email, first_name, last_name, jti, namespace, org_id, org_slug } = claims
+  // What is neither a user's nor a service account's would pass for a user's.
+  if (kind !== undefined && (kind !== 'service' || sid !== undefined)) throw wrongClaim('kind', kind, 'service, without sid')
   checkText('sid', sid)
   checkText('email', email)
   checkText('first_name', first_name ?? undefined)

@@ -57,7 +57,7 @@ export interface RegistrationCounts {
 }
 
 /** The platform's own `fetch`, in whatever types the app has of it. */
-type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : (url: string, init: object) => Promise<unknown>
+export type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : (url: string, init: object) => Promise<unknown>
 
 /** An option that is left out is read from the environment variable in brackets, where there is one. */
 export interface AuthOptions<Name extends string = string> {
@@ -154,8 +154,8 @@ const oneOf = (...words: unknown[]) => must((value) => words.includes(value), wo
 const isFunction = (value: unknown) => typeof value === 'function'
 const callable = must(isFunction, 'a function')
 // A blank at either end is the usual slip of an env file, and would refuse every token.
-const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
-const httpUrl = must(
+export const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
+export const httpUrl = must(
   // `fetch` takes no address with a password in it, and it would stand in the log.
   (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
   'an http:// or https:// URL without @',
@@ -166,6 +166,16 @@ const secret: Rule = (value) => {
   return undefined
 }
 
+/** A variable that is set to nothing counts as not set, as env files have it. */
+export function readVariable(name: string): string | undefined {
+  return globalThis.process?.env?.[name] || undefined
+}
+
+/** Where the API of the service begins, whichever way its address was given. */
+export function apiUrlOf(authUrl: string): string {
+  return authUrl.replace(/(\/api\/v1)?\/*$/, '/api/v1')
+}
+
 /**
  * Reads options and environment. All faults go into one `CONFIG_INVALID`, which names each variable, says what is wrong with it, and
  * quotes no value.
@@ -173,8 +183,7 @@ const secret: Rule = (value) => {
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
   const known: string[] = ['secret', 'lazy']
-  // A variable that is set to nothing counts as not set, as env files have it.
-  const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
+  const env = readVariable
   const judge = (name: string, rule: Rule, value: unknown, isNeeded = false) => {
     const fault = value === undefined ? isNeeded && ' is missing' : rule(value)
     if (fault) faults.push(name + fault)
@@ -226,7 +235,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     appId: read('appId', word, 'SERVICE_APP_ID'),
     issuer: read('issuer', word, 'JWT_ISSUER', DEFAULT_ISSUER),
     serviceToken: read('serviceToken', word, 'SERVICE_ACCOUNT_TOKEN'),
-    authUrl: authUrl && `${authUrl}`.replace(/(\/api\/v1)?\/*$/, '/api/v1'),
+    authUrl: authUrl && apiUrlOf(`${authUrl}`),
     secrets: (previous === undefined ? [current] : [current, previous]) as string[],
     clockToleranceSec: read('clockToleranceSec', number(0, 60), '', CLOCK_TOLERANCE_SECONDS),
     maxTokenBytes: read('maxTokenBytes', number(256, 65_536), '', MAX_TOKEN_BYTES),

@@ -6,6 +6,8 @@ import { type Refusal, refusal } from './refusal.ts'
 
 /** What every guard takes. `Request` is the framework's own. */
 export interface GuardOptions<Request = unknown> {
+  /** Whose tokens it takes: of users, machine tokens of service accounts, or both (default `user`). */
+  readonly kind?: 'user' | 'service' | 'any'
   /** Is told of every request that the guard refuses, and why; what it throws is ignored. */
   onRefused?(error: AuthError, request: Request): void
 }
@@ -29,6 +31,7 @@ const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => b
   anyOf: isList,
   role: (value) => typeof value === 'string',
   org: (value) => value === 'required',
+  kind: (value) => value === 'user' || value === 'service' || value === 'any',
   onRefused: (value) => typeof value === 'function',
 }
 
@@ -65,7 +68,9 @@ export function admitAnyone<Name extends string>(
   checkAuth(auth)
   return tellRefusals(options, async (request) => {
     try {
-      return await auth.authenticate(distinctHeaders(request))
+      const principal = await auth.authenticate(distinctHeaders(request))
+      assertKind(principal, options.kind)
+      return principal
     } catch (error) {
       if (AuthError.is(error, 'TOKEN_MISSING')) return undefined
       throw error
@@ -109,11 +114,18 @@ function checkRequirements(requirements: Requirements): void {
   }
 }
 
-function assertAccess(principal: Principal, { permissions, anyOf, role, org }: Requirements): void {
+function assertAccess(principal: Principal, { kind, permissions, anyOf, role, org }: Requirements): void {
+  assertKind(principal, kind)
   if (permissions) principal.assert(...permissions)
   if (anyOf && !principal.hasAny(...anyOf)) throw denied(`any of: ${anyOf.join(', ')}`, principal)
   if (role !== undefined && !principal.hasRole(role)) throw denied(`the role ${role}`, principal)
   if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token speaks for no organization')
+}
+
+/** A machine token has permissions too, so a route that never thought of one would let it in. */
+function assertKind({ kind }: Principal, wanted: GuardOptions['kind'] = 'user'): void {
+  if (wanted !== 'any' && kind !== wanted)
+    throw refused('PERMISSION_DENIED', `a ${kind} token, where the guard takes kind: '${wanted}'`)
 }
 
 function denied(missing: string, { claims: { roles, permissions } }: Principal): AuthError {

@@ -72,10 +72,13 @@ const routes: Route[] = [
     handle: show,
   },
   { path: '/other-token', guard: 'required', handle: () => auth.verify(signToken({ exp: 1 })) },
+  { path: '/service', guard: 'required', requirements: { kind: 'service' }, handle: show },
+  { path: '/any', guard: 'required', requirements: { kind: 'any', permissions: ['invoices:read'] }, handle: show },
   ...requirements.map(([asked], index): Route => ({ path: `/r${index}`, guard: 'required', requirements: asked, handle: show })),
 ]
 
 const good = signToken()
+const machine = signToken({ kind: 'service', sid: undefined, email: undefined, roles: ['service'] })
 const forbidden = {
   status: 403,
   code: 'permission_denied',
@@ -121,6 +124,13 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
   test('a good token reaches the handler with its principal', async () => {
     expect(await ask('/required', good)).toMatchObject({ status: 200, body: { user: CLAIMS.uid } })
     expect(reached).toEqual([CLAIMS.uid])
+  })
+
+  test('a machine token passes only where the guard says so', async () => {
+    const statuses = async (token: string) =>
+      Promise.all(['/required', '/optional', '/service', '/any'].map(async (path) => (await ask(path, token)).status))
+    expect(await statuses(good)).toEqual([200, 200, 403, 200])
+    expect(await statuses(machine)).toEqual([403, 403, 200, 200])
   })
 
   test('the scheme is read in any case', async () => {

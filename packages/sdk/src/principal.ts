@@ -5,6 +5,9 @@ import { refused } from './errors.ts'
 export interface Principal<Name extends string = string> {
   /** All claims, frozen, in their wire spelling. */
   readonly claims: Claims
+  /** `service` for a machine token: it stands for a service account, not for a user. Guards let users in only, unless they are told. */
+  readonly kind: 'user' | 'service'
+  /** Of a machine token, the id of its service account. */
   readonly userId: string
   /** The user's home pool. */
   readonly pool: string
@@ -31,6 +34,10 @@ export class TokenPrincipal implements Principal {
     const { claims, lists } = this.#payload
     // Completed and frozen on first use, since most requests ask only for permissions.
     return Object.isFrozen(claims) ? claims : Object.freeze(Object.assign(claims, lists))
+  }
+
+  get kind(): 'user' | 'service' {
+    return this.#payload.claims.kind ?? 'user'
   }
 
   get userId(): string {
@@ -67,8 +74,8 @@ export class TokenPrincipal implements Principal {
     return this.#payload.lists.roles.includes(code)
   }
 
-  toJSON(): { userId: string; pool: string; org: Principal['org'] } {
-    const { userId, pool, org } = this
-    return { userId, pool, org }
+  toJSON(): Pick<Principal, 'kind' | 'userId' | 'pool' | 'org'> {
+    const { kind, userId, pool, org } = this
+    return { kind, userId, pool, org }
   }
 }
