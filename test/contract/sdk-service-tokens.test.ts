@@ -45,9 +45,7 @@ async function startBackend(permission: string, secret = ACCESS_SECRET) {
 }
 
 function tokensOf(serviceToken: string, now = Date.now) {
-  const tokens = createServiceTokens({ authUrl: service.url, serviceToken, now })
-  onTestFinished(() => tokens.close())
-  return tokens
+  return createServiceTokens({ authUrl: service.url, serviceToken, now })
 }
 
 /** A permission of a service of the app. */

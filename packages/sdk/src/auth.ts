@@ -166,22 +166,11 @@ const ignore = () => {}
 /** Reads no option before the first use. */
 function assembleLater(make: () => LocalAuth): LocalAuth {
   let made: LocalAuth | undefined
-  let isAsking = false
-  const use = () => {
-    if (made) return made
-    made = make()
-    if (isAsking) made[asksPermissions]()
-    return made
-  }
-  const ask = () => {
-    isAsking = true
-    made?.[asksPermissions]()
-  }
+  const use = () => (made ??= make())
   return new Proxy({} as LocalAuth, {
     get(_, name: keyof LocalAuth | 'then') {
-      // It is no promise, though it is returned from async functions.
-      if (name === 'then') return undefined
-      if (name === asksPermissions) return ask
+      // It is no promise, though it is returned from async functions. Guards ask again with each request.
+      if (name === 'then' || (name === asksPermissions && !made)) return undefined
       if (name === 'api' || name === 'ready') return use()[name]
       if (name === 'close' && !made) return async () => {}
       return (...given: unknown[]) => (use()[name] as (...given: unknown[]) => unknown)(...given)

@@ -1,6 +1,5 @@
 import type { Config } from './config.ts'
 import { AuthError, invalidSettings, refused } from './errors.ts'
-import type { Keyring } from './keyring.ts'
 import { builtin } from './node-platform.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 
@@ -22,20 +21,17 @@ export interface ServiceRequest {
   readonly onHead?: (response: Response) => void
 }
 
-/** Who calls: an app, or what has nothing but the token of a service account. */
-export interface Caller extends Pick<Config, 'fetch' | 'authUrl' | 'now'> {
-  readonly appCode?: string
-  readonly keyring?: Keyring
-}
+/** Who calls. `keyring` signs for an app where a request has no token of its own. */
+export type Caller = Pick<Config, 'fetch' | 'authUrl' | 'appCode' | 'keyring' | 'now'>
 
 /** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
 export async function callService<Answer>(
-  caller: Caller,
+  config: Caller,
   { path, body, inBackground, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
 ): Promise<Answer> {
   // Called without an object: the fetch of Workers refuses to be a method of another.
-  const { fetch, authUrl } = caller
+  const { fetch, authUrl, appCode, keyring, now } = config
   const accept = onText ? 'text/event-stream' : 'application/json'
   const ended = new AbortController()
   const end = () => ended.abort(unreachable('timeout'))
@@ -52,9 +48,13 @@ export async function callService<Answer>(
   try {
     if (!authUrl) throw invalidSettings('SERVICE_AUTH_URL is missing')
     let response: Response
+    const { keys } = await keyring.open()
     // The current secret may have reached this app before the service.
-    for (const sign of token ? [() => token] : await assertionsOf(caller)) {
-      const bearer = await sign()
+    for (const key of keys) {
+      // Half of its life lies behind, for the clock of the service may be ahead or behind.
+      const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
+      const claims = { sub: appCode, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) }
+      const bearer = token ?? (await key.signAsConsumer(claims))
       const send = async () =>
         fetch(authUrl + path, {
           method: body && 'POST',
@@ -86,16 +86,6 @@ export async function callService<Answer>(
     clearTimeout(timer)
     ended.abort()
   }
-}
-
-/** Makes the assertion of an app, by each of its secrets. */
-async function assertionsOf({ appCode, keyring, now }: Caller): Promise<(() => string | Promise<string>)[]> {
-  const { keys } = await keyring!.open()
-  return keys.map((key) => () => {
-    // Half of its life lies behind, for the clock of the service may be ahead or behind.
-    const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
-    return key.signAsConsumer({ sub: appCode!, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) })
-  })
 }
 
 /** The address of the service, as the app gave it. */

@@ -161,8 +161,7 @@ function checkBegun(name: 'nbf' | 'iat', value: unknown, now: number, tolerance:
 /** One by one: a loop over their names costs a twentieth of a verification. */
 function checkOptionalTexts(claims: Record<string, unknown>): void {
   const { kind, sid, email, first_name, last_name, jti, namespace, org_id, org_slug } = claims
-  // What is neither a user's nor a service account's would pass for a user's.
-  if (kind !== undefined && (kind !== 'service' || sid !== undefined)) throw wrongClaim('kind', kind, 'service, without sid')
+  checkText('kind', kind)
   checkText('sid', sid)
   checkText('email', email)
   checkText('first_name', first_name ?? undefined)
@@ -189,9 +188,9 @@ function wrongTime(code: AuthErrorCode, what: string, tolerance: number): AuthEr
   return refused(code, `${what} by this machine's clock, clockToleranceSec is ${tolerance}`)
 }
 
-function wrongList({ roles, permissions }: Record<string, unknown>): AuthError {
-  const [name, value] = isListOfStrings(roles ?? []) ? ['permissions', permissions] : ['roles', roles]
-  return wrongClaim(`${name}`, value, 'a list of strings')
+function wrongList({ roles = [], permissions }: Record<string, unknown>): AuthError {
+  const isRoles = !isListOfStrings(roles)
+  return wrongClaim(isRoles ? 'roles' : 'permissions', isRoles ? roles : permissions, 'a list of strings')
 }
 
 function wrongClaim(name: string, value: unknown, wanted = 'a string'): AuthError {

@@ -158,7 +158,7 @@ export const word = must((value) => typeof value === 'string' && /^\S+$/.test(va
 export const httpUrl = must(
   // `fetch` takes no address with a password in it, and it would stand in the log.
   (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
-  'an http:// or https:// URL without @',
+  'an http(s) URL without @',
 )
 const secret: Rule = (value) => {
   if (typeof value !== 'string') return ' must be text'
@@ -183,7 +183,6 @@ export function apiUrlOf(authUrl: string): string {
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
   const known: string[] = ['secret', 'lazy']
-  const env = readVariable
   const judge = (name: string, rule: Rule, value: unknown, isNeeded = false) => {
     const fault = value === undefined ? isNeeded && ' is missing' : rule(value)
     if (fault) faults.push(name + fault)
@@ -196,7 +195,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     isNeeded?: boolean,
   ) => {
     known.push(name)
-    const value = options[name] ?? env(variable) ?? fallback
+    const value = options[name] ?? readVariable(variable) ?? fallback
     judge(variable || name, rule, value, isNeeded)
     return value as NonNullable<AuthOptions[Name]>
   }
@@ -204,7 +203,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is no option`)))
 
   const appCode = read('appCode', word, 'SERVICE_APP_CODE', undefined, true)
-  const authUrl = options.authUrl ?? env('SERVICE_AUTH_URL')
+  const authUrl = options.authUrl ?? readVariable('SERVICE_AUTH_URL')
   const onNode = authUrl && runsOnNode()
   const revocation = read('revocation', record, '', { mode: onNode ? 'feed' : 'off' })
   const { mode, isCurrent, onStale, maxStaleSec }: Record<string, unknown> = { ...revocation }
@@ -213,12 +212,12 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   judge('revocation.maxStaleSec', number(1, 3600), maxStaleSec)
   if (mode === 'custom') judge('revocation.isCurrent', callable, isCurrent, true)
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
-  const isTest = env('NODE_ENV') === 'test' || env('NODE_TEST_CONTEXT')
+  const isTest = readVariable('NODE_ENV') === 'test' || readVariable('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
   // Tokens can be checked without any service. What asks one needs its address.
   read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, mode === 'feed' || check !== 'off')
   // A secret from code is never paired with a previous one that happens to be in the environment.
-  const given = options.secret ?? [env('JWT_ACCESS_SECRET'), env('JWT_ACCESS_SECRET_PREVIOUS')]
+  const given = options.secret ?? [readVariable('JWT_ACCESS_SECRET'), readVariable('JWT_ACCESS_SECRET_PREVIOUS')]
   const [current, previous, ...more] = [given].flat()
   judge('JWT_ACCESS_SECRET', more.length > 0 ? () => ' must be one secret or two' : secret, current, true)
   judge('JWT_ACCESS_SECRET_PREVIOUS', secret, previous)

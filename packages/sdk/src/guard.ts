@@ -31,7 +31,7 @@ const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => b
   anyOf: isList,
   role: (value) => typeof value === 'string',
   org: (value) => value === 'required',
-  kind: (value) => value === 'user' || value === 'service' || value === 'any',
+  kind: (value) => ['user', 'service', 'any'].includes(`${value}`),
   onRefused: (value) => typeof value === 'function',
 }
 
@@ -52,9 +52,17 @@ export function admitAuthorized<Name extends string>(
 ): Admit<Principal<Name>> {
   checkAuth(auth)
   checkRequirements(requirements)
-  if (requirements.permissions || requirements.anyOf) auth[asksPermissions]?.()
+  let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
+  // Now, or with `lazy` once the auth is made.
+  const askPermissions = () => {
+    const ask = isAsking ? auth[asksPermissions] : undefined
+    if (ask) isAsking = false
+    ask?.()
+  }
+  askPermissions()
   return tellRefusals(requirements, async (request) => {
     const principal = await auth.authenticate(distinctHeaders(request))
+    askPermissions()
     assertAccess(principal, requirements)
     return principal
   })
@@ -124,8 +132,7 @@ function assertAccess(principal: Principal, { kind, permissions, anyOf, role, or
 
 /** A machine token has permissions too, so a route that never thought of one would let it in. */
 function assertKind({ kind }: Principal, wanted: GuardOptions['kind'] = 'user'): void {
-  if (wanted !== 'any' && kind !== wanted)
-    throw refused('PERMISSION_DENIED', `a ${kind} token, where the guard takes kind: '${wanted}'`)
+  if (wanted !== 'any' && kind !== wanted) throw refused('PERMISSION_DENIED', `the token is of kind ${kind}, not ${wanted}`)
 }
 
 function denied(missing: string, { claims: { roles, permissions } }: Principal): AuthError {

@@ -14,7 +14,7 @@ const clock = "by this machine's clock, clockToleranceSec is 5"
 const quoted = `"${SECRET}"`
 
 const hints: [name: string, token: unknown, code: AuthErrorCode, hint: string, options?: AuthOptions][] = [
-  ['no token', '', 'TOKEN_MISSING', 'expected the header Authorization: Bearer <token>, got none'],
+  ['no token', '', 'TOKEN_MISSING', 'expected Authorization: Bearer <token>'],
   ['a token that is a list', [good], 'TOKEN_MALFORMED', 'expected three base64url parts, got a list'],
   ['a word', 'none', 'TOKEN_MALFORMED', 'expected three base64url parts, got 1 in 4 characters'],
   [

@@ -74,8 +74,8 @@ export class TokenPrincipal implements Principal {
     return this.#payload.lists.roles.includes(code)
   }
 
-  toJSON(): Pick<Principal, 'kind' | 'userId' | 'pool' | 'org'> {
-    const { kind, userId, pool, org } = this
-    return { kind, userId, pool, org }
+  toJSON(): Pick<Principal, 'userId' | 'pool' | 'org'> {
+    const { userId, pool, org } = this
+    return { userId, pool, org }
   }
 }

@@ -3,6 +3,9 @@ import type { Claims } from './claims.ts'
 import type { Config } from './config.ts'
 import { invalidSettings } from './errors.ts'
 
+// Loaded with the calls of `api`, since most apps never make any.
+export { holdServiceTokens } from './hold-service-tokens.ts'
+
 /** The service's answer about a token (RFC 7662). It has only `active: false` if the token is not valid now for this app. */
 export type Introspection =
   | { readonly active: false }

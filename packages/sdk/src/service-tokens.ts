@@ -1,6 +1,4 @@
-import { callPatiently, unreachable } from './call-service.ts'
-import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
-import { invalidSettings } from './errors.ts'
+import type { Fetch } from './config.ts'
 
 /** An option that is left out is read from the environment variable in brackets. */
 export interface ServiceTokenOptions {
@@ -26,93 +24,19 @@ export interface ServiceTokens {
    * `fetch` with such a token. Where the answer is 401 it is sent once more with a new token, for the old one may have been revoked; not
    * when the body is a stream, which can be read only once.
    */
-  fetch(appCode: string, url: string | URL, init?: Parameters<Fetch>[1]): ReturnType<Fetch>
-  /** Ends what is under way; `get` rejects from then on. */
-  close(): void
+  fetch(appCode: string, url: string, init?: Parameters<Fetch>[1]): ReturnType<Fetch>
 }
-
-interface Held {
-  readonly token: string
-  readonly askedAt: number
-  renewAt: number
-  readonly endsAt: number
-}
-
-/** Neither a backend that answers every token with 401 nor a service that refuses makes every call ask for a new one. */
-const RENEW_AFTER_MS = 5_000
-/** A token must still live when it arrives. */
-const ARRIVAL_MS = 5_000
 
 /**
- * Tokens with which this backend calls others for itself, not for a user. Throws `CONFIG_INVALID` at once, naming every variable that
- * is wrong.
+ * Tokens with which this backend calls others for itself, not for a user. What is missing or wrong in the configuration, the first use
+ * says: it rejects with `CONFIG_INVALID`, naming every variable.
  */
-export function createServiceTokens(options: ServiceTokenOptions = {}): ServiceTokens {
-  const { authUrl = readVariable('SERVICE_AUTH_URL'), serviceToken: token = readVariable('SERVICE_ACCOUNT_TOKEN') } = options
-  const fault = (name: string, value: unknown, rule: typeof word) =>
-    value === undefined ? [`${name} is missing`] : [rule(value) ?? []].flat().map((wanted) => name + wanted)
-  const others = Object.keys(options).filter((name) => !['authUrl', 'serviceToken', 'fetch', 'now'].includes(name))
-  const faults = [
-    ...fault('SERVICE_AUTH_URL', authUrl, httpUrl),
-    ...fault('SERVICE_ACCOUNT_TOKEN', token, word),
-    ...others.map((name) => `${name} is no option`),
-  ]
-  if (faults.length > 0) throw invalidSettings(...faults)
-  const { fetch = globalThis.fetch, now = Date.now } = options
-  const caller = { fetch, now, authUrl: apiUrlOf(authUrl!) }
-  const closing = new AbortController()
-  const held = new Map<string, Held>()
-  const asked = new Map<string, Promise<Held>>()
-
-  const ask = async (app_code: string): Promise<Held> => {
-    const askedAt = now()
-    const body = { grant_type: 'client_credentials', app_code }
-    const { signal } = closing
-    type Answer = { readonly access_token: string; readonly expires_in: number }
-    const answer = await callPatiently<Answer>(caller, { path: '/auth/token', body, token, signal }, 10_000, 2)
-    const lifeMs = answer.expires_in * 1_000
-    const fresh = { token: answer.access_token, askedAt, renewAt: askedAt + 0.8 * lifeMs, endsAt: askedAt + lifeMs - ARRIVAL_MS }
-    held.set(app_code, fresh)
-    return fresh
-  }
-  /** All who need a new one wait for the same. */
-  const renew = (appCode: string): Promise<Held> => {
-    let asking = asked.get(appCode)
-    if (!asking) {
-      asking = ask(appCode).finally(() => asked.delete(appCode))
-      asked.set(appCode, asking)
-    }
-    return asking
-  }
-  const get = async (appCode: string): Promise<Held> => {
-    if (closing.signal.aborted) throw closing.signal.reason
-    const known = held.get(appCode)
-    if (!known || known.endsAt <= now()) return renew(appCode)
-    if (known.renewAt <= now()) {
-      known.renewAt = now() + RENEW_AFTER_MS
-      // Nobody waits for the new one while the old one lives.
-      renew(appCode).catch(() => {})
-    }
-    return known
-  }
-
+export function createServiceTokens(options?: ServiceTokenOptions): ServiceTokens {
+  // Most backends never call another.
+  const loaded = import('./service-api.ts').then((module) => module.holdServiceTokens(options))
+  loaded.catch(() => {})
   return {
-    get: async (appCode) => (await get(appCode)).token,
-    async fetch(appCode, url, init) {
-      const send = (bearer: string) => {
-        const headers = new Headers(init?.headers)
-        headers.set('authorization', `Bearer ${bearer}`)
-        return fetch(url, { ...init, headers })
-      }
-      const used = await get(appCode)
-      const response = await send(used.token)
-      const isStream = Symbol.asyncIterator in Object(init?.body)
-      if (response.status !== 401 || isStream || used.askedAt + RENEW_AFTER_MS > now()) return response
-      await response.body?.cancel()
-      // Another caller may have been told the same, and have a new one already.
-      const latest = held.get(appCode)
-      return send((latest === used ? await renew(appCode) : await get(appCode)).token)
-    },
-    close: () => closing.abort(unreachable('close()')),
+    get: async (appCode) => (await loaded).get(appCode),
+    fetch: async (...request) => (await loaded).fetch(...request),
   }
 }

@@ -52,7 +52,7 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
 }
 
 export function checkSize(token: unknown, maxTokenBytes: number): asserts token is string {
-  if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected the header Authorization: Bearer <token>, got none')
+  if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected Authorization: Bearer <token>')
   if (typeof token !== 'string') throw malformed(kindOf(token))
   // Characters are bytes here: a token that holds anything but ASCII is refused further on.
   if (token.length > maxTokenBytes)
@@ -117,8 +117,8 @@ function wrongSignature(token: string, keys: readonly SecretKey[], readText: Tex
 /** The two usual slips of env files, which both give another secret. */
 export function oddityOf(secrets: readonly string[]): string {
   const has = (pattern: RegExp) => secrets.some((secret) => pattern.test(secret))
-  const isQuoted = has(/^\s*(["']).*\1\s*$/s)
-  return `${isQuoted ? '; the secret stands in quotes' : ''}${has(/^\s|\s$/) ? '; the secret begins or ends with a blank' : ''}`
+  const oddity = has(/^\s*(["']).*\1\s*$/s) ? 'stands in quotes' : has(/^\s|\s$/) ? 'begins or ends with a blank' : ''
+  return oddity && `; the secret ${oddity}`
 }
 
 export function readPayload(token: string, readText: TextReader, parse: (text: string) => Payload): Payload {

@@ -1,0 +1,88 @@
+import { type Caller, callPatiently } from './call-service.ts'
+import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
+import { invalidSettings } from './errors.ts'
+import type { SecretKey } from './platform.ts'
+import type { ServiceTokenOptions, ServiceTokens } from './service-tokens.ts'
+
+interface Held {
+  readonly token: string
+  readonly askedAt: number
+  renewAt: number
+  readonly endsAt: number
+}
+
+/** Neither a backend that answers every token with 401 nor a service that refuses makes every call ask for a new one. */
+const RENEW_AFTER_MS = 5_000
+/** A token must still live when it arrives. */
+const ARRIVAL_MS = 5_000
+
+/** Throws `CONFIG_INVALID`, naming every variable that is wrong. */
+export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTokens {
+  const { authUrl = readVariable('SERVICE_AUTH_URL'), serviceToken: token = readVariable('SERVICE_ACCOUNT_TOKEN') } = options
+  const fault = (name: string, value: unknown, rule: typeof word) =>
+    value === undefined ? [`${name} is missing`] : [rule(value) ?? []].flat().map((wanted) => name + wanted)
+  const others = Object.keys(options).filter((name) => !['authUrl', 'serviceToken', 'fetch', 'now'].includes(name))
+  const faults = [
+    ...fault('SERVICE_AUTH_URL', authUrl, httpUrl),
+    ...fault('SERVICE_ACCOUNT_TOKEN', token, word),
+    ...others.map((name) => `${name} is no option`),
+  ]
+  if (faults.length > 0) throw invalidSettings(...faults)
+  const { fetch = globalThis.fetch, now = Date.now } = options
+  // No app calls here: each request brings the token of the account, so nothing has to be signed.
+  const key: SecretKey = { kid: '', header: '', signs: () => false, signAsConsumer: () => '' }
+  const opened = { keys: [key], readText: String }
+  const caller: Caller = { fetch, now, authUrl: apiUrlOf(authUrl!), appCode: '', keyring: { opened, open: async () => opened } }
+  const held = new Map<string, Held>()
+  const asked = new Map<string, Promise<Held>>()
+
+  const ask = async (app_code: string): Promise<Held> => {
+    const askedAt = now()
+    const body = { grant_type: 'client_credentials', app_code }
+    const { signal } = new AbortController()
+    type Answer = { readonly access_token: string; readonly expires_in: number }
+    const answer = await callPatiently<Answer>(caller, { path: '/auth/token', body, token, signal }, 10_000, 2)
+    const lifeMs = answer.expires_in * 1_000
+    const fresh = { token: answer.access_token, askedAt, renewAt: askedAt + 0.8 * lifeMs, endsAt: askedAt + lifeMs - ARRIVAL_MS }
+    held.set(app_code, fresh)
+    return fresh
+  }
+  /** All who need a new one wait for the same. */
+  const renew = (appCode: string): Promise<Held> => {
+    let asking = asked.get(appCode)
+    if (!asking) {
+      asking = ask(appCode).finally(() => asked.delete(appCode))
+      asked.set(appCode, asking)
+    }
+    return asking
+  }
+  const get = async (appCode: string): Promise<Held> => {
+    const known = held.get(appCode)
+    if (!known || known.endsAt <= now()) return renew(appCode)
+    if (known.renewAt <= now()) {
+      known.renewAt = now() + RENEW_AFTER_MS
+      // Nobody waits for the new one while the old one lives.
+      renew(appCode).catch(() => {})
+    }
+    return known
+  }
+
+  return {
+    get: async (appCode) => (await get(appCode)).token,
+    async fetch(appCode, url, init) {
+      const send = (bearer: string) => {
+        const headers = new Headers(init?.headers)
+        headers.set('authorization', `Bearer ${bearer}`)
+        return fetch(url, { ...init, headers })
+      }
+      const used = await get(appCode)
+      const response = await send(used.token)
+      const isStream = Symbol.asyncIterator in Object(init?.body)
+      if (response.status !== 401 || isStream || used.askedAt + RENEW_AFTER_MS > now()) return response
+      await response.body?.cancel()
+      // Another caller may have been told the same, and have a new one already.
+      const latest = held.get(appCode)
+      return send((latest === used ? await renew(appCode) : await get(appCode)).token)
+    },
+  }
+}
