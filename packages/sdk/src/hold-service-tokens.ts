@@ -1,5 +1,5 @@
 import { type Caller, callPatiently } from './call-service.ts'
-import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
+import { apiUrlOf, httpUrl, readVariable, word } from './config.ts'
 import { invalidSettings } from './errors.ts'
 import type { SecretKey } from './platform.ts'
 import type { ServiceTokenOptions, ServiceTokens } from './service-tokens.ts'
