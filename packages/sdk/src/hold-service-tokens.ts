@@ -1,8 +1,34 @@
 import { type Caller, callPatiently } from './call-service.ts'
-import { apiUrlOf, httpUrl, readVariable, word } from './config.ts'
+import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
 import { invalidSettings } from './errors.ts'
 import type { SecretKey } from './platform.ts'
-import type { ServiceTokenOptions, ServiceTokens } from './service-tokens.ts'
+
+/** An option that is left out is read from the environment variable in brackets. */
+export interface ServiceTokenOptions {
+  /** The address of the service, with or without `/api/v1` [`SERVICE_AUTH_URL`]. */
+  readonly authUrl?: string
+  /** The token of a service account that has the scope `tokens:issue` for each app that is asked for [`SERVICE_ACCOUNT_TOKEN`]. */
+  readonly serviceToken?: string
+  /** How the service and the other backends are called (default the global `fetch`). */
+  readonly fetch?: Fetch
+  /** The clock, in milliseconds since 1970 (default `Date.now`); tests move time with it. */
+  readonly now?: () => number
+}
+
+/** Each of its functions works on its own. */
+export interface ServiceTokens {
+  /**
+   * A machine token for the app of that code. It is asked for once, however many callers wait, and again when a fifth of its life is left;
+   * while the service is away, the old one is given for as long as it lives. Rejects with `SERVICE_REJECTED` when the service refuses,
+   * `SERVICE_UNREACHABLE` when it does not answer within 10 s.
+   */
+  get(appCode: string): Promise<string>
+  /**
+   * `fetch` with such a token. Where the answer is 401 it is sent once more with a new token, for the old one may have been revoked; not
+   * when the body is a stream, which can be read only once.
+   */
+  fetch(appCode: string, url: string, init?: Parameters<Fetch>[1]): ReturnType<Fetch>
+}
 
 interface Held {
   readonly token: string
