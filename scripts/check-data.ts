@@ -12,7 +12,7 @@ const boundQueries = ['$query', '$relatedQuery', 'relatedQuery']
 const migrations = globSync(join(source, 'db/migrations/*.ts')).map((file) => readFileSync(file, 'utf8'))
 const tables = migrations.flatMap((text) => Array.from(text.matchAll(/createTable\('(\w+)'/g), ([, name = '']) => name))
 /** No code reads or writes them yet, so they have no model. */
-const reserved = ['access_requests', 'passkeys']
+const reserved = ['passkeys']
 const modelled = globSync(join(source, 'models/*.ts')).flatMap((file) =>
   Array.from(readFileSync(file, 'utf8').matchAll(/static override tableName = '(\w+)'/g), ([, name = '']) => name),
 )

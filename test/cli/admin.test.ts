@@ -403,3 +403,43 @@ describe('api', () => {
     expect((await authctl('api POST /admin/users/import -f many.ndjson --dry-run --json')).exit).toBe(0)
   })
 })
+
+test('grant request: who asks for access is listed, let in or turned down', async () => {
+  const { authctl } = await signedIn()
+  await authctl('app create vault --name Vault')
+  const users = ['ann', 'ben'].map((name) => `${name}-asks@example.com`)
+  const ids: string[] = []
+  for (const email of users) {
+    const password = 'correct horse battery staple'
+    const post = (path: string, body: object) =>
+      fetch(`${service.url}/api/v1${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    expect((await authctl(`user create --email ${email} --verified --password-stdin`, { input: password })).exit).toBe(0)
+    const asked = await post('/auth/access-requests', { email, password, app_code: 'vault', message: 'please' })
+    expect(asked.status).toBe(201)
+    ids.push(((await asked.json()) as { id: string }).id)
+  }
+  const listed = parsed(await authctl('grant request list --app vault --json'))
+  expect(listed.map(({ id, message }: Record<string, string>) => [id, message])).toEqual(
+    ids.toReversed().map((id) => [id, 'please']),
+  )
+  expect((await authctl('grant request list --app vault -o table')).stdout).toMatch(/^ID +APP +USER/)
+  expect((await authctl(`grant request approve ${ids[0]} --expires 30d --dry-run`)).exit).toBe(0)
+  expect(parsed(await authctl(`grant request approve ${ids[0]} --expires 30d --json`))).toMatchObject({
+    status: 'approved',
+    outcome: 'granted',
+  })
+  expect(parsed(await authctl(`grant request deny ${ids[1]} --reason later --json`))).toMatchObject({
+    ...{ status: 'denied', reason: 'later', outcome: 'denied' },
+  })
+  expect(parsed(await authctl('grant request list --app vault --json'))).toEqual([])
+  expect(parsed(await authctl('grant request list --app vault --status denied --json'))).toMatchObject([{ id: ids[1] }])
+  expect((await authctl('grant request list --app vault -o table')).stderr).toBe('no requests\n')
+  expect((await authctl(`grant request deny ${ids[0]}`)).exit).toBe(5)
+  expect((await authctl('grant request approve 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f')).exit).toBe(3)
+  const grants = parsed(await authctl('grant list --app vault --json'))
+  expect(grants).toMatchObject([{ expires_at: expect.any(String) }])
+})

@@ -16,7 +16,7 @@ import {
 } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { buildSsoProvider } from '../support/provider.ts'
-import { auditEvents, everyRow } from '../support/rows.ts'
+import { auditEvents, everyRow, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, callHttp, claimsOf, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
@@ -38,6 +38,13 @@ const newHolder = async (): Promise<Json> => {
   const account = await newAccount()
   await service.admin('PUT', `/admin/service-accounts/${account.id}/permissions`, { body: { permissions: ['notes:write'] } })
   return account
+}
+/** The id of an open request for access. */
+const newRequest = async (): Promise<string> => {
+  const { user } = await buildUser(service, app)
+  await markVerified(service, user.id)
+  const body = { email: user.email, password: PASSWORD, app_code: (await buildApp(service)).code }
+  return (await service.call('POST', '/auth/access-requests', { body })).body.id
 }
 const newProvider = () => buildSsoProvider(service, `idp-${randomUUID().slice(0, 8)}`, { issuer: 'https://id.example.com' })
 const roleWith = async (...permissions: string[]) => {
@@ -121,6 +128,14 @@ const writes: Record<string, () => Promise<Write>> = {
   'POST /admin/users/{userId}/apps/{appId}': async () => ({
     path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
     body: { reason: 'why not' },
+  }),
+  'POST /admin/access-requests/{requestId}/approve': async () => ({
+    path: `/admin/access-requests/${await newRequest()}/approve`,
+    body: { reason: 'why not' },
+  }),
+  'POST /admin/access-requests/{requestId}/deny': async () => ({
+    path: `/admin/access-requests/${await newRequest()}/deny`,
+    body: { reason: 'not now' },
   }),
   'POST /admin/apps/{appId}/grants': async () => ({
     path: `/admin/apps/${(await buildApp(service)).code}/grants`,

@@ -222,6 +222,10 @@ describe('lists of the admin', () => {
     'explain?user_id=USER&app=APP',
     `explain?email=${emailOf(12)}&app=APP`,
     'secrets',
+    'access-requests',
+    'access-requests?status=open',
+    'access-requests?app=APP',
+    'access-requests?user_id=USER',
   ])('%s', async (path) => {
     const named = path.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('USER', userId)
     await expectPage(`/admin/${named.replace('ORGANIZATION', organizationId)}`)

@@ -2,6 +2,7 @@ import Koa from 'koa'
 import type { Pool } from './db/handle.ts'
 import { rehearsal } from './db/transaction.ts'
 import type { Deps } from './deps.ts'
+import { accessRequestRoutes } from './flows/access-requests/routes.ts'
 import { accountPages } from './flows/account-pages/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
 import { explainRoutes } from './flows/explain/routes.ts'
@@ -80,6 +81,7 @@ export function listRoutes(): Route[] {
     ...identityRoutes,
     ...ownIdentityRoutes,
     ...appRoutes,
+    ...accessRequestRoutes,
     ...grantRoutes,
     ...webhookRoutes,
     ...userRoutes,

@@ -65,6 +65,8 @@ export const errorCodes = {
   link_required: { status: 409, title: 'A user with this e-mail exists, and the provider is not linked with it' },
   identity_in_use: { status: 409, title: 'Another user is linked with this account of the provider' },
   email_exists_in_pool: { status: 409, title: 'Another user of this e-mail is in one of the pools' },
+  access_granted: { status: 409, title: 'The user may enter this app already' },
+  access_request_decided: { status: 409, title: 'This request has been decided already' },
   app_code_taken: { status: 409, title: 'Another app has this code' },
   app_in_use: { status: 409, title: 'Users still have access to this app' },
   role_code_taken: { status: 409, title: 'Another role has this code' },

@@ -29,6 +29,9 @@ import { exportDeclaration } from './export.ts'
 import { addGrant } from './grant/add.ts'
 import { explainGrant } from './grant/explain.ts'
 import { listGrants } from './grant/list.ts'
+import { approveRequest } from './grant/request/approve.ts'
+import { denyRequest } from './grant/request/deny.ts'
+import { listRequests } from './grant/request/list.ts'
 import { revokeGrant } from './grant/revoke.ts'
 import { clearLockouts } from './lockout/clear.ts'
 import { listLockouts } from './lockout/list.ts'
@@ -131,6 +134,9 @@ export const commands: readonly Command[] = [
   revokeGrant,
   listGrants,
   explainGrant,
+  listRequests,
+  approveRequest,
+  denyRequest,
   listPools,
   showPool,
   listCollisions,

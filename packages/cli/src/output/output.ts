@@ -20,6 +20,7 @@ export type Outcome =
   | 'deactivated'
   | 'deleted'
   | 'granted'
+  | 'denied'
   | 'revoked'
   | 'added'
   | 'removed'

@@ -94,3 +94,16 @@ export const tokenAnswer = z
   .brand<'issued'>()
 /** Made where tokens are issued, and nowhere else: a route that answers with tokens can have them from no other place. */
 export type TokenAnswer = z.output<typeof tokenAnswer>
+
+export const requestStatus = z.enum(['open', 'approved', 'denied'])
+
+/** A request for access to an app, as its user sees it. */
+export const ownAccessRequest = z
+  .object({
+    id,
+    app: z.object({ id, code: z.string() }),
+    status: requestStatus,
+    message: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'OwnAccessRequest' })

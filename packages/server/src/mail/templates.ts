@@ -125,6 +125,38 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
   })
 }
 
+/** To an admin. Without the words of whoever asks, who may be anybody: those are for a place that is known to be ours. */
+export function accessRequestedMail(app: Named, { email, requestId }: { email: string; requestId: string }): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: 'Somebody asks for access to an app',
+      parts: [
+        'Hello,',
+        `${show(email, 'somebody')} asks for access to ${place}.`,
+        'Let them in, or turn them down:',
+        `authctl grant request approve ${requestId}`,
+        `authctl grant request deny ${requestId}`,
+      ],
+    }
+  })
+}
+
+/** To whoever asked. */
+export function accessDecidedMail(app: Named, { isApproved, reason }: { isApproved: boolean; reason: string | null }): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    const answer = reason === null ? [] : [`The administrator says: ${show(reason, 'not readable')}`]
+    const sentence = isApproved
+      ? `you may enter ${place} now. Sign in as usual.`
+      : `your request for access to ${place} was turned down.`
+    return {
+      subject: isApproved ? 'You have access now' : 'Your request for access was turned down',
+      parts: ['Hello,', sentence, ...(isApproved ? [] : answer)],
+    }
+  })
+}
+
 /** What changed about an account. */
 export const noticePurposes = [
   'password_changed',

@@ -3,6 +3,7 @@ import type { Pool } from '../db/handle.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
+import { AccessRequest } from '../models/access-request.ts'
 import { AuditEvent } from '../models/audit-event.ts'
 import type { Expired } from '../models/base-model.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
@@ -49,6 +50,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(OutboxMessage, kept),
     expired(MailToken, kept),
     expired(SsoLogin, 0),
+    expired(AccessRequest, kept),
     expired(RefreshToken, kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),
     sessionsWithTokens('ended_sessions', 'ended_at', kept),

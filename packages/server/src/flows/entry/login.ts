@@ -4,12 +4,12 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { deviceOf } from '../../lib/device-token.ts'
-import { hashLineOf } from '../../lib/hash-line.ts'
+import { type HashLine, hashLineOf } from '../../lib/hash-line.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
-import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
+import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
 import { assertVerifiedFor } from '../../resources/sessions/assert-verified-for.ts'
 import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
@@ -18,7 +18,7 @@ import type { AttemptTarget } from './record-login-failure.ts'
 import { upgradeHash } from './upgrade-hash.ts'
 import { verifyPassword } from './verify-password.ts'
 import { byKnownDevice, byPassword, type WayIn } from './way-in.ts'
-import { withAttempt } from './with-attempt.ts'
+import { type CountedAttempt, withAttempt } from './with-attempt.ts'
 
 export interface PasswordLogin {
   email: string
@@ -47,29 +47,67 @@ export async function login(
   actor: Actor,
   acceptInvitation?: AcceptInvitation,
 ): Promise<TokenAnswer> {
+  return withPassword(
+    deps,
+    input,
+    {
+      check(app, user) {
+        // An invitation may verify the address: where there is one, the gate asks.
+        if (user.status === 'active' && !acceptInvitation) assertVerifiedFor(app, user)
+      },
+      async use({ user, line, ...proven }) {
+        const storeUpgrade = await upgradeHash(deps, input.password, user, line)
+        const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
+        const proof = { ...proven, overrides, authMethod: 'password' }
+
+        return transaction(deps, async (deps) => {
+          const accepted = await acceptInvitation?.(deps, user)
+          const entering = { user: accepted?.user ?? user, invitedTo: accepted?.membership }
+          const tokens = await enter(deps, { ...proof, ...entering, organizationId: input.organization_id }, actor)
+          await storeUpgrade?.(deps)
+          return tokens
+        })
+      },
+    },
+    actor,
+  )
+}
+
+/** Who has proven to be a user of an app, by password and second factor. */
+interface Proven {
+  user: FoundUser
+  app: App | null
+  secondFactor: SecondFactorProof
+  counted: CountedAttempt
+  /** In which hashes for this caller wait. */
+  line: HashLine
+}
+
+interface PasswordSteps<R> {
+  /** Looks at the account before the second factor is asked for. */
+  check?(app: App | null, user: FoundUser): void
+  use(proven: Proven): Promise<R>
+}
+
+/** One attempt by password, and by second factor where one is active; what it is for, `use` does. Throws as `login` does before the gate. */
+export async function withPassword<R>(
+  deps: Deps<Pool>,
+  input: PasswordLogin,
+  { check, use }: PasswordSteps<R>,
+  actor: Actor,
+): Promise<R> {
   return withAttempt(
     deps,
     {
       target: () => findTarget(deps, input),
       named: { email: input.email, appCode: input.app_code },
       way: (target) => wayOf(deps, input, target),
-      async prove({ app, user }, counted) {
+      async prove({ app, user: named }, counted) {
         const line = hashLineOf(actor, counted.way.device)
-        const verified = await verifyPassword(deps, input.password, user, line)
-        // An invitation may verify the address: where there is one, the gate asks.
-        if (verified.status === 'active' && !acceptInvitation) assertVerifiedFor(app, verified)
-        const secondFactor = await passSecondFactor(deps, verified, input.two_factor_code, actor)
-        const storeUpgrade = await upgradeHash(deps, input.password, verified, line)
-        const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
-        const proof = { secondFactor, app, overrides, authMethod: 'password', counted }
-
-        return transaction(deps, async (deps) => {
-          const accepted = await acceptInvitation?.(deps, verified)
-          const entering = { user: accepted?.user ?? verified, invitedTo: accepted?.membership }
-          const tokens = await enter(deps, { ...proof, ...entering, organizationId: input.organization_id }, actor)
-          await storeUpgrade?.(deps)
-          return tokens
-        })
+        const user = await verifyPassword(deps, input.password, named, line)
+        check?.(app, user)
+        const secondFactor = await passSecondFactor(deps, user, input.two_factor_code, actor)
+        return use({ user, app, secondFactor, counted, line })
       },
     },
     actor,

@@ -10,6 +10,7 @@ import type { App } from '../../models/app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
+import { closeRequests } from './close-requests.ts'
 import { type GrantRow, presentGrant } from './present.ts'
 import type { GrantInput, givenGrant } from './schema.ts'
 
@@ -18,7 +19,7 @@ const shortestMs = 5_000
 
 interface GiveInput extends GrantInput {
   /** Each once. The transaction holds their rows. */
-  users: readonly (AccountRecord & { id: string })[]
+  users: readonly (AccountRecord & { id: string; email: string })[]
   app: Pick<App, 'id' | 'code'>
 }
 
@@ -29,7 +30,7 @@ export interface Given {
 
 /**
  * Lets users enter an app. An active grant changes only in what was given, and where it is shortened, the access tokens that were given
- * out on it are dead. A revoked or expired one starts afresh, and its old tokens stay dead, since their floor stays. Comes last in its
+ * out on it are dead. An open request of theirs is closed with it. A revoked or expired one starts afresh, and its old tokens stay dead, since their floor stays. Comes last in its
  * transaction. Answers in the order of the users. Throws `validation_failed`.
  */
 export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<Given[]> {
@@ -77,6 +78,7 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
       details: { before: shown(before.get(id)) ?? null, after: shown(after.get(id)) },
     })),
   )
+  await closeRequests(deps, { app, users, status: 'approved', reason: reason ?? null }, actor)
   for (const { id } of updated) {
     const until = before.get(id)?.expires_at ?? Number.POSITIVE_INFINITY
     if (expires_at != null && expires_at < until) await raiseAccessFloor(deps, id, [app.id])

@@ -2,21 +2,15 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { getKeptApp } from '../apps/get-app.ts'
-import { getUser, lockUser } from '../users/get-user.ts'
-import { type Given, giveGrants } from './give-grants.ts'
+import { giveGrant } from './give-grant.ts'
+import type { Given } from './give-grants.ts'
 import type { GrantInput } from './schema.ts'
 
 /** Lets a user enter an app. Throws `not_found`, `validation_failed`. */
 export async function putGrant(
   deps: Deps<Pool>,
-  { userId, appRef, ...input }: { userId: string; appRef: string } & GrantInput,
+  input: { userId: string; appRef: string } & GrantInput,
   actor: Actor,
 ): Promise<Given> {
-  return transaction(deps, async (deps) => {
-    const { id } = await lockUser(deps, userId)
-    const app = await getKeptApp(deps, appRef)
-    const [given] = await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor)
-    return given!
-  })
+  return transaction(deps, (deps) => giveGrant(deps, input, actor))
 }

@@ -1,18 +1,28 @@
 import { ok, type Route, route } from '../../http/route.ts'
+import { approveRequest } from './approve-request.ts'
+import { denyRequest } from './deny-request.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
+import { listRequests } from './list-requests.ts'
+import { presentRequest } from './present.ts'
 import { putGrant } from './put-grant.ts'
 import { putGrants } from './put-grants.ts'
 import { revokeGrant } from './revoke-grant.ts'
 import {
+  accessRequestPage,
+  accessRequestParams,
+  accessRequestRecord,
   appParams,
+  approveRequestBody,
   appUserPage,
   bulkGrantAnswer,
   bulkGrantBody,
+  denyRequestBody,
   givenGrant,
   grantBody,
   grantPage,
   grantParams,
   grantRecord,
+  listAccessRequestsQuery,
   listGrantsQuery,
   userParams,
 } from './schema.ts'
@@ -95,5 +105,47 @@ export const grantRoutes: Route[] = [
       const { items, nextCursor } = await listGrantsOfApp(deps, params.appId, query)
       return ok({ items, next_cursor: nextCursor })
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/access-requests',
+    tag,
+    summary: 'List the requests for access, newest first',
+    auth: 'system_admin',
+    query: listAccessRequestsQuery,
+    responses: { 200: accessRequestPage },
+    errors: ['not_found'],
+    handle: async (deps, { query: { status, app, user_id, ...request } }) => {
+      const { items, nextCursor } = await listRequests(deps, { status, app, user_id }, request)
+      return ok({ items: items.map(presentRequest), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/access-requests/{requestId}/approve',
+    tag,
+    summary: 'Let the user of a request into the app',
+    description: 'As any other grant. The user is told by mail.',
+    auth: 'system_admin',
+    params: accessRequestParams,
+    body: approveRequestBody,
+    responses: { 200: accessRequestRecord },
+    errors: ['access_request_decided'],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok(presentRequest(await approveRequest(deps, params.requestId, body, actor))),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/access-requests/{requestId}/deny',
+    tag,
+    summary: 'Turn a request for access down',
+    description: 'The user is told by mail, with the reason.',
+    auth: 'system_admin',
+    params: accessRequestParams,
+    body: denyRequestBody,
+    responses: { 200: accessRequestRecord },
+    errors: ['access_request_decided'],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok(presentRequest(await denyRequest(deps, params.requestId, body, actor))),
   }),
 ]

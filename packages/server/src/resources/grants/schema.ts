@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { appRef, clearable, id, MAX_LIST, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
-import { accountWarnings, grantState, userRecord } from '../../lib/records.ts'
+import { accountWarnings, grantState, ownAccessRequest, requestStatus, userRecord } from '../../lib/records.ts'
 
 export { appParams, userParams } from '../../lib/fields.ts'
 
@@ -62,3 +62,25 @@ export const bulkGrantAnswer = z
 export const grantPage = page(grantRecord)
 export const appUserPage = page(grantRecord.extend({ user: userRecord }))
 export const listGrantsQuery = z.strictObject(pageQuery)
+
+export const accessRequestRecord = ownAccessRequest
+  .extend({
+    user: z.object({ id, email: z.string(), namespace: z.string() }),
+    reason: z.string().nullable().meta({ description: 'What the admin answered' }),
+    decided_by: id.nullable(),
+    decided_at: timestamp.nullable(),
+  })
+  .meta({ id: 'AccessRequest' })
+export const accessRequestPage = page(accessRequestRecord)
+
+export const accessRequestParams = z.object({ requestId: id })
+export const listAccessRequestsQuery = z.strictObject({
+  ...pageQuery,
+  status: requestStatus.optional(),
+  app: appRef.optional().meta({ description: 'UUID or code of an app' }),
+  user_id: id.optional(),
+})
+export const approveRequestBody = grantBody.meta({ id: 'ApproveAccess' })
+export const denyRequestBody = z
+  .strictObject({ reason: clearable(text).meta({ description: 'Why; the user reads it' }) })
+  .meta({ id: 'DenyAccess' })

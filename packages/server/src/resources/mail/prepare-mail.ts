@@ -3,6 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { MailText } from '../../mail/render-mail.ts'
 import {
+  accessDecidedMail,
+  accessRequestedMail,
   changeMail,
   invitationMail,
   magicLinkMail,
@@ -12,6 +14,7 @@ import {
   undoMail,
   verificationMail,
 } from '../../mail/templates.ts'
+import { AccessRequest } from '../../models/access-request.ts'
 import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-message.ts'
@@ -22,9 +25,11 @@ import { messageContext } from './add-mail.ts'
 import { buildLink, ownPageLink } from './build-link.ts'
 import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
 import {
+  type DecisionPayload,
   type InvitationPayload,
   isTokenPurpose,
   type NoticePayload,
+  type RequestPayload,
   type TokenMailPayload,
   type TokenPurpose,
 } from './token-purpose.ts'
@@ -45,6 +50,8 @@ export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise
   const payload = JSON.parse(message.payload)
   if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, payload)
   if (message.name === 'invitation') return prepareInvitation(deps, message, payload)
+  if (message.name === 'access_requested') return prepareAccessRequest(deps, payload)
+  if (message.name === 'access_approved' || message.name === 'access_denied') return prepareDecision(deps, message, payload)
   const { user_agent: userAgent, ...facts }: NoticePayload = payload
   const purpose = noticePurposes.find((purpose) => purpose === message.name)
   if (!purpose) throw new Error(`no mail is called ${message.name}`)
@@ -90,4 +97,17 @@ async function prepareInvitation(deps: Deps, message: OutboxRow, payload: Invita
   const token = deps.secretBox.open(payload.token_box, messageContext(message.id))
   const inviting = { name: organization.name, code: organization.slug }
   return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
+}
+
+/** Nothing once it is decided. */
+async function prepareAccessRequest(deps: Deps, { request_id: id }: RequestPayload): Promise<WriteMail | undefined> {
+  const request = await AccessRequest.find(deps.db, { id })
+  if (request?.status !== 'open') return undefined
+  const { app, user } = request
+  return async () => accessRequestedMail(app, { email: user.email, requestId: id })
+}
+
+async function prepareDecision(deps: Deps, message: OutboxRow, { reason }: DecisionPayload): Promise<WriteMail | undefined> {
+  const app = message.app_id === null ? undefined : await App.find(deps.db, { id: message.app_id })
+  return app && (async () => accessDecidedMail(app, { isApproved: message.name === 'access_approved', reason }))
 }

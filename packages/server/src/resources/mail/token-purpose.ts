@@ -54,4 +54,14 @@ export interface NoticePayload {
   provider: string | null
 }
 
+/** Of a mail to an admin about a request for access. */
+export interface RequestPayload {
+  request_id: string
+}
+
+/** Of the mail to whoever asked. */
+export interface DecisionPayload {
+  reason: string | null
+}
+
 export type { NoticePurpose }

@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { PersonalFacts, StoredEvent } from '../../lib/audit-proof.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { AccessRequest } from '../../models/access-request.ts'
 import { AuditEvent, type DetailsRow, type Erasable } from '../../models/audit-event.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { OutboxMessage } from '../../models/outbox-message.ts'
@@ -35,6 +36,7 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
   await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
   await UserApp.blankReasons(deps.db, userId)
+  await AccessRequest.deleteOfUser(deps.db, userId)
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
     if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })

@@ -1,0 +1,98 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { forUpdate } from '../db/locks.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { App } from './app.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
+import { User } from './user.ts'
+
+/** Somebody who has an account asks to be let into an app. */
+export class AccessRequest extends BaseModel {
+  static override tableName = 'access_requests'
+  static override relationMappings = () => ({
+    app: { relation: BaseModel.BelongsToOneRelation, modelClass: App, join: { from: 'access_requests.app_id', to: 'apps.id' } },
+    user: {
+      relation: BaseModel.BelongsToOneRelation,
+      modelClass: User,
+      join: { from: 'access_requests.user_id', to: 'users.id' },
+    },
+  })
+
+  declare id: string
+  declare user_id: string
+  declare app_id: string
+  declare status: 'open' | 'approved' | 'denied'
+  /** What the user wrote to the admins. */
+  declare message: string | null
+  /** What the admin answered. */
+  declare reason: string | null
+  declare decided_by: string | null
+  declare decided_at: number | null
+  declare created_at: number
+  declare app?: App
+  declare user?: User
+
+  /** False if the user has an open one for the app already. */
+  static async insertOpen(db: Tx, row: NewRequest): Promise<boolean> {
+    const isOpen = db.raw("(user_id, app_id) where status = 'open'")
+    const inserted = await rowsOf(AccessRequest, db)
+      .insert({ ...row, status: 'open' })
+      .onConflict(isOpen)
+      .ignore()
+      .returning('id')
+    return inserted.length > 0
+  }
+
+  /** With its app and its user. */
+  static async find(
+    db: Db,
+    by: { id: string } | { user_id: string; app_id: string; status: 'open' },
+  ): Promise<FullRequest | undefined> {
+    return (await AccessRequest.query(db).findOne(by).withGraphFetched('[app, user]')) as FullRequest | undefined
+  }
+
+  static async findStatusForUpdate(db: Tx, id: string): Promise<AccessRequest['status'] | undefined> {
+    const row = await forUpdate(db, rowsOf(AccessRequest, db).where({ id }).first('id', 'status'))
+    return row?.status
+  }
+
+  /** Closes those of the users that are open for the app, and returns them. */
+  static async closeOpen(
+    db: Tx,
+    { appId, userIds }: { appId: string; userIds: readonly string[] },
+    decision: Pick<AccessRequest, 'status' | 'reason' | 'decided_by' | 'decided_at'>,
+  ): Promise<Pick<AccessRequest, 'id' | 'user_id'>[]> {
+    return rowsOf(AccessRequest, db)
+      .where({ app_id: appId, status: 'open' })
+      .whereIn('user_id', [...userIds])
+      .update(decision)
+      .returning(['id', 'user_id'])
+  }
+
+  /** Newest first, each with its app and its user. */
+  static async list(
+    db: Db,
+    { status, app_id, user_id }: Partial<Pick<AccessRequest, 'status' | 'app_id' | 'user_id'>>,
+    request: PageRequest,
+  ): Promise<Page<FullRequest>> {
+    const query = AccessRequest.query(db).withGraphFetched('[app, user]')
+    if (status !== undefined) query.where('access_requests.status', status)
+    if (app_id !== undefined) query.where('access_requests.app_id', app_id)
+    if (user_id !== undefined) query.where('access_requests.user_id', user_id)
+    return (await withPage(query, request, 'access_requests.id')) as Page<FullRequest>
+  }
+
+  static async deleteOfUser(db: Pool, userId: string): Promise<void> {
+    await rowsOf(AccessRequest, db).where({ user_id: userId }).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    const decided = db(AccessRequest.tableName).whereIn('status', ['approved', 'denied']).where('decided_at', '<=', until)
+    return deleteByKey(AccessRequest, db, decided.limit(limit))
+  }
+}
+
+export type NewRequest = Pick<AccessRequest, 'id' | 'user_id' | 'app_id' | 'message' | 'created_at'>
+
+/** With its app and its user. */
+export type FullRequest = AccessRequest & { app: App; user: User }

@@ -1,0 +1,32 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
+import { lockUser } from '../users/get-user.ts'
+
+/**
+ * Decides about a request that is open. One decision wins, however many admins decide at once. `carryOut` closes it. Throws `not_found`,
+ * `access_request_decided`, and what `carryOut` throws.
+ */
+export async function decideRequest(
+  deps: Deps<Pool>,
+  id: string,
+  carryOut: (deps: Deps<Tx>, request: FullRequest) => Promise<void>,
+): Promise<FullRequest> {
+  return transaction(deps, async (deps) => {
+    const request = await getRequest(deps, id)
+    // Before the request's row, as whoever gives a grant has it.
+    await lockUser(deps, request.user_id)
+    const status = await AccessRequest.findStatusForUpdate(deps.db, id)
+    if (status !== 'open') throw new ApiError('access_request_decided')
+    await carryOut(deps, request)
+    return getRequest(deps, id)
+  })
+}
+
+async function getRequest(deps: Deps, id: string): Promise<FullRequest> {
+  const request = await AccessRequest.find(deps.db, { id })
+  if (!request) throw new ApiError('not_found', { detail: 'No access request has this id' })
+  return request
+}

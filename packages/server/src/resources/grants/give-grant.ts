@@ -1,0 +1,19 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { getKeptApp } from '../apps/get-app.ts'
+import { getUser, lockUser } from '../users/get-user.ts'
+import { type Given, giveGrants } from './give-grants.ts'
+import type { GrantInput } from './schema.ts'
+
+/** Lets one user enter an app. Comes last in its transaction. Throws `not_found`, `validation_failed`. */
+export async function giveGrant(
+  deps: Deps<Tx>,
+  { userId, appRef, ...input }: { userId: string; appRef: string } & GrantInput,
+  actor: Actor,
+): Promise<Given> {
+  const { id } = await lockUser(deps, userId)
+  const app = await getKeptApp(deps, appRef)
+  const [given] = await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor)
+  return given!
+}
