@@ -408,10 +408,31 @@ const login: PlantedFault[] = [
   {
     title: 'the second factor is asked for before the password',
     file: server('flows/entry/login.ts'),
-    search: 'const verified = await verifyPassword(deps, input.password, user, line)',
+    search: 'const user = await verifyPassword(deps, input.password, named, line)',
     replace:
-      'if (user) await passSecondFactor(deps, user, input.two_factor_code, actor)\n        const verified = await verifyPassword(deps, input.password, user, line)',
+      'if (named) await passSecondFactor(deps, named, input.two_factor_code, actor)\n        const user = await verifyPassword(deps, input.password, named, line)',
     tests: contract('two-factor', '4.5-login'),
+  },
+  {
+    title: 'access is asked for with an address that nobody has verified',
+    file: server('resources/grants/open-request.ts'),
+    search: 'if (user.email_verified_at === null)',
+    replace: 'if (user.email === null)',
+    tests: contract('access-requests'),
+  },
+  {
+    title: 'a request for access that has been decided is decided again',
+    file: server('resources/grants/decide-request.ts'),
+    search: "status !== 'open'",
+    replace: 'status === undefined',
+    tests: contract('access-requests'),
+  },
+  {
+    title: 'a grant leaves the open request of its user open',
+    file: server('resources/grants/give-grants.ts'),
+    search: "await closeRequests(deps, { app, users, status: 'approved', reason: reason ?? null }, actor)",
+    replace: 'await closeRequests(deps, { app, users: [], status: "approved", reason: reason ?? null }, actor)',
+    tests: contract('access-requests'),
   },
   {
     title: 'a hash of a lower cost is never made anew',
