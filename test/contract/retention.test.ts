@@ -127,6 +127,15 @@ describe('each rule', () => {
         ...{ redirect_url: 'x', client_state: 'x', code_challenge: 'x', created_at: 1, expires_at: over },
       }),
     ],
+    [
+      'access_requests',
+      10 * days,
+      (over) => ({
+        ...{ id: randomUUID(), user_id: user.id, app_id: app.id, status: 'denied' },
+        created_at: 1,
+        decided_at: over,
+      }),
+    ],
     ['expired_sessions', 10 * days, (over) => session({ expires_at: over }), 'sessions'],
     ['ended_sessions', 10 * days, (over) => session({ ended_at: over }), 'sessions'],
     [

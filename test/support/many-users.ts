@@ -127,6 +127,14 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       },
     })),
     {
+      table: 'access_requests',
+      each: 4,
+      columns: {
+        ...{ id: idOf(), user_id: idOf(), app_id: `case when u % 200 = 0 then ${other} else ${main} end`, created_at: madeAt() },
+        ...{ status: "case when u % 100 = 0 then 'open' else 'denied' end", decided_at: madeAt() },
+      },
+    },
+    {
       table: 'organizations',
       each: 10,
       columns: { id: idOf('u / 10'), slug: "'org-' || (u / 10)", name: "'Organization ' || (u / 10)", ...stamps },

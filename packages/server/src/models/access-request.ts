@@ -32,15 +32,19 @@ export class AccessRequest extends BaseModel {
   declare app?: App
   declare user?: User
 
-  /** False if the user has an open one for the app already. */
-  static async insertOpen(db: Tx, row: NewRequest): Promise<boolean> {
-    const isOpen = db.raw("(user_id, app_id) where status = 'open'")
-    const inserted = await rowsOf(AccessRequest, db)
-      .insert({ ...row, status: 'open' })
-      .onConflict(isOpen)
-      .ignore()
-      .returning('id')
-    return inserted.length > 0
+  /** The caller holds the lock of the user, who has one open request for an app at most. */
+  static async insertOpen(db: Tx, row: NewRequest): Promise<void> {
+    await rowsOf(AccessRequest, db).insert({ ...row, status: 'open' })
+  }
+
+  /** When the oldest of the newest so many was made; undefined if there are fewer. */
+  static async findTimeOfNewest(
+    db: Tx,
+    by: { user_id: string } | { app_id: string },
+    count: number,
+  ): Promise<number | undefined> {
+    const query = rowsOf(AccessRequest, db).where(by).orderBy('id', 'desc')
+    return (await query.offset(count - 1).first('created_at'))?.created_at
   }
 
   /** With its app and its user. */

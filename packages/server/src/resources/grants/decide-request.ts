@@ -25,7 +25,8 @@ export async function decideRequest(
   })
 }
 
-async function getRequest(deps: Deps, id: string): Promise<FullRequest> {
+/** Throws `not_found`. */
+export async function getRequest(deps: Deps, id: string): Promise<FullRequest> {
   const request = await AccessRequest.find(deps.db, { id })
   if (!request) throw new ApiError('not_found', { detail: 'No access request has this id' })
   return request
