@@ -492,6 +492,51 @@ const login: PlantedFault[] = [
   },
 ]
 
+const machineTokens: PlantedFault[] = [
+  {
+    title: 'any account gets machine tokens for its apps',
+    file: server('lib/authority.ts'),
+    search: "return refuseWithout('tokens:issue') ?? (holds('tokens:issue', appCode) ?",
+    replace: "return (holds('tokens:issue', appCode) || account.appCodes.includes(appCode) ?",
+    tests: contract('machine-tokens'),
+  },
+  {
+    title: 'an app need not ask for machine tokens',
+    file: server('flows/machine-tokens/issue-machine-token.ts'),
+    search: 'if (!app?.machine_tokens) throw',
+    replace: 'if (!app) throw',
+    tests: contract('machine-tokens'),
+  },
+  {
+    title: 'a machine token carries the permissions of every service',
+    file: server('models/service-account-permission.ts'),
+    search: ".whereIn('p.service', [...services])",
+    replace: ".whereNotIn('p.service', services.length > 999 ? [...services] : [])",
+    tests: contract('machine-tokens'),
+  },
+  {
+    title: 'a machine token outlives its account',
+    file: server('flows/machine-tokens/issue-machine-token.ts'),
+    search: 'Math.min(now + deps.config.accessTtlSeconds * 1000, account.expires_at ?? Number.POSITIVE_INFINITY)',
+    replace: '(now + deps.config.accessTtlSeconds * 1000)',
+    tests: contract('machine-tokens'),
+  },
+  {
+    title: 'a rotated account keeps its machine tokens',
+    file: server('resources/service-accounts/rotate-service-account.ts'),
+    search: "if (account.scopes.includes('tokens:issue')) await endMachineTokens(deps, id)",
+    replace: '',
+    tests: contract('machine-tokens-servers'),
+  },
+  {
+    title: 'guards let machine tokens in',
+    file: sdk('guard.ts'),
+    search: "wanted: GuardOptions['kind'] = 'user'",
+    replace: "wanted: GuardOptions['kind'] = 'any'",
+    tests: unit('sdk/src/guards'),
+  },
+]
+
 const registration: PlantedFault[] = [
   {
     title: 'a collision is looked for in the registration pool alone',
@@ -1349,6 +1394,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...ownKeys,
   ...failover,
   ...watched,
+  ...machineTokens,
   ...login,
   ...registration,
   ...gate,
