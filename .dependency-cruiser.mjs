@@ -51,13 +51,14 @@ const cliRooms = [
   'tokens',
   'user-files',
   'doctor',
+  'probe',
   'onboarding',
   'declarations',
   'completion',
   'live',
   'dashboard',
 ]
-const cliFoundations = ['^packages/cli/package[.]json$', sdk('admin|inspect|protocol')]
+const cliFoundations = ['^packages/cli/package[.]json$', sdk('admin|inspect|protocol|testing')]
 const roomsBefore = (room) => cliRooms.slice(0, cliRooms.indexOf(room)).map((before) => `${cli}${before}/`)
 
 export default {
@@ -229,8 +230,8 @@ export default {
     only(
       'cli-speaks-http',
       '^packages/cli/',
-      ['^packages/cli/', sdk('admin|inspect|protocol')],
-      'The command line knows the HTTP API, and the SDK where it tells what the API means.',
+      ['^packages/cli/', sdk('admin|inspect|protocol|testing')],
+      'The command line knows the HTTP API, and the SDK where it tells what the API and its tokens mean.',
     ),
     ...cliRooms.map((room) =>
       only(

@@ -36,10 +36,12 @@ class Handler(BaseHTTPRequestHandler):
             # Of two headers, somebody in between may have read the other one.
             if len(headers) > 1 or scheme.lower() != 'bearer':
                 raise Refused('TOKEN_MALFORMED')
-            return gate.verify(token.strip())
+            claims = gate.verify(token.strip())
         except Refused as refused:
             self.log_error('refused: %s', refused)
             return self.refuse(401, 'token_invalid', 'Access token is not valid', challenge='Bearer error="invalid_token"')
+        # A machine token has permissions too, and is no user.
+        return claims if claims.get('kind', 'user') == 'user' else self.refuse(403, 'permission_denied', 'Permission denied')
 
     def refuse(self, status, code, title, challenge=None):
         self.answer(status, {'status': status, 'code': code, 'title': title}, challenge)

@@ -2,7 +2,11 @@
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
+  services = [
+    (name = "main", worker = .worker),
+    # The service may run on this machine.
+    (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:3000", http = (), service = "main")],
 );
 
@@ -13,5 +17,6 @@ const worker :Workerd.Worker = (
     (name = "JWT_ACCESS_SECRET", fromEnvironment = "JWT_ACCESS_SECRET"),
     (name = "SERVICE_APP_CODE", fromEnvironment = "SERVICE_APP_CODE"),
     (name = "SERVICE_APP_ID", fromEnvironment = "SERVICE_APP_ID"),
+    (name = "SERVICE_AUTH_URL", fromEnvironment = "SERVICE_AUTH_URL"),
   ],
 );

@@ -3,11 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import './build.js'
 
 const { default: workerd } = createRequire(import.meta.url)('workerd')
-const { env, bearer, badTokens, close } = createTestAuth({ appCode: 'notes' })
+const { env, userId, bearer, badTokens, revoke, close } = createTestAuth({ appCode: 'notes' })
 let program
 let url
 
@@ -43,3 +44,12 @@ test('nobody gets in without one', async () => {
 
 for (const { name, token } of badTokens())
   test(`${name} is refused`, async () => assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 401))
+
+test('a token that was revoked gets in no longer', async () => {
+  const headers = bearer()
+  assert.equal((await ask(headers)).status, 200)
+  await revoke(userId)
+  // The Worker asks the service again within five seconds.
+  while ((await ask(headers)).status === 200) await setTimeout(100)
+  assert.equal((await ask(headers)).status, 401)
+})

@@ -7,7 +7,7 @@ export const endings = {
   notSignedIn: { exit: 4, meaning: 'not signed in, or the role system_admin is missing' },
   conflict: { exit: 5, meaning: 'conflict with what is there' },
   invalid: { exit: 6, meaning: 'invalid or ambiguous input' },
-  unreachable: { exit: 7, meaning: 'the service cannot be reached, fails, or limits the rate, after retries' },
+  unreachable: { exit: 7, meaning: 'the service, or a backend, cannot be reached, fails, or limits the rate, after retries' },
   failures: { exit: 8, meaning: 'finished, with failures' },
   declined: { exit: 9, meaning: 'declined at a prompt' },
   differences: { exit: 10, meaning: 'differences were found' },

@@ -23,6 +23,7 @@ import { setContext } from './context/set.ts'
 import { showContext } from './context/show.ts'
 import { useContext } from './context/use.ts'
 import { dashboard } from './dashboard.ts'
+import { probeBackend } from './dev/probe.ts'
 import { diffDeclaration } from './diff.ts'
 import { doctor } from './doctor.ts'
 import { exportDeclaration } from './export.ts'
@@ -206,6 +207,7 @@ export const commands: readonly Command[] = [
   testWebhooks,
   inspect,
   traceToken,
+  probeBackend,
   exportDeclaration,
   diffDeclaration,
   applyDeclaration,
@@ -232,6 +234,7 @@ export const nouns: Record<string, string> = {
   audit: 'What happened, and who did it',
   webhook: 'Where apps are told of new users',
   token: 'Access tokens',
+  dev: 'For who builds a backend',
 }
 
 /** What the first words of a command of three words are about. */
@@ -239,4 +242,5 @@ export const nestedNouns: Record<string, string> = {
   'user session': 'Logins of a user that are alive',
   'user identity': 'Logins at providers that a user may come in with',
   'org invitation': 'Invitations that nobody has accepted yet',
+  'grant request': 'What users who wait for access have asked for',
 }

@@ -1,4 +1,3 @@
-import type { Claims } from '../claims.ts'
 import type { AuthErrorCode } from '../errors.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
 
@@ -9,67 +8,125 @@ export interface BadToken {
   readonly token: string
   /** The code of `auth.verify`. */
   readonly code: AuthErrorCode
+  /** What somebody could do at a backend that accepts it. */
+  readonly harm: string
+  /** Only a holder of the secret can make it. The others can be made by anybody who has a good token. */
+  readonly needsSecret: boolean
 }
 
-const YEAR_SEC = 365 * 86_400
+type Row = [code: AuthErrorCode, name: string, token: string, harm: string]
 
 /**
- * Every way of being wrong, each for years: a test that moves its clock finds them wrong in the same way. None is too long: Node answers
- * such a header itself.
+ * Every way of being wrong, made from a good token and as long-lived. `secret` signed it; without that, what needs the secret is left
+ * out. None is too long: Node answers such a header itself.
  */
-export function createBadTokens(claims: Claims, secret: string): BadToken[] {
-  const good = { ...claims, exp: claims.iat + 10 * YEAR_SEC }
-  const payload = encode(good)
-  const header = headerFor(secret)
-  const genuine = signParts(encode(header), payload, secret)
-  const unsigned = genuine.slice(0, genuine.lastIndexOf('.') + 1)
-  const withHeader = (members: object, hash?: string) => signParts(encode({ ...header, ...members }), payload, secret, hash)
-  const withClaims = (members: object) => signParts(encode(header), encode({ ...good, ...members }), secret)
-  const another = `${secret} of another`
+export function createBadTokens(good: string, secret?: string): BadToken[] {
+  const made = (rows: Row[], needsSecret: boolean) =>
+    rows.map(([code, name, token, harm]) => ({ name, token, code, harm, needsSecret }))
+  return [...made(rowsOfAnybody(good), false), ...(secret === undefined ? [] : made(rowsOfInsider(good, secret), true))]
+}
 
-  const tokens: [AuthErrorCode, string, string][] = [
-    ['TOKEN_MALFORMED', 'no token but a word', 'nonsense'],
-    ['TOKEN_MALFORMED', 'a token without its signature part', genuine.split('.').slice(0, 2).join('.')],
-    ['TOKEN_MALFORMED', 'a token with padding', `${genuine}=`],
-    ['TOKEN_MALFORMED', 'a payload that is no object', signParts(encode(header), encode([good]), secret)],
-    ['TOKEN_ALG', 'a token that says it needs no signature', `${encode({ ...header, alg: 'none' })}.${payload}.`],
-    ['TOKEN_ALG', 'a token signed with HMAC-SHA-512', withHeader({ alg: 'HS512' }, 'sha512')],
-    ['TOKEN_ALG', 'a token that claims an RSA signature', withHeader({ alg: 'RS256' })],
-    ['TOKEN_ALG', 'a token of another kind', withHeader({ typ: 'consumer+jwt' })],
-    ['TOKEN_ALG', 'a token with an extension that must be understood', withHeader({ crit: ['exp'] })],
-    ['TOKEN_SIGNATURE', 'a token signed with another secret', signParts(encode(header), payload, another)],
+/** A good token of a service account with the rights of a user's token. `auth.verify` accepts it; a guard for users alone refuses it. */
+export function createMachineToken(good: string, secret: string): string {
+  const { header, claims } = decode(good)
+  const ofUser = { sid: undefined, email: undefined, first_name: undefined, last_name: undefined }
+  return signParts(encode(header), encode({ ...claims, ...ofUser, kind: 'service', roles: ['service'] }), secret)
+}
+
+function decode(token: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
+  const [header, claims] = token.split('.', 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()))
+  return { header, claims }
+}
+
+function rowsOfAnybody(good: string): Row[] {
+  const { header, claims } = decode(good)
+  const [, payload = ''] = good.split('.')
+  const another = 'a secret that nobody at the service knows'
+  const ofAnother = (members: object) => signParts(encode({ ...header, ...members }), payload, another)
+  const anybody = 'Anybody can write a token of any user with any right.'
+  return [
+    ['TOKEN_MALFORMED', 'no token but a word', 'nonsense', 'Anybody gets in with a made-up word.'],
+    ['TOKEN_MALFORMED', 'a token without its signature part', good.split('.').slice(0, 2).join('.'), anybody],
     [
-      'TOKEN_SIGNATURE',
-      'a token that brings its own key',
-      signParts(encode({ ...header, kid: headerFor(another).kid }), payload, another),
+      'TOKEN_MALFORMED',
+      'a token with padding',
+      `${good}=`,
+      'One token has several spellings, so a list of tokens that ended misses it.',
     ],
-    ['TOKEN_SIGNATURE', 'a token whose signature was cut off', unsigned],
+    ['TOKEN_ALG', 'a token that says it needs no signature', `${encode({ ...header, alg: 'none' })}.${payload}.`, anybody],
+    ['TOKEN_SIGNATURE', 'a token signed with another secret', ofAnother({}), anybody],
+    ['TOKEN_SIGNATURE', 'a token that brings its own key', ofAnother({ kid: headerFor(another).kid }), anybody],
+    ['TOKEN_SIGNATURE', 'a token whose signature was cut off', good.slice(0, good.lastIndexOf('.') + 1), anybody],
     [
       'TOKEN_SIGNATURE',
       'a token whose claims were changed afterwards',
-      genuine.replace(payload, encode({ ...good, roles: ['system_admin'] })),
+      good.replace(payload, encode({ ...claims, roles: ['system_admin'] })),
+      'Every user can give themselves any role, and be any other user.',
+    ],
+  ]
+}
+
+function rowsOfInsider(good: string, secret: string): Row[] {
+  const { header, claims } = decode(good)
+  const [, payload = ''] = good.split('.')
+  const iat = Number(claims.iat)
+  const exp = Number(claims.exp)
+  const withHeader = (members: object, hash?: string) => signParts(encode({ ...header, ...members }), payload, secret, hash)
+  const withClaims = (members: object) => signParts(encode(header), encode({ ...claims, ...members }), secret)
+  const confused = 'The token chooses how it is verified, which is how forged ones get in.'
+  const forever = 'A token that leaks opens the backend for good.'
+  const early = 'A token that was made for later works now, and longer than it should.'
+  const foreign = 'Every app of the organization can act here as its own users: a token that leaks there opens this one.'
+  const unchecked =
+    'What the backend reads of the token is not what the service wrote; code behind it decides on a wrong type or nothing.'
+  return [
+    ['TOKEN_MALFORMED', 'a payload that is no object', signParts(encode(header), encode([claims]), secret), unchecked],
+    ['TOKEN_ALG', 'a token signed with HMAC-SHA-512', withHeader({ alg: 'HS512' }, 'sha512'), confused],
+    ['TOKEN_ALG', 'a token that claims an RSA signature', withHeader({ alg: 'RS256' }), confused],
+    [
+      'TOKEN_ALG',
+      'a token of another kind',
+      withHeader({ typ: 'consumer+jwt' }),
+      'What a backend shows to the service passes for the token of a user.',
+    ],
+    [
+      'TOKEN_ALG',
+      'a token with an extension that must be understood',
+      withHeader({ crit: ['exp'] }),
+      'A limit that the token says must be understood is passed over.',
     ],
     [
       'TOKEN_EXPIRED',
       'a token that expired an hour ago',
-      withClaims({ iat: good.iat - 4500, nbf: good.iat - 4500, exp: good.iat - 3600 }),
+      withClaims({ iat: iat - 4500, nbf: iat - 4500, exp: iat - 3600 }),
+      forever,
     ],
-    ['TOKEN_NOT_YET_VALID', 'a token that is not valid yet', withClaims({ nbf: good.exp, exp: good.exp + 900 })],
-    ['TOKEN_NOT_YET_VALID', 'a token issued in the future', withClaims({ iat: good.exp, exp: good.exp + 900 })],
-    ['TOKEN_ISSUER', 'a token of another issuer', withClaims({ iss: 'somebody-else' })],
+    ['TOKEN_NOT_YET_VALID', 'a token that is not valid yet', withClaims({ nbf: exp, exp: exp + 900 }), early],
+    ['TOKEN_NOT_YET_VALID', 'a token issued in the future', withClaims({ iat: exp, exp: exp + 900 }), early],
+    [
+      'TOKEN_ISSUER',
+      'a token of another issuer',
+      withClaims({ iss: 'somebody-else' }),
+      'Another service that shares the secret, such as a test installation, lets its users in here.',
+    ],
     [
       'TOKEN_AUDIENCE',
       'a genuine token of another app',
-      withClaims({ aud: 'other-app', app_code: 'other-app', app_id: good.jti }),
+      withClaims({ aud: 'other-app', app_code: 'other-app', app_id: claims.jti }),
+      foreign,
     ],
-    ['TOKEN_AUDIENCE', 'a token for a list of apps', withClaims({ aud: [good.aud, 'other-app'] })],
-    ['APP_MISMATCH', 'a token of another app that names this audience', withClaims({ app_code: 'other-app' })],
-    ['APP_MISMATCH', 'a token without an app', withClaims({ app_id: undefined })],
-    ['TOKEN_CLAIMS', 'a token that never expires', withClaims({ exp: undefined })],
-    ['TOKEN_CLAIMS', 'a token with an expiry that is a text', withClaims({ exp: String(good.exp) })],
-    ['TOKEN_CLAIMS', 'a token of nobody', withClaims({ uid: undefined })],
-    ['TOKEN_CLAIMS', 'a token without a version', withClaims({ tv: undefined })],
-    ['TOKEN_CLAIMS', 'a token whose permissions are a text', withClaims({ permissions: 'invoices:read' })],
+    ['TOKEN_AUDIENCE', 'a token for a list of apps', withClaims({ aud: [claims.aud, 'other-app'] }), foreign],
+    ['APP_MISMATCH', 'a token of another app that names this audience', withClaims({ app_code: 'other-app' }), foreign],
+    ['APP_MISMATCH', 'a token without an app', withClaims({ app_id: undefined }), foreign],
+    ['TOKEN_CLAIMS', 'a token that never expires', withClaims({ exp: undefined }), forever],
+    ['TOKEN_CLAIMS', 'a token with an expiry that is a text', withClaims({ exp: String(exp) }), forever],
+    ['TOKEN_CLAIMS', 'a token of nobody', withClaims({ uid: undefined }), unchecked],
+    [
+      'TOKEN_CLAIMS',
+      'a token without a version',
+      withClaims({ tv: undefined }),
+      'It cannot be revoked: a suspended user goes on until it expires.',
+    ],
+    ['TOKEN_CLAIMS', 'a token whose permissions are a text', withClaims({ permissions: 'invoices:read' }), unchecked],
   ]
-  return tokens.map(([code, name, token]) => ({ name, token, code }))
 }

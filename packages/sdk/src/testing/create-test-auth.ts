@@ -62,6 +62,7 @@ export interface TestAuth<Name extends string = string> {
 }
 
 const TOKEN_LIFE_SEC = 900
+const YEAR_SEC = 365 * 86_400
 const LOOK_EVERY_MS = 2
 const LOOKS = 1_000
 /** Kept from the time of the import, since a test may replace the timers. */
@@ -159,7 +160,8 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     userId,
     token,
     bearer: (...names) => ({ authorization: `Bearer ${token({ permissions: names })}` }),
-    badTokens: () => createBadTokens(claimsOf({}), secret),
+    // For years: a test that moves its clock finds them wrong in the same way.
+    badTokens: () => createBadTokens(token({ exp: Math.floor(now() / 1000) + 10 * YEAR_SEC }), secret),
     now,
     advance(seconds) {
       advancedMs += seconds * 1000

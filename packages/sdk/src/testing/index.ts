@@ -1,4 +1,4 @@
-export type { BadToken } from './bad-tokens.ts'
+export { type BadToken, createBadTokens, createMachineToken } from './bad-tokens.ts'
 export {
   createTestAuth,
   type TestAuth,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { inspectToken } from '@gatehouse/sdk/inspect'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, optionalPositional, text } from '../../command-line/options.ts'
@@ -6,6 +5,7 @@ import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
+import { readSecretFile } from '../../tools/read-secret-file.ts'
 import { readToken } from '../../tools/read-token.ts'
 
 const options = {
@@ -32,7 +32,7 @@ export const inspect = command({
 
 export async function runInspect(tools: Tools, input: Input<typeof options>): Promise<Result> {
   const token = await readToken(tools, input.source, 'token inspect')
-  const secrets = input.secretFile === undefined ? [] : [readSecret(input.secretFile)]
+  const secrets = input.secretFile === undefined ? [] : [readSecretFile(input.secretFile)]
   const appCode = input.app === undefined ? undefined : parseAppRef(input.app)
   const { valid, header, claims, checks } = await inspectToken(token, {
     secrets,
@@ -52,17 +52,6 @@ export async function runInspect(tools: Tools, input: Input<typeof options>): Pr
     ],
     failure: failed && new Failure('invalid', `${failed.name}: ${failed.detail}`, { code: failed.code! }),
   }
-}
-
-/** Cuts the final line break, which editors add. */
-function readSecret(file: string): string {
-  try {
-    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-    if (secret !== '') return secret
-  } catch (error) {
-    throw new Failure('invalid', `cannot read the secret: ${(error as Error).message}`, { code: 'file_unreadable' })
-  }
-  throw new Failure('invalid', `${file} is empty`, { code: 'file_unreadable' })
 }
 
 /** Seconds since 1970 with the moment that they are. */

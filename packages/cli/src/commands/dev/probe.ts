@@ -1,0 +1,126 @@
+import { inspectToken } from '@gatehouse/sdk/inspect'
+import { bodyOf } from '../../api/api-client.ts'
+import { parseDuration } from '../../command-line/duration.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
+import { type Input, positional, requiredText, text } from '../../command-line/options.ts'
+import { isReadableOnTheWay } from '../../command-line/settings.ts'
+import { parseAppRef } from '../../nouns/app-ref.ts'
+import { type Result, rowsOf } from '../../output/output.ts'
+import type { AttackResult, Target } from '../../probe/attack-backend.ts'
+import { type ProbeUser, withProbeUser } from '../../probe/probe-user.ts'
+import { confirmYes } from '../../terminal/prompt.ts'
+import { counted } from '../../text/counted.ts'
+import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
+import { readSecretFile } from '../../tools/read-secret-file.ts'
+
+const options = {
+  url: positional('URL', 'A path of the backend that every user of the app may GET'),
+  app: requiredText('CODE', 'Code of the app of the backend', { completes: 'apps' }),
+  secretFile: text(
+    'FILE',
+    'File with the secret that signs tokens of the app; without it what only its holder can forge is not tested',
+  ),
+  revokedWithin: text('TIME', 'How long a revoked token may still be accepted; 10s unless given'),
+}
+
+export const probeBackend = command({
+  path: 'dev probe',
+  summary: 'Send a running backend the tokens that it has to refuse, and name each that it accepts',
+  description:
+    'Makes a user of the app, sends GET requests to URL with forged, foreign, expired and misshapen tokens made from the token of that user, ' +
+    'revokes that token and waits until it is refused, and deletes the user. None of the tokens may do more than this user, and each ' +
+    'ends with their token. The webhooks and the audit of the app tell of the user. Exit 8 when the backend accepts one, with what ' +
+    'somebody could do with it; exit 6 when it refuses the good token, for then the rest tells nothing. A URL on another machine needs --yes.',
+  examples: [
+    'dev probe http://127.0.0.1:3000/ --app shop --secret-file .gatehouse/jwt-access-secret',
+    'dev probe http://127.0.0.1:3000/me --app shop',
+    'dev probe https://api.example.com/me --app shop --secret-file secret --yes --json',
+  ],
+  options,
+  confirms: 'yes',
+  run: runProbe,
+})
+
+export async function runProbe(tools: Tools, input: Input<typeof options>): Promise<Result> {
+  const url = parseUrl(input.url)
+  const revokedWithinMs = parseWithin(input.revokedWithin ?? '10s')
+  const secret = input.secretFile === undefined ? undefined : readSecretFile(input.secretFile)
+  const path = { appId: parseAppRef(input.app) }
+  await agree(tools, url)
+  const app = await bodyOf(tools.api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
+  if (tools.settings.dryRun) {
+    tools.io.note(`a user would be made ${tools.place()}, tokens sent to ${url.href}, and the user deleted (--dry-run)`)
+    return report({ url, app: app.code }, [])
+  }
+  const results = await withProbeUser(tools, app, (user) => probe(tools, { url, secret, revokedWithinMs }, user, app))
+  return report({ url, app: app.code }, results)
+}
+
+async function probe(tools: Tools, target: Target, user: ProbeUser, app: { id: string; code: string }) {
+  if (target.secret !== undefined) await assertSigns(user.token, target.secret, app, tools.now)
+  // What forges tokens is read by this command alone.
+  const { attackBackend } = await import('../../probe/attack-backend.ts')
+  return attackBackend(tools, target, user)
+}
+
+function parseUrl(typed: string): URL {
+  const url = URL.parse(typed)
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password) return url
+  throw usageFailure(`"${typed}" is no http or https address`, 'such as http://127.0.0.1:3000/me')
+}
+
+function parseWithin(typed: string): number {
+  const milliseconds = parseDuration(typed)
+  if (milliseconds !== undefined && milliseconds <= 600_000) return milliseconds
+  throw usageFailure(`--revoked-within ${typed} is no time up to 10m`, 'such as 10s')
+}
+
+/** Whoever runs the other machine gets a good token of the app for as long as this takes. */
+async function agree(tools: Tools, url: URL): Promise<void> {
+  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return
+  if (isReadableOnTheWay(url.href)) tools.io.complain(`${url.origin} is plain http: the tokens can be read on the way`)
+  const { settings, io, prompt } = tools
+  await confirmYes({ settings, io, prompt }, `send a good token of the app, and forged ones, to ${url.host}`)
+}
+
+async function assertSigns(token: string, secret: string, app: { id: string; code: string }, now: () => number): Promise<void> {
+  const { checks } = await inspectToken(token, { secrets: [secret], appCode: app.code, appId: app.id, now })
+  if (checks.every(({ name, ok }) => ok || name !== 'signature')) return
+  throw new Failure('invalid', `the service does not sign tokens of ${app.code} with the secret in the file`, {
+    code: 'other_secret',
+    hint: 'an app with a key of its own: gatehouse app-secret CODE; without --secret-file the rest is tested',
+  })
+}
+
+function report({ url, app }: { url: URL; app: string }, attacks: AttackResult[]): Result {
+  const counts = { refused: 0, accepted: 0, unanswered: 0, untested: 0 }
+  for (const { verdict } of attacks) counts[verdict] += 1
+  const holes = attacks.filter(({ verdict }) => verdict === 'accepted')
+  return {
+    kind: 'report',
+    value: { url: url.href, app, counts, attacks },
+    parts: [
+      rowsOf(attacks, ['verdict', 'attack', ['status', ({ status }) => status ?? '-']]),
+      ...(holes.length > 0 ? ['', 'what it lets somebody do:'] : []),
+      ...holes.map(({ attack, harm }) => `  ${attack}: ${harm}`),
+    ],
+    failure: failureOf(counts),
+  }
+}
+
+function failureOf({ accepted, unanswered }: { accepted: number; unanswered: number }): Failure | undefined {
+  if (accepted > 0)
+    return new Failure('failures', `the backend accepts ${counted(accepted, 'token')} that it has to refuse`, {
+      code: 'backend_has_holes',
+      hint: 'docs/probe.md says what closes each',
+    })
+  if (unanswered === 0) return undefined
+  return new Failure(
+    'unreachable',
+    `the backend fails, or limits the rate, on ${counted(unanswered, 'request')}, which tells nothing`,
+    {
+      code: 'probe_incomplete',
+    },
+  )
+}

@@ -1,0 +1,117 @@
+import { type BadToken, createBadTokens, createMachineToken } from '@gatehouse/sdk/testing'
+import { Failure, messageOf, systemCodeOf } from '../command-line/exit-codes.ts'
+import { exchangeHttp } from '../network/exchange-http.ts'
+import type { Tools } from '../tools/create-tools.ts'
+import type { ProbeUser } from './probe-user.ts'
+
+/** What became of an attack. `unanswered`: the backend failed or limited the rate, which tells nothing. */
+type Verdict = 'refused' | 'accepted' | 'unanswered' | 'untested'
+
+export interface AttackResult {
+  attack: string
+  verdict: Verdict
+  status: number | null
+  /** What somebody could do if it is accepted. */
+  harm: string
+}
+
+type Attack = Pick<BadToken, 'harm'> & { attack: string; token: string | undefined }
+
+const nobodyAsks = { attack: 'no token', harm: 'Anybody gets in, without a token.' }
+const machineAsks = {
+  attack: 'a machine token',
+  harm: 'A backend that may call this app acts as a user. If this path is for backends too, it is meant to.',
+}
+const revokedAsks = {
+  attack: 'a token that was revoked',
+  harm: 'Whoever is suspended, logged out or loses access goes on until their token expires.',
+}
+const lookEveryMs = 250
+
+/** A backend under attack. */
+export interface Target {
+  url: URL
+  /** The secret that signs tokens of the app. What needs it is not tested without. */
+  secret: string | undefined
+  /** How long a revoked token may still be accepted. */
+  revokedWithinMs: number
+}
+
+/**
+ * Sends the backend what it has to refuse, one after another, and last the good token of the user, revoked. Throws when the backend refuses
+ * the good token before that, for then its other refusals tell nothing.
+ */
+export async function attackBackend(tools: Tools, target: Target, user: ProbeUser): Promise<AttackResult[]> {
+  const send = (token: string | undefined) => statusOf(tools, target.url, token)
+  await assertAccepted(send, user.token)
+  const results: AttackResult[] = []
+  const attacks = attacksWith(user.token, target.secret)
+  for (const [index, { attack, token, harm }] of attacks.entries()) {
+    tools.io.showProgress(`${index + 1} of ${attacks.length + 1}: ${attack}`)
+    const status = await send(token)
+    results.push({ attack, verdict: verdictOf(status), status, harm })
+  }
+  await assertAccepted(send, user.token)
+  results.push(...untestedWithout(user.token, target.secret))
+  await user.revoke()
+  tools.io.showProgress(`${attacks.length + 1} of ${attacks.length + 1}: ${revokedAsks.attack}`)
+  const last = await lastStatus(tools, target, () => send(user.token))
+  tools.io.showProgress(undefined)
+  return [...results, { ...revokedAsks, verdict: verdictOf(last), status: last }]
+}
+
+function attacksWith(good: string, secret: string | undefined): Attack[] {
+  const bad = createBadTokens(good, secret).map(({ name, token, harm }) => ({ attack: name, token, harm }))
+  const machine = secret === undefined ? [] : [{ ...machineAsks, token: createMachineToken(good, secret) }]
+  return [{ ...nobodyAsks, token: undefined }, ...bad, ...machine]
+}
+
+function untestedWithout(good: string, secret: string | undefined): AttackResult[] {
+  if (secret !== undefined) return []
+  const insider = createBadTokens(good, 'any').filter(({ needsSecret }) => needsSecret)
+  const untested = { verdict: 'untested', status: null } as const
+  return [...insider.map(({ name, harm }) => ({ attack: name, harm, ...untested })), { ...machineAsks, ...untested }]
+}
+
+/** The first answer that is a refusal, or the last one in the time that there is. */
+async function lastStatus({ now, sleep }: Tools, { revokedWithinMs }: Target, send: () => Promise<number>): Promise<number> {
+  const end = now() + revokedWithinMs
+  for (;;) {
+    const status = await send()
+    if (verdictOf(status) === 'refused' || now() >= end) return status
+    await sleep(lookEveryMs)
+  }
+}
+
+async function assertAccepted(send: (token: string) => Promise<number>, good: string): Promise<void> {
+  const status = await send(good)
+  if (verdictOf(status) === 'accepted') return
+  const hints: Record<number, string> = {
+    401: 'is it this app, and does it know the secret that signs now?',
+    403: 'name a path that every user of the app may GET',
+    404: 'name a path that there is',
+  }
+  throw new Failure('invalid', `the backend answers a good token with ${status}, so its other refusals tell nothing`, {
+    code: 'good_token_refused',
+    hint: hints[status] ?? 'name a path that answers every user of the app with 2xx, and takes as many requests as this sends',
+  })
+}
+
+function verdictOf(status: number): Verdict {
+  if (status >= 200 && status < 300) return 'accepted'
+  return status >= 500 || status === 429 || status === 408 ? 'unanswered' : 'refused'
+}
+
+async function statusOf({ settings }: Tools, url: URL, token: string | undefined): Promise<number> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const request = { method: 'GET', url: url.href, headers }
+  for (let isAgain = false; ; isAgain = true) {
+    try {
+      return (await exchangeHttp({ ...request, signal: AbortSignal.timeout(settings.timeoutMs) })).status
+    } catch (error) {
+      // A backend may end a connection that it kept open just when the next request goes out on it.
+      if (!isAgain && systemCodeOf(error) === 'ECONNRESET') continue
+      throw new Failure('unreachable', `cannot reach ${url.origin}: ${messageOf(error)}`, { code: 'backend_unreachable' })
+    }
+  }
+}
