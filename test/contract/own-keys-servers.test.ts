@@ -49,6 +49,14 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
+  test('the first that a server sees of a new key is a token, and it takes it', async () => {
+    expect(await meAt(two, (await login(two)).access_token)).toBe(200)
+    await step('prepare')
+    await step('switch')
+    expect(await meAt(two, (await login(one)).access_token)).toBe(200)
+    await step('finish')
+  })
+
   test('while everybody works on both servers, no request of any app fails', async () => {
     let isOver = false
     const failures: string[] = []

@@ -1284,7 +1284,7 @@ const limits: PlantedFault[] = [
     file: server('lib/hash-line.ts'),
     search: 'return { key: device ?? source, turns, source }',
     replace: 'return { key: device ?? source, turns, source: device ?? source }',
-    tests: contract('hash-fairness'),
+    tests: unit('server/src/lib/hash-line'),
   },
   {
     title: 'introspection tells every service account of every token',

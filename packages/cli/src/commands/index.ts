@@ -234,7 +234,7 @@ export const nouns: Record<string, string> = {
   audit: 'What happened, and who did it',
   webhook: 'Where apps are told of new users',
   token: 'Access tokens',
-  dev: 'For who builds a backend',
+  dev: 'For developers of backends',
 }
 
 /** What the first words of a command of three words are about. */
