@@ -29,9 +29,9 @@ export const probeBackend = command({
   summary: 'Send a running backend the tokens that it has to refuse, and name each that it accepts',
   description:
     'Makes a user of the app, sends GET requests to URL with forged, foreign, expired and misshapen tokens made from the token of that user, ' +
-    'revokes that token and waits until it is refused, and deletes the user. None of the tokens may do more than this user, and each ' +
-    'ends with their token. The webhooks and the audit of the app tell of the user. Exit 8 when the backend accepts one, with what ' +
-    'somebody could do with it; exit 6 when it refuses the good token, for then the rest tells nothing. A URL on another machine needs --yes.',
+    'revokes that token and waits until it is refused, and deletes the user. The tokens stand for this user alone, of whom the webhooks ' +
+    'and the audit of the app tell. Exit 8 when the backend accepts one that it has to refuse, with what somebody could do with it; exit 6 ' +
+    'when it refuses the good one, for then the rest tells nothing. A URL on another machine needs --yes.',
   examples: [
     'dev probe http://127.0.0.1:3000/ --app shop --secret-file .gatehouse/jwt-access-secret',
     'dev probe http://127.0.0.1:3000/me --app shop',
@@ -53,6 +53,7 @@ export async function runProbe(tools: Tools, input: Input<typeof options>): Prom
     tools.io.note(`a user would be made ${tools.place()}, tokens sent to ${url.href}, and the user deleted (--dry-run)`)
     return report({ url, app: app.code }, [])
   }
+  if (secret === undefined) tools.io.note('what only a holder of the secret can forge is not tested; --secret-file FILE tests it')
   const results = await withProbeUser(tools, app, (user) => probe(tools, { url, secret, revokedWithinMs }, user, app))
   return report({ url, app: app.code }, results)
 }
