@@ -307,6 +307,41 @@ describe('audit', () => {
     expect((await authctl('audit show ../users')).exit).toBe(6)
   })
 
+  test('show prints what gives an app its settings, a role its permissions and a grant its end back', async () => {
+    await person('undone@example.com')
+    const read = async (command: string) => parsed(await authctl(`${command} --json`))
+    await authctl('app create settled --name Settled --redirect https://a.example/*')
+    await authctl('permission register --service settled -f - --yes', {
+      input: JSON.stringify({ permissions: [{ code: 'settled:read', name: 'Read' }] }),
+    })
+    await authctl('role create settler --name Settler')
+    await authctl('grant add --app settled --user undone@example.com --expires 30d')
+    const state = async () => {
+      const { updated_at: _, ...app } = await read('app show settled')
+      const [{ expires_at, status }] = await read('grant list --app settled')
+      return { app, permissions: (await read('role show settler')).permissions, expires_at, status }
+    }
+    const before = await state()
+    const changes = [
+      [
+        'app.updated',
+        'app update settled --name Other --description D --redirect "" --read-pool staff --auto-grant --email-domain a.com b.com ' +
+          '--permission-scope roles --sign-up closed --machine-tokens --frontend-url https://a.example --require-verified-email',
+      ],
+      ['app.updated', 'app deactivate settled --yes'],
+      ['role_permissions.changed', 'role permit settler --permission settled:read'],
+      ['grant.created', 'grant add --app settled --user undone@example.com --expires 60d'],
+    ] as const
+    for (const [event, command] of changes) {
+      expect({ command, exit: (await authctl(split(command))).exit }).toEqual({ command, exit: 0 })
+      expect(await state()).not.toEqual(before)
+      const [{ id }] = await read(`audit list --event ${event} --limit 1`)
+      const { undo } = await read(`audit show ${id}`)
+      expect({ undo, exit: (await authctl(split(undo.replace('authctl ', '')))).exit }).toEqual({ undo, exit: 0 })
+      expect(await state()).toEqual(before)
+    }
+  })
+
   test('who tells who gave a role, and how to take it away', async () => {
     const { id } = await addUser(await signedInOnce(), { email: 'promoted@example.com', password })
     await authctl('user role promoted@example.com --role super_admin --reason "on call"')
@@ -352,3 +387,8 @@ test('org update and delete, and invitations are taken back', async () => {
   expect(parsed(await authctl('org delete anew --confirm anew --json'))).toMatchObject({ slug: 'anew', outcome: 'deleted' })
   expect((await authctl('org show anew')).exit).toBe(3)
 })
+
+/** Words as a shell splits them. */
+function split(command: string): string[] {
+  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '')
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
-import { choice, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
+import { choice, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 
 /** `roles` is what a backend that guards with permissions needs; the service takes `services` unless told. */
 export const permissionScopes = ['roles', 'services'] as const
@@ -38,31 +38,51 @@ export const appSettings = {
 
 export type AppSettings = components['schemas']['UpdateApp']
 
+/** What each option sets of an app. */
+const members = {
+  name: 'name',
+  description: 'description',
+  redirect: 'allowed_redirect_urls',
+  pool: 'registration_namespace',
+  readPool: 'read_namespaces',
+  autoGrant: 'auto_grant_on_signup',
+  org: 'default_organization_id',
+  role: 'default_role_code',
+  link: 'linked_app_codes',
+  service: 'service_codes',
+  overrideRole: 'override_role_codes',
+  frontendUrl: 'frontend_url',
+  emailDomain: 'allowed_email_domains',
+  authMethod: 'allowed_auth_methods',
+  permissionScope: 'permission_scope',
+  signUp: 'sign_up',
+  organizationSignUp: 'organization_sign_up',
+  requireVerifiedEmail: 'require_verified_email',
+  machineTokens: 'machine_tokens',
+} as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
+
+const optionOf = new Map(Object.entries(members).map(([option, member]) => [member as string, option]))
+
 /** The settings that were given, as the service takes them; what was not given is left out. */
 export function appBody(input: Partial<Input<typeof appSettings>> & { name?: string | undefined }): AppSettings {
-  const body: AppSettings = {
-    name: input.name,
-    description: input.description,
-    allowed_redirect_urls: input.redirect,
-    registration_namespace: input.pool,
-    read_namespaces: input.readPool,
-    auto_grant_on_signup: input.autoGrant,
-    default_organization_id: input.org,
-    default_role_code: input.role,
-    linked_app_codes: input.link,
-    service_codes: input.service,
-    override_role_codes: input.overrideRole,
-    frontend_url: input.frontendUrl,
-    allowed_email_domains: input.emailDomain,
-    allowed_auth_methods: input.authMethod,
-    permission_scope: input.permissionScope,
-    sign_up: input.signUp,
-    organization_sign_up: input.organizationSignUp,
-    require_verified_email: input.requireVerifiedEmail,
-    machine_tokens: input.machineTokens,
-    webhooks: input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile),
-  }
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+  const given = Object.entries(members).map(([option, member]) => [member, input[option as keyof typeof members]])
+  const webhooks = input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile)
+  return Object.fromEntries([...given, ['webhooks', webhooks]].filter(([, value]) => value !== undefined))
+}
+
+/** The flags that give an app these settings; undefined if one has no flag. */
+export function appFlags(settings: Record<string, unknown>): string[] | undefined {
+  const flags = Object.entries(settings).map(([member, value]) => {
+    const option = optionOf.get(member)
+    return option === undefined ? undefined : flagWith(flagName(option), value)
+  })
+  return flags.every((words) => words !== undefined) ? flags.flat() : undefined
+}
+
+function flagWith(name: string, value: unknown): string[] {
+  if (typeof value === 'boolean') return [value ? `--${name}` : `--no-${name}`]
+  const words = [value ?? ''].flat().map(String)
+  return [`--${name}`, ...(words.length === 0 ? [''] : words)]
 }
 
 function readWebhooks(file: string): AppSettings['webhooks'] {

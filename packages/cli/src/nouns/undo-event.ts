@@ -1,3 +1,4 @@
+import { appFlags } from './app-settings.ts'
 import type { AuditEvent } from './audit-events.ts'
 
 /** What takes a change back, or undefined where nothing does by one command. The words follow `authctl`. */
@@ -10,13 +11,33 @@ export function undoOf({
   const text = (member: string) => textIn(details, member)
   const before = recordIn(details, 'before')
   if (user !== null && app !== null) {
-    // A grant that was there before was changed, not made.
-    if (event === 'grant.created') return before ? undefined : ['grant', 'revoke', '--app', app, '--user', user, '--yes']
+    if (event === 'grant.created') return undoOfGrant(app, user, before)
     if (event === 'grant.revoked') return ['grant', 'add', '--app', app, '--user', user]
   }
   if (user !== null) return undoOfUser(event, user, text, before)
   if (app !== null && event === 'app.updated') return undoOfApp(app, before)
-  return undefined
+  return event === 'role_permissions.changed' ? undoOfPermissions(details) : undefined
+}
+
+/** A grant that was active before was changed, not made; only what it ends with can be set again. */
+function undoOfGrant(app: string, user: string, before: Record<string, unknown> | undefined): string[] | undefined {
+  const words = ['--app', app, '--user', user]
+  if (textIn(before, 'status') !== 'active') return ['grant', 'revoke', ...words, '--yes']
+  const expires = textIn(before, 'expires_at')
+  return expires === undefined ? undefined : ['grant', 'add', ...words, '--expires', expires]
+}
+
+/** Undefined where some were added and others taken, for that is two commands. */
+function undoOfPermissions(details: AuditEvent['details']): string[] | undefined {
+  const role = textIn(details, 'role_code')
+  const [before, after] = ['before', 'after'].map((member) => listIn(recordIn(details, member), 'permissions')) as [
+    string[],
+    string[],
+  ]
+  const added = after.filter((code) => !before.includes(code))
+  const taken = before.filter((code) => !after.includes(code))
+  if (role === undefined || added.length > 0 === taken.length > 0) return undefined
+  return ['role', added.length > 0 ? 'forbid' : 'permit', role, '--permission', ...added, ...taken]
 }
 
 function undoOfUser(
@@ -67,9 +88,11 @@ function undoOfProfile(user: string, before: Record<string, unknown> | undefined
 }
 
 function undoOfApp(app: string, before: Record<string, unknown> | undefined): string[] | undefined {
-  const others = Object.keys(before ?? {}).filter((name) => name !== 'status' && name !== 'updated_at')
-  if (others.length > 0) return undefined
-  const status = textIn(before, 'status')
+  const { status, updated_at: _, ...settings } = before ?? {}
+  if (Object.keys(settings).length > 0) {
+    const flags = status === undefined ? appFlags(settings) : undefined
+    return flags && ['app', 'update', app, ...flags]
+  }
   if (status === 'active') return ['app', 'activate', app]
   return status === 'inactive' ? ['app', 'deactivate', app, '--yes'] : undefined
 }
