@@ -29,8 +29,8 @@ const concurrent = [
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
-      'test/cli/{long-lists,runbooks,secret-rotation,top,update-notice}',
-      'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,restore}',
+      'test/cli/{long-lists,probe-examples,runbooks,secret-rotation,top,update-notice}',
+      'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,point-in-time,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,sealer-killed,server-frozen,slow-clients,soak,webhooks-killed}',

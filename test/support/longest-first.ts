@@ -19,12 +19,14 @@ export default class LongestFirst implements TestSequencer {
     this.#root = config.root
   }
 
-  /** Workers are kept for files of one project, so these stay together; the project with the longest file begins. */
+  /** Workers are kept for files of one project, so these stay together; the project with the shortest ends, where a worker may be alone. */
   sort(specifications: TestSpecification[]): TestSpecification[] {
-    const longest = new Map<string, number>()
-    for (const each of specifications)
-      longest.set(each.project.name, Math.max(longest.get(each.project.name) ?? 0, this.#weigh(each)))
-    const byProject = (one: string, other: string) => longest.get(other)! - longest.get(one)! || (one < other ? -1 : 1)
+    const average = new Map<string, number>()
+    for (const { name } of new Set(specifications.map(({ project }) => project))) {
+      const all = specifications.filter(({ project }) => project.name === name).map((each) => this.#weigh(each))
+      average.set(name, all.reduce((sum, weight) => sum + weight, 0) / all.length)
+    }
+    const byProject = (one: string, other: string) => average.get(other)! - average.get(one)! || (one < other ? -1 : 1)
     return [...specifications].sort((one, other) =>
       one.project.name === other.project.name
         ? this.#weigh(other) - this.#weigh(one)
