@@ -6,7 +6,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { newToken } from './refresh-token.ts'
 import { hasFactorColumn } from './second-factor.ts'
-import { type UserRow, userColumns } from './user.ts'
+import { type ShownUserRow, shownUserColumns } from './user.ts'
 import { globalRolesColumn } from './user-role.ts'
 
 /** What decides whether a token of a session lives. */
@@ -35,7 +35,7 @@ export interface LiveSession {
 }
 
 /** A session with its user, and one of the organizations that the user is a member of. */
-export interface SelfRow extends UserRow, Omit<LiveSession, 'status'> {
+export interface SelfRow extends ShownUserRow, Omit<LiveSession, 'status'> {
   global_roles: string | null
   has_factor: number | boolean
   /** The organization that the session is for. */
@@ -70,15 +70,14 @@ const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} fro
 
 /** A row for each organization of the user, or one without. */
 const selfBySession = new Statement<SelfRow>(`
-  select ${liveSessionColumns}, ${userColumns}, ${globalRolesColumn},
+  select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
     ${hasFactorColumn}, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
-    (select string_agg(role_code, ' ' order by role_code) from membership_roles where membership_id = m.id) as organization_roles
+    (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles
   from ${liveSessionTables}
   left join organization_memberships m on m.user_id = u.id
   left join organizations o on o.id = m.organization_id
-  where s.id = :id
-  order by o.slug`)
+  where s.id = :id`)
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,

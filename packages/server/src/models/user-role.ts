@@ -2,8 +2,8 @@ import { insertRows } from '../db/bulk.ts'
 import type { Db, Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-/** A column of a statement over `users u`: the codes of a user's global roles, by name, as one text. */
-export const globalRolesColumn = `(select string_agg(role_code, ' ' order by role_code) from user_roles where user_id = u.id) as global_roles`
+/** A column of a statement over `users u`: the codes of a user's global roles as one text. */
+export const globalRolesColumn = `(select string_agg(role_code, ' ') from user_roles where user_id = u.id) as global_roles`
 
 export type UserRoleRow = Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>
 

@@ -14,29 +14,22 @@ import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
 
-/** The columns of `users u` that the rest of the code passes around, for a statement of its own. */
-export const userColumns = `u.id, u.email, u.email_verified_at, u.first_verified_at, u.mailbox_proven_at, u.made_by, u.first_name, u.last_name, u.namespace, u.status,
-  u.created_at, u.password_hash, u.token_version, u.min_token_version,
+/** The columns of `users u` that an answer shows, for a statement of its own. */
+export const shownUserColumns = `u.id, u.email, u.email_verified_at, u.first_name, u.last_name, u.namespace, u.status, u.created_at,
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
+/** Those that the rest of the code passes around. */
+export const userColumns = `${shownUserColumns}, u.first_verified_at, u.mailbox_proven_at, u.made_by, u.password_hash, u.token_version,
+  u.min_token_version`
 
-/** What `userColumns` gives: the tags as one text, since names of pools have no space. */
-export type UserRow = Pick<
+/** What `shownUserColumns` gives: the tags as one text, since names of pools have no space. */
+export type ShownUserRow = Pick<
   User,
-  | 'id'
-  | 'email'
-  | 'email_verified_at'
-  | 'first_verified_at'
-  | 'mailbox_proven_at'
-  | 'made_by'
-  | 'first_name'
-  | 'last_name'
-  | 'namespace'
-  | 'status'
-  | 'created_at'
-  | 'password_hash'
-  | 'token_version'
-  | 'min_token_version'
+  'id' | 'email' | 'email_verified_at' | 'first_name' | 'last_name' | 'namespace' | 'status' | 'created_at'
 > & { tags: string | null }
+
+/** What `userColumns` gives. */
+export type UserRow = ShownUserRow &
+  Pick<User, 'first_verified_at' | 'mailbox_proven_at' | 'made_by' | 'password_hash' | 'token_version' | 'min_token_version'>
 
 export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
 

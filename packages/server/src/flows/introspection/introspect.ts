@@ -74,7 +74,7 @@ async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessToke
   const grantExpiresAt = globalRoles.includes('system_admin') ? null : self.access_expires_at
   const expiresAt = Math.min(token.exp, Math.floor((grantExpiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   if (expiresAt * 1000 <= deps.clock()) return undefined
-  const admitted = { user: userOfSelf(holder), app, membership, ...rights }
+  const admitted = { user: { ...userOfSelf(holder), token_version: self.user_version }, app, membership, ...rights }
   const { tv, nbf, jti } = token
   return { ...claimsOf(deps, admitted, token.sid, token.iat, expiresAt), tv, nbf, jti }
 }

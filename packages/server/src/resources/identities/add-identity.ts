@@ -5,7 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { addNotice } from '../mail/add-notice.ts'
-import type { PooledUser } from '../users/present.ts'
+import type { ShownUser } from '../users/present.ts'
 import { findLinkedUser, type Subject } from './find-linked-user.ts'
 import { insertIdentity } from './insert-identity.ts'
 
@@ -17,7 +17,7 @@ import { insertIdentity } from './insert-identity.ts'
 export async function addIdentity(
   deps: Deps<Tx>,
   { providerId, subject }: Subject,
-  { user, appId, provider }: { user: PooledUser; appId: string; provider: string },
+  { user, appId, provider }: { user: ShownUser; appId: string; provider: string },
   actor: Actor,
 ): Promise<UserIdentity> {
   const of = { user_id: user.id, provider_id: providerId, subject }

@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
-import { readSelf, userOfSelf } from '../sessions/read-self.ts'
-import { lockUserRow } from '../users/get-user.ts'
+import { readSelf } from '../sessions/read-self.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 
 /**
@@ -20,7 +20,8 @@ export async function joinOrganization(
 ): Promise<Membership> {
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, actor.caller.userId)
-    const user = userOfSelf(await readSelf(deps, actor.caller.claims))
+    await readSelf(deps, actor.caller.claims)
+    const user = await getUser(deps, actor.caller.userId)
     const { membership, joined } = await acceptInvitation(deps, token, user, actor)
     if (!joined) throw new ApiError('already_member', { detail: 'The invitation was not used and the roles are as they were' })
     return membership

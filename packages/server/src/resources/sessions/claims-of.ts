@@ -4,11 +4,11 @@ import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
-import type { PooledUser } from '../users/present.ts'
+import type { PooledUser, ShownUser } from '../users/present.ts'
 
 /** Whom a token speaks for, and what it lets them do. */
 interface Admitted {
-  user: PooledUser
+  user: ShownUser & Pick<PooledUser, 'token_version'>
   app: App | null
   membership: Membership | null
   roles: string[]

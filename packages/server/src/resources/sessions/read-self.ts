@@ -4,7 +4,7 @@ import type { UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { type SelfRow, Session } from '../../models/session.ts'
-import { type PooledUser, userOf } from '../users/present.ts'
+import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { callerOf } from './authenticate-caller.ts'
 
 /** A caller with what the same statement told of them. */
@@ -19,15 +19,16 @@ export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promis
   return { ...callerOf(deps, first, claims), rows: [first, ...others] }
 }
 
-export function userOfSelf({ rows }: SelfCaller): PooledUser {
-  return userOf(rows[0])
+export function userOfSelf({ rows }: SelfCaller): ShownUser {
+  return shownUserOf(rows[0])
 }
 
 /** The memberships of the caller, by slug. */
 export function membershipsIn({ rows }: SelfCaller): Membership[] {
-  return rows.flatMap((row) => {
+  const memberships = rows.flatMap((row) => {
     if (row.organization_id === null) return []
     const { organization_id: id, organization_slug: slug, organization_name: name } = row
     return [{ id, slug, name, role_codes: wordsIn(row.organization_roles) }]
   })
+  return memberships.sort((one, other) => (one.slug < other.slug ? -1 : 1))
 }

@@ -3,7 +3,10 @@ import type { Claimable } from '../../lib/account-record.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { wordsIn } from '../../lib/words.ts'
-import type { User, UserRow } from '../../models/user.ts'
+import type { ShownUserRow, User, UserRow } from '../../models/user.ts'
+
+/** What an answer shows of a user: no hash, no counters. */
+export type ShownUser = Omit<ShownUserRow, 'tags'> & { tags: string[] }
 
 /** A user row with the names of its pool tags. */
 export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
@@ -11,13 +14,8 @@ export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
 /** An unproven user: only such a one can be claimed. */
 export type ClaimableAccount = Claimable<PooledUser>
 
-/** A user as every answer shows one: no hash, no counters. */
-export function presentUser(
-  user: Omit<
-    PooledUser,
-    'password_hash' | 'token_version' | 'min_token_version' | 'first_verified_at' | 'mailbox_proven_at' | 'made_by'
-  >,
-): z.output<typeof userRecord> {
+/** A user as every answer shows one. */
+export function presentUser(user: ShownUser): z.output<typeof userRecord> {
   return {
     id: user.id,
     email: user.email,
@@ -36,22 +34,28 @@ export function pooled(user: User): PooledUser {
   return { ...user, tags: (user.tags ?? []).map((tag) => tag.namespace) }
 }
 
-export function userOf(row: UserRow): PooledUser {
+export function shownUserOf(row: ShownUserRow): ShownUser {
   return {
     id: row.id,
     email: row.email,
     email_verified_at: row.email_verified_at,
-    first_verified_at: row.first_verified_at,
-    mailbox_proven_at: row.mailbox_proven_at,
-    made_by: row.made_by,
     first_name: row.first_name,
     last_name: row.last_name,
     namespace: row.namespace,
     status: row.status,
     created_at: row.created_at,
+    tags: wordsIn(row.tags),
+  }
+}
+
+export function userOf(row: UserRow): PooledUser {
+  return {
+    ...shownUserOf(row),
+    first_verified_at: row.first_verified_at,
+    mailbox_proven_at: row.mailbox_proven_at,
+    made_by: row.made_by,
     password_hash: row.password_hash,
     token_version: row.token_version,
     min_token_version: row.min_token_version,
-    tags: wordsIn(row.tags),
   }
 }

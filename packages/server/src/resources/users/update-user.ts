@@ -13,7 +13,7 @@ import { assertAdministrableWithout } from './assert-administrable.ts'
 import { changeUser } from './change-user.ts'
 import { describeUser } from './describe-user.ts'
 import { assertEmailFree } from './find-collisions.ts'
-import type { PooledUser } from './present.ts'
+import type { PooledUser, ShownUser } from './present.ts'
 import type { UpdateUserInput, userDetail } from './schema.ts'
 
 type Changes = Partial<
@@ -45,14 +45,14 @@ export async function updateUser(
  * Writes and audits what differs from what the user has, and returns it. Needs a transaction that holds the user's row, and the lock
  * of a new e-mail. Throws `email_exists_in_pool`, `last_system_admin`.
  */
-export async function applyChanges(deps: Deps<Tx>, user: PooledUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
+export async function applyChanges(deps: Deps<Tx>, user: ShownUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
   const changes = changesOf(user, input)
   if (Object.keys(changes).length > 0) await apply(deps, user, changes, actor)
   return changes
 }
 
 /** The columns that differ from what they are. */
-function changesOf(user: PooledUser, { first_name, last_name, email, status }: UpdateUserInput): Changes {
+function changesOf(user: ShownUser, { first_name, last_name, email, status }: UpdateUserInput): Changes {
   return {
     ...(first_name !== undefined && first_name !== user.first_name ? { first_name } : {}),
     ...(last_name !== undefined && last_name !== user.last_name ? { last_name } : {}),
@@ -61,7 +61,7 @@ function changesOf(user: PooledUser, { first_name, last_name, email, status }: U
   }
 }
 
-async function apply(deps: Deps<Tx>, user: PooledUser, changes: Changes, actor: Actor): Promise<void> {
+async function apply(deps: Deps<Tx>, user: ShownUser, changes: Changes, actor: Actor): Promise<void> {
   if (changes.email !== undefined)
     await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
   await User.update(deps.db, user.id, { ...changes, updated_at: deps.clock() })
@@ -79,7 +79,7 @@ async function apply(deps: Deps<Tx>, user: PooledUser, changes: Changes, actor: 
 }
 
 /** The changed fields of a user as answers show them. */
-function shown(user: PooledUser, changes: Changes): Record<string, unknown> {
+function shown(user: ShownUser, changes: Changes): Record<string, unknown> {
   const record = {
     first_name: user.first_name,
     last_name: user.last_name,
