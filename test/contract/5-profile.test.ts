@@ -1,6 +1,7 @@
 // PATCH /auth/me: what users change of their own account.
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
+import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { auditEvents } from '../support/rows.ts'
 import { buildUser } from '../support/service.ts'
@@ -11,6 +12,19 @@ const app = appFixture(service)
 const me = (token: string) => service.call('GET', '/auth/me', { token })
 const patch = (token: string | undefined, body?: unknown) => service.call('PATCH', '/auth/me', { token, body })
 const updates = (id: string) => auditEvents(service, { user_id: id, event: 'user.updated' })
+
+test('GET lists organizations and their roles in order, whenever the user got them', async () => {
+  const { user, access_token } = await buildUser(service, app)
+  for (const code of ['zebra', 'aardvark', 'mole']) {
+    const organization = await buildOrganization(service, code)
+    await addMember(service, organization.id, user.id, ['org_member', 'org_admin'])
+  }
+  expect((await me(access_token)).body.organizations).toMatchObject([
+    { slug: 'aardvark', role_codes: ['org_admin', 'org_member'] },
+    { slug: 'mole', role_codes: ['org_admin', 'org_member'] },
+    { slug: 'zebra', role_codes: ['org_admin', 'org_member'] },
+  ])
+})
 
 describe('a user changes the own names', () => {
   test('and gets the account as GET shows it; other fields stay', async () => {

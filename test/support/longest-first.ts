@@ -19,7 +19,10 @@ export default class LongestFirst implements TestSequencer {
     this.#root = config.root
   }
 
-  /** Workers are kept for files of one project, so these stay together; the project with the shortest ends, where a worker may be alone. */
+  /**
+   * Workers are kept for files of one project, so these stay together. The project whose files are the shortest comes last, so that no
+   * worker is left with a long file while the others have nothing to do.
+   */
   sort(specifications: TestSpecification[]): TestSpecification[] {
     const average = new Map<string, number>()
     for (const { name } of new Set(specifications.map(({ project }) => project))) {

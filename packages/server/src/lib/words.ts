@@ -1,4 +1,4 @@
-/** Splits the result of `string_agg(code, ' ')`, which is null without rows, and sorts it: a database does it at a higher price. */
+/** The words of a `string_agg(code, ' ')`, which is null without rows, in order: to sort them here costs less than in the statement. */
 export function wordsIn(text: string | null): string[] {
   return text === null ? [] : text.split(' ').sort()
 }

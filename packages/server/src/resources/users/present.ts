@@ -14,7 +14,7 @@ export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
 /** An unproven user: only such a one can be claimed. */
 export type ClaimableAccount = Claimable<PooledUser>
 
-/** A user as every answer shows one. */
+/** A user in the form of an answer. */
 export function presentUser(user: ShownUser): z.output<typeof userRecord> {
   return {
     id: user.id,
