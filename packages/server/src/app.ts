@@ -109,19 +109,19 @@ export function listRoutes(): Route[] {
   ]
 }
 
-/** The routes at the root of the service, which are no part of the API. */
+/** Routes at the root of the service, outside the API. */
 export function listRootRoutes(): Route[] {
   return [metricsRoute, ...apiReferenceRoutes]
 }
 
-/** The OpenAPI document of the service; docs/openapi.json is this. */
+/** The OpenAPI document of the service. docs/openapi.json is generated from it. */
 export function openApiDocument() {
   return buildOpenApi(listRoutes(), BASE_PATH)
 }
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */
 export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
-  // In production the figures are for those alone who have a token: they tell how busy the service is, and with what.
+  // In production, `/metrics` exists only if a token guards it: the figures show how busy the service is, and with what.
   const servesMetrics = !deps.config.production || deps.config.metricsToken !== undefined
   const mounts = [
     { prefix: BASE_PATH, routes: listRoutes() },
@@ -138,7 +138,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(leadToReference)
   app.use(servePages(deps, accountPages, callers))
   app.use(routing.middleware)
-  // What reaches this was thrown outside the error handler: a socket that broke, nothing a client could read.
+  // These errors were thrown outside the error handler, for example by a broken socket. No client could read an answer.
   app.on('error', (error: unknown, ctx?: Koa.Context) =>
     deps.logger.warn({ ...ctx?.state.lineFields, err: error }, 'response failed'),
   )

@@ -5,15 +5,15 @@ import { backUpFile, restoreFile, SqliteFileError, sqliteFileOf } from './db/sql
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { type FinishedRestore, finishRestore } from './resources/system/finish-restore.ts'
 
-/** Writes the database into a file. Throws SqliteFileError. */
+/** Backs up the database to a file. Throws SqliteFileError. */
 export async function backUp(config: Config, file: string, options: { force: boolean }): Promise<void> {
   await backUpFile(databaseFileOf(config), file, options)
 }
 
 /**
- * Puts a backup in the place of the database, brought up to date and with what must follow a restore done, so that no server ever sees it
- * without. Returns what was ended, and where the replaced database is kept. Throws SqliteFileError, SchemaTooNewError,
- * SchemaDiffersError.
+ * Replaces the database with a backup. The backup is migrated and `finishRestore` runs on it before the swap, so no server ever
+ * sees it unprepared. Returns what was ended, and the path where the replaced database is kept. Throws SqliteFileError,
+ * SchemaTooNewError, SchemaDiffersError.
  */
 export async function restore(
   config: Config,
@@ -36,7 +36,9 @@ export async function restore(
   return { ended, kept }
 }
 
-/** What must follow the restore of a backup, on a database that was restored already. Throws SchemaTooNewError, SchemaDiffersError. */
+/**
+ * Migrates a database that was already restored, and runs `finishRestore` on it. Throws SchemaTooNewError, SchemaDiffersError.
+ */
 export async function bringBack(deps: Deps<Pool>): Promise<FinishedRestore> {
   await migrateDatabase(deps)
   return finishRestore(deps)

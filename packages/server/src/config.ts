@@ -64,7 +64,7 @@ const origins = list().refine(
   'must be origins like https://app.example.com, or *',
 )
 
-/** Names and addresses, as a URL would have them after it was read, without brackets. */
+/** Host names and IP addresses without brackets, as a URL parser normalizes them. */
 const hosts = list().transform((entries, context) =>
   entries.map((entry) => {
     const host = URL.parse(`http://${isIPv6(entry) ? `[${entry}]` : entry}`)
@@ -75,20 +75,20 @@ const hosts = list().transform((entries, context) =>
   }),
 )
 
-/** What docs/configuration.md says of a setting that is not given; `inProduction` where production differs. */
+/** What docs/configuration.md says about a setting that is not set. `inProduction` is for a production default that differs. */
 export interface SettingNotes {
   default?: string
   inProduction?: string
-  /** The variable with `_FILE` after its name can name a file that holds the value. */
+  /** The value can come from a file instead: the variable with `_FILE` appended to its name holds the path. */
   secret?: boolean
 }
 
-/** A setting whose default, if it has one, is worked out from something else; the notes are words. */
+/** An optional setting. Its default, if it has one, is computed later; `notes` describes it in words. */
 function setting<T extends z.ZodType>(schema: T, description: string, notes: SettingNotes = {}) {
   return schema.optional().meta({ description, ...notes })
 }
 
-/** A setting that is `usual` when it is not given, as it would be typed. */
+/** A setting with the default `usual`, written as an operator would type it. */
 function withDefault<Output>(schema: z.ZodType<Output, string>, description: string, usual: string, inProduction?: string) {
   return schema.prefault(usual).meta({ description, default: usual, ...(inProduction === undefined ? {} : { inProduction }) })
 }
@@ -233,7 +233,7 @@ export const settings = z.object({
   LOG_LEVEL: withDefault(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', 'info'),
 })
 
-/** The settings in the form that the code uses. Times end in their unit. */
+/** The settings as the code uses them. Names of durations end in their unit. */
 export interface Config {
   production: boolean
   host: string
@@ -275,7 +275,7 @@ export interface Config {
   mailDir: string
   defaultFrontendUrl: string
   webhookAllowPrivate: boolean
-  /** Undefined where every host may be. */
+  /** Undefined if every host may have a private address. */
   ssoPrivateHosts: string[] | undefined
   chatWebhookHosts: string[]
   /** Bytes. */
@@ -284,14 +284,14 @@ export interface Config {
   auditRetentionDays: number | undefined
   shutdownDelaySeconds: number
   logLevel: string
-  /** What the operator should know of the settings; no value among them. */
+  /** Warnings for the operator. They never contain the value of a setting. */
   warnings: readonly string[]
 }
 
-/** All that is wrong with the settings, a line each that names the variable and never its value. */
+/** Everything that is wrong with the settings. Each line names the variable and never its value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
-  /** A name that was mistyped may be why a setting is missing. */
+  /** Reported as well, because a mistyped name may be why a setting is missing. */
   readonly warnings: readonly string[]
 
   constructor(faults: readonly string[], warnings: readonly string[]) {
@@ -302,14 +302,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a file holds, or why it cannot hold a secret. */
+/** The content of a secret file, or why it cannot hold a secret. */
 export type SecretFile = { text: string; isReadableByOthers: boolean } | { fault: string }
 
-/** Where secrets come from that are not in the environment. */
+/** Where to get secrets that are not in the environment. */
 export interface SecretSources {
-  /** The secret kept under a name, made on first use. Only asked outside production. */
+  /** Returns the secret kept under a name, and creates it on first use. Only called outside production. */
   kept(name: 'jwt-access-secret' | 'encryption-key'): string
-  /** The file that a variable such as JWT_ACCESS_SECRET_FILE names. */
+  /** Reads the file that a variable such as JWT_ACCESS_SECRET_FILE names. */
   file(path: string): SecretFile
 }
 
@@ -323,7 +323,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
   const complete = production ? { ...productionDefaults, ...given } : given
   const parsed = settings.safeParse(complete)
   if (!parsed.success) faults.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`))
-  // What parsed on its own is judged further even when other variables are faulty, so that one run names every fault.
+  // Run the other checks on everything that parsed, even if some variables are faulty, so that one run reports every fault.
   const judged = parsed.data ?? parseSingly(complete)
   faults.push(...crossFaults(judged, names))
   if (production) {
@@ -396,9 +396,9 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
 }
 
 interface Given {
-  /** The settings that were given, those of files too. */
+  /** The settings that were set, including those read from files. */
   given: Record<string, string>
-  /** Their names, also where the file could not be read. */
+  /** Their names, including those whose file could not be read. */
   names: Set<string>
   faults: string[]
   warnings: string[]
@@ -434,7 +434,7 @@ function readFileOf(name: string, path: string, secrets: SecretSources, { given,
   if (file.isReadableByOthers) warnings.push(`${name}_FILE names a file that every user of this machine can read`)
 }
 
-/** The settings that files can hold, by the variable that names the file. */
+/** The settings that can be read from a file, keyed by the variable that names the file. */
 const secretFiles = new Map(
   Object.entries(settings.shape).flatMap(([name, schema]) => (schema.meta()?.secret ? [[`${name}_FILE`, name]] : [])),
 )
@@ -476,8 +476,8 @@ function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): str
 }
 
 /**
- * Whether the secrets protect anything, for production. Those of before a rotation are not judged: a weak one could not be replaced
- * otherwise.
+ * Judges how strong the secrets are, for production. Previous secrets are not judged for strength; otherwise a weak one could not
+ * be replaced.
  */
 function judgeSecrets(env: Partial<Environment>): { faults: string[]; warnings: string[] } {
   const faults: string[] = []

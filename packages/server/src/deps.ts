@@ -19,52 +19,54 @@ import type { Logger } from './lib/lazy-logger.ts'
 import { SecretBox } from './lib/secret-box.ts'
 
 /**
- * What every use-case is handed. `Deps<Pool>` opens transactions, `Deps<Tx>` is inside of one, and what only reads takes either: `Deps`.
- * Inside `transaction` the outer handle is out of reach.
+ * The dependencies of every use case. `Deps<Pool>` can open transactions, `Deps<Tx>` runs inside one. Code that only reads takes
+ * `Deps`, which is either. Inside `transaction`, you cannot reach the outer handle.
  */
 export interface Deps<D extends Db = Db> {
   config: Config
   db: D
-  /** Unix milliseconds, whole. Tests move it. */
+  /** Whole Unix milliseconds. Tests move it. */
   clock: () => number
   logger: Logger
   passwords: Pick<PasswordHasher, keyof PasswordHasher>
-  /** Passwords that nobody may choose, in lower case; empty unless AUTH_PASSWORD_BLOCKLIST is on. */
+  /** Forbidden passwords, in lower case. Empty unless AUTH_PASSWORD_BLOCKLIST is on. */
   passwordBlocklist: ReadonlySet<string>
   accessTokens: AccessTokens
-  /** The keys of the apps that have none of their own. */
+  /** The keys for apps that have no own key. */
   sharedKeys: Keyring
   revocationHub: RevocationHub
-  /** Rung when something was added to the outbox. */
+  /** Rings when something is added to the outbox. */
   outboxBell: Bell
   mailer: Mailer
-  /** What `/metrics` tells. */
+  /** The metrics that `/metrics` serves. */
   metrics: Metrics
   secretBox: SecretBox
   auditProofs: AuditProofs
-  /** Logins at the providers of third-party login. */
-  /** Loaded by the first third-party login: most servers can spare the library. */
+  /** The clients for third-party login. Loaded on first use, since most servers never need the library. */
   openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
-  /** Apps and permissions in memory; read through `readCatalog`. */
+  /** Apps and permissions kept in memory. Read them through `readCatalog`. */
   catalogCache: GenerationCache
   lifecycle: Lifecycle
-  /** Run once the transaction is committed, and never when it is taken back. */
+  /** Callbacks that run after the transaction commits. They do not run if it is rolled back. */
   afterCommit?: (() => void)[]
-  /** Everything that is written here is rolled back in the end. */
+  /** Set in a rehearsal: all writes are rolled back at the end. */
   isRehearsal?: true
 }
 
-/** What the running program knows of itself. */
+/** State of the running program. */
 export interface Lifecycle {
-  /** When the program began, and so since when it has its settings. */
+  /** When the program started, which is also when it read its settings. */
   startedAt: number
-  /** Set when the server begins to stop. */
+  /** True once the server has begun to stop. */
   isStopping: boolean
-  /** The migrations that the database lacks; throws when it cannot be asked, or is newer than the server. */
+  /**
+   * Returns the migrations that the database lacks. Throws if the database is unreachable, or if its schema is too new for this
+   * server or differs.
+   */
   pendingMigrations(): Promise<string[]>
 }
 
-/** How long a statement of work in the background may take. */
+/** Statement timeout for background work. */
 const backgroundStatementMs = 60_000
 
 export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock' | 'logger'>> = {}): Deps<Pool> {
@@ -106,8 +108,8 @@ function openPool(config: DatabaseSettings, logger: Logger, beside?: Pool): Pool
 }
 
 /**
- * For work in the background on Postgres: a connection of its own, which no request waits for, and statements that may take longer than
- * those of requests. SQLite has one connection, so there it is the same. `close` it before the rest.
+ * On Postgres, opens a separate connection for background work. No request waits for it, and its statements may take longer than
+ * those of requests. SQLite has only one connection, so there `deps` is returned as it is. Call `close` before `closeDeps`.
  */
 export function withPatientConnection(deps: Deps<Pool>): { deps: Deps<Pool>; close(): Promise<void> } {
   if (!isPostgres(deps.db)) return { deps, close: async () => {} }
@@ -120,12 +122,12 @@ async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config,
   return new OpenIdClients({ allowHttp: !production, mayBePrivate: (host) => hosts?.includes(host) ?? true, clock })
 }
 
-/** In the form of bcrypt, and the hash of no password. */
+/** Looks like a bcrypt hash, but no password matches it. */
 const hashOfNothing = `$2b$04$${'.'.repeat(53)}`
 
 /**
- * What a rehearsal gets in place of what costs or cannot be taken back: it hashes nothing, sends nothing, opens no connection, and keeps
- * what it reads of the catalog to itself.
+ * Replaces what is expensive or cannot be undone. A rehearsal hashes nothing, sends nothing, opens no connection, and has a
+ * separate catalog cache.
  */
 export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
   const { cost } = deps.passwords

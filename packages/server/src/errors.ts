@@ -1,15 +1,15 @@
 interface ErrorDefinition {
   status: number
   title: string
-  /** The word that a client sees, where it is that of another code with another status. */
+  /** The code that a client sees, if it differs from the key. Two entries can share one, with different statuses. */
   word?: string
-  /** The whole body, where it is not the common one. */
+  /** The whole body, if it is not the common one. */
   body?: Readonly<Record<string, boolean>>
 }
 
 /**
- * Every error code of the HTTP API with its status. A code is a stable word that clients switch on; the table is
- * closed: what is not in it does not compile.
+ * Every error code of the HTTP API with its status. Clients switch on the codes, so they are stable. A code that is missing here
+ * does not compile.
  */
 export const errorCodes = {
   validation_failed: { status: 400, title: 'The request is not valid' },
@@ -109,13 +109,13 @@ export function wordOf(code: ErrorCode): string {
   return definition.word ?? code
 }
 
-/** The whole body of an error, for a code that has one of its own. */
+/** The whole body of an error, for a code that does not use the common one. */
 export function ownBodyOf(code: ErrorCode): ErrorDefinition['body'] {
   const definition: ErrorDefinition = errorCodes[code]
   return definition.body
 }
 
-/** Why one field of a request is refused; only with `validation_failed`. */
+/** Why a field of a request is refused. Used only with `validation_failed`. */
 export const fieldErrorCodes = [
   'required',
   'invalid_type',
@@ -128,7 +128,7 @@ export const fieldErrorCodes = [
 export type FieldErrorCode = (typeof fieldErrorCodes)[number]
 
 export interface FieldError {
-  /** Where: member names and list positions joined by dots, `webhooks.0.url`. */
+  /** Member names and list positions joined by dots: `webhooks.0.url`. */
   path: string
   code: FieldErrorCode
   message: string
@@ -141,11 +141,11 @@ export interface ApiErrorOptions {
   /** Seconds; sent as `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
-  /** For the log alone. */
+  /** Only logged. */
   cause?: unknown
 }
 
-/** An outcome that the caller is told as a status and a code. Becomes HTTP in one place, `http/error-handler.ts`. */
+/** An error that the caller sees as a status and a code. Only `http/error-handler.ts` turns it into an HTTP response. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -172,14 +172,17 @@ export function validationFailed(errors: FieldError[]): ApiError {
   return new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
 }
 
-/** Throws when a record was sent back with other members than it has, of those that its caller cannot set: these are their names. */
+/**
+ * Throws `code_immutable` or `validation_failed` if the caller sent a record back with changes to members that it cannot set.
+ * `names` are those members.
+ */
 export function refuseChanged(names: readonly string[]): void {
   if (names.includes('code')) throw new ApiError('code_immutable', { detail: 'code: cannot be changed' })
   if (names.length > 0)
     throw validationFailed(names.map((path) => ({ path, code: 'invalid_value', message: 'cannot be changed here' })))
 }
 
-/** A `validation_failed` about one field, for rules that need more than the body to judge. */
+/** A `validation_failed` about one field, for rules that need more than the body to decide. */
 export function fieldError(path: string, code: FieldErrorCode, message: string): ApiError {
   return new ApiError('validation_failed', { detail: `${path}: ${message}`, errors: [{ path, code, message }] })
 }

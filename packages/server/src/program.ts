@@ -44,11 +44,11 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
                                                     since the backup
 `
 
-/** A fault that the operator sees as one line. */
+/** A wrong command line. The operator sees the message and the usage. */
 class UsageError extends Error {}
 
 const keptFolder = '.gatehouse'
-/** For a statement over all rows of a table. */
+/** Statement timeout for commands that go over all rows of a table. */
 const patientMs = 86_400_000
 
 function readConfig(envFile: string | undefined): Config {
@@ -59,7 +59,7 @@ function readConfig(envFile: string | undefined): Config {
   )
 }
 
-/** Runs the command that the process was started with, to its end. */
+/** Runs the command that the process was started with. */
 export function runProgram(): Promise<void> {
   return main().catch(fail)
 }
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Runs a short command; what it logs is only worth a line when something is wrong, and its answer alone is on stdout. */
+/** Runs a short command with logging off. Its answer is the only output on stdout; errors go to stderr. */
 async function withDeps(
   envFile: string | undefined,
   run: (deps: Deps<Pool>) => Promise<void>,
@@ -127,7 +127,7 @@ async function withDeps(
 async function runServe(deps: Deps<Pool>): Promise<void> {
   const starting = serve(deps)
   let stopping = false
-  // Before it prints that it listens, since the reader may end it at once.
+  // Handle signals before the server logs that it listens, since the process that reads that line may stop it at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1)
@@ -170,7 +170,7 @@ async function runCreateAdmin(
   process.stdout.write(`${outcome === 'claimed' ? 'claimed and promoted' : outcome} ${options.email}\n`)
 }
 
-/** The secret alone is on stdout, so that it can be piped into a secret store. */
+/** Prints only the secret to stdout, so that it can be piped into a secret store. */
 async function runAppSecret(deps: Deps<Pool>, code: string | undefined): Promise<void> {
   if (code === undefined) throw new UsageError('app-secret needs the code of an app')
   const { secret, kid, stage } = await readAppSecret(deps, code, systemActor)
@@ -179,13 +179,16 @@ async function runAppSecret(deps: Deps<Pool>, code: string | undefined): Promise
   process.stdout.write(`${secret}\n`)
 }
 
-/** Prints an error for what would keep the service from starting or from serving some users, and a note for what it mends at start. */
+/**
+ * Fails on anything that would keep the service from starting or from serving some users. Pending migrations that `serve` runs at
+ * start are only printed.
+ */
 async function runCheck(deps: Deps): Promise<void> {
   process.stderr.write(linesOf(deps.config))
   const pending = await pendingMigrations(deps.db)
   process.stdout.write(`settings: ok\ndatabase: ok${pending.length > 0 ? `, pending migrations: ${pending.join(', ')}` : ''}\n`)
   assertMigratable(deps, pending)
-  // Tables that do not exist yet are empty.
+  // With migrations pending, the tables may not exist yet.
   const lost = pending.length > 0 ? [] : await countUnopenable(deps)
   if (lost.length > 0) {
     const what = lost.map(({ what, count }) => `${count} ${what}`).join(', ')
@@ -194,7 +197,7 @@ async function runCheck(deps: Deps): Promise<void> {
   process.stdout.write('encryption key: ok\n')
 }
 
-/** Prints a line for each rule that the rows break. Exits with 3 then, since the settings are fine. */
+/** Prints a line for each rule that the rows or the audit break. The exit code is then 3, since the settings are fine. */
 async function runDeepCheck(deps: Deps<Pool>): Promise<void> {
   await runCheck(deps)
   if ((await pendingMigrations(deps.db)).length > 0) throw new StartError('run `gatehouse migrate` before a deep check')
@@ -232,14 +235,14 @@ function lineOf({ sessions, links, invitations }: FinishedRestore): string {
   return `ended ${sessions} sessions, ${links} links of mails, ${invitations} invitations, and every access token\n`
 }
 
-/** What is wrong or doubtful with the settings, a line each. */
+/** Faults and warnings about the settings, one per line. */
 function linesOf({ faults = [], warnings }: { faults?: readonly string[]; warnings: readonly string[] }): string {
   return [...faults, ...warnings.map((warning) => `warning: ${warning}`)].map((line) => `gatehouse: ${line}\n`).join('')
 }
 
 function fail(thrown: unknown): never {
   const isDatabaseAway = thrown instanceof DatabaseUnavailableError
-  // The message of the driver names the host and the reason.
+  // The driver's message names the host and the reason.
   const error = isDatabaseAway ? thrown.cause : thrown
   if (error instanceof ConfigError) process.stderr.write(linesOf(error))
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)

@@ -19,25 +19,29 @@ import { createWebhookChannel } from './workers/send-webhook.ts'
 
 const graceMs = 25_000
 export const serverOptions = {
-  /** How often slow clients are looked for, in milliseconds; Node's own half a minute would add itself to their time limits. */
+  /** How often Node looks for slow clients, in milliseconds. Its default of 30 seconds would add to their time limits. */
   connectionsCheckingInterval: 1_000,
-  /** In bytes. Of a token with every permission of large services, 16 KiB, which is Node's own bound, are soon full. */
+  /** Bytes. A token with every permission of large services soon exceeds Node's default of 16 KiB. */
   maxHeaderSize: 64 * 1024,
 }
 
-/** A start that must fail. The message is for the operator. */
+/** The service cannot start. The message is for the operator. */
 export class StartError extends Error {}
 
 export interface RunningServer {
   url: string
-  /** Not ready; after AUTH_SHUTDOWN_DELAY_SECONDS no new connections, requests in flight finished (25 s at most), everything closed. */
+  /**
+   * Reports not ready and waits AUTH_SHUTDOWN_DELAY_SECONDS. Then it accepts no new connections, finishes requests in flight
+   * (25 s at most), and closes everything.
+   */
   stop(): Promise<void>
 }
 
-/** Prepares the database, then listens. Throws StartError when pending migrations may not be run here. */
+/** Prepares the database, then listens. Throws StartError if pending migrations may not run here, or if the port is taken. */
 export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   for (const warning of deps.config.warnings) deps.logger.warn(warning)
-  // Otherwise they would start in the first storm of logins, when there is least to spare. The first admin's password needs one already.
+  // Otherwise the hash threads would start in the first rush of logins, when there is least CPU to spare. The first admin's
+  // password already needs one.
   deps.passwords.warmUp()
   await prepareDatabase(deps)
   deps.metrics.watchProcess()
@@ -69,9 +73,10 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
     url,
     async stop() {
       deps.lifecycle.isStopping = true
-      // Streams never end on their own. Their consumers go on at another server.
+      // Streams would never end otherwise. Their consumers reconnect to another server.
       deps.revocationHub.close()
-      // A balancer learns from /ready to send nothing more. A connection that it opens in the moment of the end could be reset.
+      // A load balancer sees from /ready that it must send nothing more. A connection that it opens during the shutdown could be
+      // reset.
       await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
       await cleanup.stop()
@@ -89,7 +94,7 @@ function portTaken({ host, port }: Config): string {
   return `port ${port} of ${host} is taken; stop what listens there, or set PORT to another`
 }
 
-/** Throws StartError when there are migrations that `serve` may not run. */
+/** Throws StartError if there are pending migrations that `serve` may not run. */
 export function assertMigratable(deps: Deps, pending: readonly string[]): void {
   if (pending.length === 0 || !isPostgres(deps.db) || deps.config.autoMigrate) return
   throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)

@@ -12,8 +12,9 @@ import { type PasswordLogin, withPassword } from '../entry/login.ts'
 import type { ownAccessRequest } from './schema.ts'
 
 /**
- * Asks the admins for access to an app, by the credentials of a login: whoever waits for access has no token. Everything that depends on
- * the account is told only after right credentials. Throws what a login throws up to the gate, and what `openRequest` throws.
+ * Asks the admins for access to an app. The user sends the credentials of a login, since there is no token before access is
+ * granted. Anything that depends on the account is disclosed only after correct credentials. Throws what a login throws up to the
+ * gate, `account_suspended`, and what `openRequest` throws.
  */
 export async function askForAccess(
   deps: Deps<Pool>,

@@ -4,7 +4,7 @@ import { clearable, email, stableCode, text } from '../../lib/fields.ts'
 
 export { ownAccessRequest } from '../../lib/records.ts'
 
-/** Unknown members are let through and ignored, as at a login. */
+/** Unknown members are accepted and ignored, as at a login. */
 export const askForAccessBody = z
   .looseObject({
     email,

@@ -6,8 +6,8 @@ import { resetPassword } from '../password/reset-password.ts'
 import type { NewPasswordForm } from './schema.ts'
 
 /**
- * Sets the password that the form brings. It is asked for twice, since a page without script cannot show what was typed. Throws
- * `invalid_token`, and `validation_failed`, which leaves the token as it was.
+ * Sets the password from the form. The form asks for it twice, since a page without scripts cannot show what was typed. Throws
+ * `invalid_token`, and `validation_failed`, which leaves the token unspent.
  */
 export async function choosePassword(
   deps: Deps<Pool>,

@@ -10,8 +10,8 @@ import type { ConfirmForm } from './schema.ts'
 const confirmations = { verify_email: verifyEmail, change_email: confirmEmailChange }
 
 /**
- * Confirms the address of a link, with the password where the page asks for it. Throws `invalid_token`, and, which leaves the token as it
- * was, what a wrong password at a login throws.
+ * Confirms the address of a link, with the password if the page asks for it. Throws `invalid_token`. A missing or wrong password
+ * throws what it throws at a login, and leaves the token unspent.
  */
 export async function confirmEmail(
   deps: Deps<Pool>,

@@ -5,7 +5,7 @@ import { getOpenInvitation } from '../../resources/invitations/get-open-invitati
 /** What a page shows to the holder of an invitation link. */
 export interface InvitationOffer {
   organization: { name: string; code: string }
-  /** The one address that it is for; null when it is for anybody. */
+  /** The only address that may accept it. Null if anybody may. */
   email: string | null
   /** The app through which the reader can register with a password. Null if no app allows that. */
   app: { name: string; code: string } | null

@@ -7,20 +7,22 @@ import { getUser } from '../../resources/users/get-user.ts'
 
 const minuteMs = 60_000
 
-/** What a page may tell whoever holds the link of a mail. */
+/** What a page may show to the holder of a mail link. */
 export interface MailLink {
   app: { name: string; code: string }
-  /** Whether the app asks for a verified address, and the account has a password that shows whose it is. */
+  /** Whether the app asks for a verified address and the account has a password to prove who owns it. */
   asksPassword: boolean
-  /** Where the mail went. */
+  /** The address that the mail was sent to. */
   email: string
-  /** Where the user goes on: what was asked for with the mail, while the app allows it. Never what the link itself says. */
+  /**
+   * Where the user continues: the URL that the request for the mail named, if the app still allows it. Never taken from the link.
+   */
   redirectUrl: string | null
-  /** Whole, 1 at least. */
+  /** A whole number, at least 1. */
   minutesLeft: number
 }
 
-/** Looks at a token and leaves it as it is. Throws `invalid_token`, whatever is wrong with it. */
+/** Reads a token without spending it. Throws `invalid_token`, whatever is wrong with it. */
 export async function describeMailLink(deps: Deps, token: string, purpose: TokenPurpose): Promise<MailLink> {
   const found = await getMailToken(deps, token, purpose)
   const { email, app_id: appId, redirect_url: asked, expires_at: expiresAt } = found

@@ -8,14 +8,13 @@ import type { InvitationAnswers } from './schema.ts'
 
 export interface Entered {
   created: boolean
-  /** Whether the app may be entered; a new account may have to wait for that. */
+  /** Whether the user may enter the app. A new account may have to wait. */
   access: 'granted' | 'pending' | 'unverified'
 }
 
 /**
- * Accepts an invitation with an account that is there, or with a new one: `register_or_login` with the invitation, and all its limits.
- * The page has nowhere to keep tokens, so the session is ended again at once.
- * Throws what such a registration throws.
+ * Accepts an invitation with an existing or a new account. This is `register_or_login` with the invitation, with all its limits.
+ * The page cannot keep tokens, so the session is ended at once. Throws what such a registration throws.
  */
 export async function enterByInvitation(
   deps: Deps<Pool>,
@@ -39,7 +38,7 @@ export async function enterByInvitation(
     role_code: undefined,
     linked_app_codes: undefined,
   }
-  // What webhooks are told of the body: what the form asked for.
+  // Webhooks receive only the fields that the form asked for.
   const answer = await register(deps, { ...named, ...unused, two_factor_code }, named, actor)
   if (answer.refresh_token !== undefined) await logout(deps, answer.refresh_token, actor)
   return { created: answer.created, access: answer.access }

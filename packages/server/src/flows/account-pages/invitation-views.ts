@@ -8,13 +8,13 @@ import type { FormRefusal } from './refusal.ts'
 import { generalFault, withFaultOfCode } from './refusal.ts'
 import type { InvitationForm } from './schema.ts'
 
-/** What was sent before, to be shown once more; passwords and codes are not. */
+/** The form as it was sent, to be shown again. Passwords and codes are not shown. */
 interface Sent {
   form: InvitationForm
   refusal: FormRefusal
 }
 
-/** The form for an account that is there or a new one; where no app takes people so, the code to take elsewhere. */
+/** The form for an existing or a new account. If no app can take the reader that way, shows a code to enter elsewhere. */
 export function invitationView(place: Place, { organization, app, email }: InvitationOffer, sent?: Sent): PageView {
   const inviting = nameOf(organization)
   if (app === null) return invitationCodeView(place.token, inviting)
@@ -47,7 +47,7 @@ function passwordField(app: string, sent: Sent | undefined): Html {
   return field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hint }, refusal)
 }
 
-/** Once the account turned out to have a second factor. */
+/** Shown once the account turns out to have a second factor. */
 function secondFactorField(sent: Sent | undefined): Html | undefined {
   if (sent === undefined || !/two_factor/.test(sent.refusal.code)) return undefined
   const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const

@@ -12,7 +12,7 @@ export function verifyView(place: Place, { app, asksPassword, email }: MailLink,
   const parts = asksPassword
     ? [
         alert(generalFault(refusal, to)),
-        // Password keepers find the password by it.
+        // Password managers find the password by this field.
         field({ name: 'email', label: 'Account', type: 'email', autocomplete: 'username', value: email, isFixed: true }),
         field({ ...password, hint }, refusal && withFaultOfCode(refusal)),
       ]
@@ -69,7 +69,7 @@ export function resetView(place: Place, { app, email }: MailLink, refusal?: Form
     body: form(
       place,
       'Set the new password',
-      // Password keepers store the new password under it.
+      // Password managers store the new password under this field.
       field({ name: 'email', label: 'Account', type: 'email', autocomplete: 'username', value: email, isFixed: true }),
       field({ name: 'password', label: 'New password', hint, ...newPassword }, refusal),
       field({ name: 'password_again', label: 'New password again', ...newPassword }, refusal),
@@ -93,7 +93,7 @@ export function magicLinkView(place: Place, { app, redirectUrl }: MailLink): Pag
   }
 }
 
-/** For an app that named no address: whoever reads this carries the token there. */
+/** For a link without a redirect URL: the reader copies the token into the app. */
 export function loginCodeView({ token }: Place, { app, minutesLeft }: MailLink): PageView {
   const place = nameOf(app)
   return {

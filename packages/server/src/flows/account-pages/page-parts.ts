@@ -20,7 +20,7 @@ export interface Field {
   isFixed?: boolean
 }
 
-/** A form that posts to its own page; relative, for a service that a proxy shows below a path of its own. */
+/** A form that posts to its own page. The URL is relative, for a service that a proxy serves under a path. */
 export function form({ path, token }: Place, button: string, ...parts: readonly (Html | undefined)[]): Html {
   return html`<form method="post" action="${path.slice(1)}">
 <input type="hidden" name="token" value="${token}">
@@ -28,7 +28,7 @@ ${parts}<button type="submit">${button}</button>
 </form>`
 }
 
-/** A field with its label, its rules and its fault. Screen readers read all of them with the field. */
+/** A field with its label, hint and fault. Screen readers read all of them with the field. */
 export function field(
   { name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
   refusal?: FormRefusal,
@@ -62,12 +62,12 @@ function attributes(values: Record<string, string | boolean | undefined>): reado
   })
 }
 
-/** What is wrong with a form as a whole. */
+/** What is wrong with the form as a whole. */
 export function alert(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<p class="alert" role="alert">${text}</p>\n`
 }
 
-/** A text to copy: a field, so that a keyboard reaches and selects it. */
+/** Text to copy. It is a field so that it can be reached and selected with the keyboard. */
 export function codeField(label: string, value: string): Html {
   return html`<div class="field">
 <label for="code">${label}</label>
@@ -76,7 +76,7 @@ export function codeField(label: string, value: string): Html {
 `
 }
 
-/** The status of a form that is shown once more is that of its refusal. */
+/** A form that is shown again has the status of its refusal. */
 export function headOf(
   refusal: FormRefusal | undefined,
   title: string,
@@ -84,12 +84,12 @@ export function headOf(
   return { status: refusal?.status ?? 200, errorCode: refusal?.code, title, retryAfter: refusal?.retryAfter }
 }
 
-/** As it may stand in a page; its code where nothing of the name is to be seen. */
+/** The name as a page may show it, or the code if nothing of the name is visible. */
 export function nameOf({ name, code }: { name: string; code: string }): string {
   return shownName(name) || code
 }
 
-/** A text that others chose, kept from turning the direction of the sentence it stands in. */
+/** Text that others chose, isolated so that it cannot reverse the direction of the sentence around it. */
 export function shown(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }

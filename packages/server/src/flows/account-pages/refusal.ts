@@ -6,9 +6,9 @@ export interface FormRefusal {
   code: ErrorCode
   /** What the code means, in general. */
   title: string
-  /** The first fault of each field, as the end of a sentence that begins with its name. */
+  /** The first fault of each field, worded to follow the field's label. */
   faults: Readonly<Record<string, string>>
-  /** The field to go on with. */
+  /** The field to focus. */
   focus: string | undefined
   /** Seconds. */
   retryAfter: number | undefined
@@ -22,8 +22,8 @@ const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /**
- * An error that the user of the form can correct. Throws every other error again: a link that does not work, and
- * what is wrong on our side.
+ * Turns an error that the user can correct into a refusal of the form. Rethrows all others: a link that does not work, and server
+ * errors.
  */
 export function refusalOf(error: unknown): FormRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
@@ -38,7 +38,7 @@ export function refusalOf(error: unknown): FormRefusal {
 const accountIsThere =
   'there is an account with this address. If you do not know its password, set a new one with "forgot password" where you sign in'
 
-/** The same refusal with what its code says about a single field. */
+/** Adds the fault of the single field that the refusal's code is about, if there is one. */
 export function withFaultOfCode(refusal: FormRefusal): FormRefusal {
   return { ...refusal, faults: { ...refusal.faults, ...faultOfCode(refusal) } }
 }
@@ -49,7 +49,7 @@ function faultOfCode({ code }: FormRefusal): Record<string, string> {
   return {}
 }
 
-/** What a code means that is about no field in particular. */
+/** What to show for a code that is not about a single field. */
 export function generalFault(refusal: FormRefusal | undefined, app: string): string | undefined {
   if (refusal === undefined) return undefined
   const later = minutesIn(refusal.retryAfter)

@@ -24,7 +24,7 @@ import { refusalOf } from './refusal.ts'
 import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 import { undoByLink } from './undo-by-link.ts'
 
-/** The pages that the links of mails lead to when an app has no frontend of its own (docs/account-mail.md#pages-of-the-service). */
+/** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
 export const accountPages: WebPage[] = [
   verifyEmailPage(),
   disownEmailPage(),
@@ -47,7 +47,7 @@ function confirmChangePage(): WebPage {
   return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice })
 }
 
-/** A page that confirms an address, with the password where the app asks for verified ones. */
+/** A page that confirms an address. It asks for the password if the app requires verified addresses. */
 function confirmationPage({
   path,
   purpose,

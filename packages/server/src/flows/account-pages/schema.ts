@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { optionalTwoFactorCode, password } from '../../lib/entry-fields.ts'
 import { email, MAX_NAME } from '../../lib/fields.ts'
 
-/** A field as the form sends it; what is missing, or comes twice, counts as empty and is judged as that. */
+/** A field as the form sends it. A missing or repeated field counts as empty and is validated as such. */
 const sent = z.string().catch('')
 
 export const tokenForm = z.object({ token: sent })
@@ -29,7 +29,7 @@ const optionalName = z
   .max(MAX_NAME)
   .transform((value) => value || undefined)
 
-/** What a registration and a login take of that form, with their bounds. */
+/** The fields of that form that a registration or a login takes, with their limits. */
 export const invitationAnswers = z.object({
   email,
   password,

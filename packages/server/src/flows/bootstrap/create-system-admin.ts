@@ -18,7 +18,7 @@ import { insertUser } from '../../resources/users/insert-user.ts'
 
 const ROLE = 'system_admin'
 
-/** Whether anybody can administer the service. */
+/** Whether there is an active system_admin. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
   return UserRole.isHeldByActive(deps.db, ROLE)
 }
@@ -32,10 +32,10 @@ export interface NewSystemAdmin {
 }
 
 /**
- * Makes a system_admin in pool `default`. With `unlessOneExists` nothing happens when there is one, also when servers start at
- * once. A user of that address is only promoted with `promote`, and then keeps the own password. An unproven account is only promoted
- * with `claimsUnproven`: it loses what it was registered with, and has the password that is given here or none.
- * Throws `validation_failed`, `user_exists`, `account_unverified`, and `not_found` when there is nobody to promote and no password.
+ * Creates a system_admin in pool `default`. With `unlessOneExists`, does nothing if there already is one, even if several servers
+ * start at once. An existing user of that address is promoted only with `promote`, and keeps their password. An unproven account
+ * is promoted only with `claimsUnproven`: it loses what it was registered with, and gets the password given here, or none. Throws
+ * `validation_failed`, `user_exists`, `account_unverified`, and `not_found` if there is no user to promote and no password.
  */
 export async function createSystemAdmin(
   deps: Deps<Pool>,

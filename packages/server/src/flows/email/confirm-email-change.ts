@@ -13,9 +13,9 @@ import { replaceEmail } from './replace-email.ts'
 import type { Verified } from './verify-email.ts'
 
 /**
- * Gives an account the address that the token was mailed to, verified as `verifyEmail` does it. A mail to the old address tells of it and
- * can take it back. Sessions go on. Throws `invalid_token`, `email_exists_in_pool`, and what `holdsAccount` throws; none of them spends
- * the token.
+ * Changes an account's address to the one that the token was mailed to, and verifies it as `verifyEmail` does. A mail to the old
+ * address reports the change, with a link to undo it. Sessions continue. Throws `invalid_token`, `email_exists_in_pool`, and what
+ * `holdsAccount` throws; none of these spends the token.
  */
 export async function confirmEmailChange(
   deps: Deps<Pool>,
@@ -33,7 +33,7 @@ export async function confirmEmailChange(
     await dropAddressTokens(deps, userId)
     const change = { account_email: null, mailbox_proven_at: before.mailbox_proven_at }
     await addTokenMail(deps, { purpose: 'undo_email_change', email: before.email, appId, userId, change }, actor.origin)
-    // Access tokens name the old address.
+    // Access tokens still contain the old address.
     await raiseAccessFloor(deps, userId)
     return { user: presentUser(verified), redirectUrl: null }
   })

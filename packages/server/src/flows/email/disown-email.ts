@@ -7,8 +7,8 @@ import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 
 /**
- * Takes the word of whoever reads the mail of an address that it was not them who gave it here: deletes an account that nobody has proven.
- * Any other stays as it is, and the link is spent all the same. Throws `invalid_token`.
+ * Called when the owner of a mailbox says that the account with its address is not theirs. Deletes the account if it is unproven.
+ * Any other account stays, but the link is spent either way. Throws `invalid_token`.
  */
 export async function disownEmail(deps: Deps<Pool>, token: string, actor: Actor): Promise<void> {
   const found = await getMailToken(deps, token, 'verify_email')

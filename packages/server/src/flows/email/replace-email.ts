@@ -7,8 +7,8 @@ import type { PooledUser } from '../../resources/users/present.ts'
 import { applyChanges } from '../../resources/users/update-user.ts'
 
 /**
- * Gives an account another address, unverified. Needs the locks of `changeUser`. Throws `email_exists_in_pool`, which tells nothing more
- * than that: an admin would be told whose it is.
+ * Changes an account's address; the new one is unverified. Needs the locks of `changeUser`. Throws `email_exists_in_pool` without
+ * the detail that admins get, which says whose address it is.
  */
 export async function replaceEmail(deps: Deps<Tx>, user: PooledUser, email: string, actor: Actor): Promise<PooledUser> {
   try {

@@ -11,8 +11,9 @@ import { proveIdentity } from '../entry/prove-identity.ts'
 import type { ChangeEmailInput } from './schema.ts'
 
 /**
- * Mails a link to the address that an account is to have. Nothing changes before that is opened, and nobody is told whether somebody else
- * has the address. Throws `app_code_required` for a session without an app, `validation_failed`, and what `proveIdentity` throws.
+ * Mails a link to the new address of an account. Nothing changes until the link is opened, and the answer never reveals whether
+ * another user has the address. Throws `app_code_required` for a session without an app, `validation_failed`, and what
+ * `proveIdentity` throws.
  */
 export async function requestEmailChange(
   deps: Deps<Pool>,

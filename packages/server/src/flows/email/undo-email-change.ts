@@ -16,9 +16,9 @@ import { replaceEmail } from './replace-email.ts'
 import type { Verified } from './verify-email.ts'
 
 /**
- * Takes a change of the address back, for whoever reads the mail of the address before, and ends every session. It holds against all that
- * was changed since: a thief cannot change the address twice to keep it, nor register the old one to be in the way. Links that were mailed
- * after the change are dead, and those that take back an earlier one are not. Throws `invalid_token`, `email_exists_in_pool`.
+ * Undoes a change of the address for a user who can read mail to the old one, and ends every session. It overrides all later
+ * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. Links mailed since the
+ * change are dead; links that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
  */
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'undo_email_change')
@@ -28,7 +28,7 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
     if (before.status !== 'active') throw invalidToken()
     await removeSquatters(deps, before, email, actor)
     const changed = await replaceEmail(deps, before, email, actor)
-    // The mail of the old address is read, and whose the account is, is what was known before the change.
+    // The user has just read mail to the old address. Whether its mailbox was proven is restored from before the change.
     const verification = { ...verifiedByLink(deps.clock(), changed), mailbox_proven_at: found.mailbox_proven_at }
     await User.update(deps.db, userId, verification)
     await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
@@ -39,7 +39,7 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
   })
 }
 
-/** Accounts of the address that nobody has proven, in the pools of the user. */
+/** Deletes unproven accounts that have the address and share a pool with the user. */
 async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUser, email: string, actor: Actor): Promise<void> {
   const pools = [namespace, ...tags]
   for (const other of (await listUsersOfEmail(deps, email)).users) {

@@ -11,14 +11,14 @@ import { type Holding, holdsAccount } from '../entry/holds-account.ts'
 
 export interface Verified {
   user: z.output<typeof userRecord>
-  /** Where the user goes on; the app allowed it when the mail was asked for. */
+  /** Where the user continues. The app allowed this URL when the mail was requested. */
   redirectUrl: string | null
 }
 
 /**
- * Verifies the address that the token was mailed to. Apps that ask for a verified address open only to whoever holds the account as well:
- * somebody else may have registered the address before its owner, who clicks. Throws `invalid_token`, and what `holdsAccount` throws, which
- * spends nothing.
+ * Verifies the address that the token was mailed to. Apps that ask for a verified address open only if the caller also holds the
+ * account: a stranger may have registered the address, and its owner merely clicked the link. Throws `invalid_token`, and what
+ * `holdsAccount` throws, which leaves the token unspent.
  */
 export async function verifyEmail(
   deps: Deps<Pool>,

@@ -14,7 +14,7 @@ import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { methodDetails, type Proof } from './enter.ts'
 
-/** Somebody who signs up, as far as it is known. */
+/** What is known about a user who signs up. */
 export interface Newcomer {
   email: string
   passwordHash: string | null
@@ -29,25 +29,25 @@ interface SignUp {
   app: App
   pools: readonly string[]
   newcomer: Newcomer
-  /** Gives the account what belongs to it, the grant for the app included. */
+  /** Adds what belongs to the account, including the grant for the app. */
   equip(deps: Deps<Tx>, user: PooledUser): Promise<Equipped>
-  /** The body of the call, for the webhooks. */
+  /** The body of the request, for the webhooks. */
   received: Record<string, unknown>
 }
 
 export interface Equipped {
-  /** As it is then: an invitation may have verified the address. */
+  /** The user afterwards: an invitation may have verified the address. */
   user: PooledUser
-  /** The organization that it came with, if any. */
+  /** The organization that the user joined or founded, if any. */
   organization: Membership | null
 }
 
-/** What a registration came to: `pending` waits for an admin, `unverified` for the address to be verified. */
+/** The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address. */
 type Access = 'granted' | 'pending' | 'unverified'
 
 interface CreatedAccount extends Equipped {
   access: Access
-  /** Undefined where access is not granted. */
+  /** Undefined unless access is granted. */
   proof: Proof | undefined
 }
 
@@ -57,8 +57,8 @@ export function accessOf(app: App, user: PooledUser, grant: { isActive: boolean 
 }
 
 /**
- * Makes the account of somebody who signs up, with all that belongs to it. The caller holds the lock on the e-mail and has looked whether
- * it is free.
+ * Creates the account of a user who signs up, with everything that belongs to it. The caller holds the lock on the e-mail address
+ * and has checked that it is free.
  */
 export async function createAccount(
   deps: Deps<Tx>,

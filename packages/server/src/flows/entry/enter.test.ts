@@ -8,7 +8,7 @@ import { proofForNewUser, type SecondFactorProof } from '../../resources/second-
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
 
-/** Read by the compiler alone. */
+/** Never called. Only the compiler checks it. */
 async function refused(
   deps: Deps<Tx>,
   actor: Actor,

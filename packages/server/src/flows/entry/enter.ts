@@ -10,15 +10,15 @@ import { type NewSessionRequest, openSession } from '../../resources/sessions/op
 import type { WayIn } from './way-in.ts'
 import type { CountedAttempt } from './with-attempt.ts'
 
-/** Who somebody is, and the way in by which they have proven it. */
+/** A user, and the way in by which they proved who they are. */
 export interface Proof extends NewSessionRequest {
-  /** The attempt that led here; undefined for a user who is made on the way in. */
+  /** The attempt that led here. Undefined for a user who was just created. */
   counted: CountedAttempt | undefined
 }
 
 /**
- * Lets somebody in: the gate, a session with its first tokens, and the end of the attempt. Throws what the gate throws, and
- * `account_locked` when the account was locked since the attempt began.
+ * Logs a user in: passes the gate, opens a session with its first tokens, clears failures, and gives the attempt back. Throws
+ * what the gate throws, and `account_locked` if the account was locked after the attempt began.
  */
 export async function enter(deps: Deps<Tx>, { counted, ...request }: Proof, actor: Actor): Promise<TokenAnswer> {
   const tokens = await openSession(deps, request, actor)
@@ -31,18 +31,20 @@ export async function enter(deps: Deps<Tx>, { counted, ...request }: Proof, acto
   return tokens
 }
 
-/** The failures that bar an entry, and those that it clears. Wrong codes bar nobody who was not asked for one. */
+/** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
 function failuresAt({ user, secondFactor }: NewSessionRequest, { lockKeys, clearedKeys }: WayIn) {
   const codes = secondFactorKey(user.id)
   return { barring: secondFactor.activatedAt !== null ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
 }
 
-/** Lets somebody in who has just signed up with a password, which the audit tells by `user.registered` alone. */
+/**
+ * Logs in a user who has just signed up with a password. The audit has only `user.registered` for this, and no `login.success`.
+ */
 export function enterAsNew(deps: Deps<Tx>, proof: Proof, actor: Actor): Promise<TokenAnswer> {
   return openSession(deps, proof, actor)
 }
 
-/** What audit events tell of the way in: nothing of the usual one. */
+/** Audit details about the way in. There are none for a password, the usual one. */
 export function methodDetails(authMethod: string): { details?: { auth_method: string } } {
   return authMethod === 'password' ? {} : { details: { auth_method: authMethod } }
 }

@@ -4,8 +4,8 @@ import type { Caller } from '../../lib/caller.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 
 /**
- * The caller of a login or registration, for the one use they have for a bearer: where overrides must be declared, some callers are not
- * bound by that for this app. Any other bearer is ignored, a dead one too.
+ * Finds the caller of a login or registration. A bearer has only one use there: if overrides must be declared, it exempts some
+ * callers from that for this app. Any other bearer is ignored, even a dead one.
  */
 export async function findOverridingCaller(
   deps: Deps,

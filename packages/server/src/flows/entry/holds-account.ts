@@ -6,16 +6,16 @@ import { authenticateCaller } from '../../resources/sessions/authenticate-caller
 import { getUser } from '../../resources/users/get-user.ts'
 import { tryCredentials } from './prove-again.ts'
 
-/** What somebody brings beside the link of a mail. */
+/** What the caller sends in addition to the token of a mail. */
 export interface Holding {
   password?: string | undefined
   bearer?: string | undefined
 }
 
 /**
- * Whether whoever has the link of a mail also holds the account that it is about, by its password or the token of one of its sessions. Only
- * both together show that the mailbox and the account belong to one person. A bearer that is not good counts as none. A wrong password
- * counts as a failed login: throws `invalid_credentials`, `account_locked`, `rate_limited`.
+ * Whether the holder of a mail link also holds the account, shown by its password or by the access token of one of its sessions.
+ * Only both together show that the mailbox and the account belong to one person. An invalid bearer counts as none. A wrong
+ * password counts as a failed login. Throws `invalid_credentials`, `account_locked`, `rate_limited`.
  */
 export async function holdsAccount(
   deps: Deps<Pool>,

@@ -26,20 +26,23 @@ export interface PasswordLogin {
   app_code?: string | undefined
   organization_id?: string | undefined
   two_factor_code?: string | undefined
-  /** Of an earlier answer, which makes the device one that is known. */
+  /** From an earlier answer. It shows that the device is known. */
   device_token?: string | undefined
   role_code?: string | undefined
   linked_app_codes?: string[] | undefined
 }
 
-/** How `register_or_login` joins an organization: in the login's transaction, once the credentials are right, before the gate. */
+/**
+ * Joins an organization for `register_or_login`. Runs in the login's transaction, after the credentials are checked and before
+ * the gate.
+ */
 export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ membership: Membership; user: PooledUser }>
 
 /**
- * Login with a password, step by step (`docs/flows/login.md`). What must not be told apart (wrong password, unknown user, one outside the
- * app's pools, a deleted one) takes the same time and gives the same `invalid_credentials`; everything that depends on the account
- * is disclosed only after a right password. Throws also `rate_limited`, `account_locked`, `app_code_required`, `app_not_found` and
- * what the gate throws.
+ * Logs in with a password, step by step (`docs/flows/login.md`). A wrong password, an unknown user, a user outside the app's
+ * pools and a deleted user cannot be told apart: they take the same time and give the same `invalid_credentials`. Anything that
+ * depends on the account is disclosed only after a correct password. Also throws `rate_limited`, `account_locked`,
+ * `app_code_required`, `app_not_found`, and what the second factor and the gate throw.
  */
 export async function login(
   deps: Deps<Pool>,
@@ -52,7 +55,7 @@ export async function login(
     input,
     {
       check(app, user) {
-        // An invitation may verify the address: where there is one, the gate asks.
+        // An invitation may verify the address. With one, the gate checks the address later.
         if (user.status === 'active' && !acceptInvitation) assertVerifiedFor(app, user)
       },
       async use({ user, line, ...proven }) {
@@ -73,23 +76,26 @@ export async function login(
   )
 }
 
-/** Who has proven to be a user of an app, by password and second factor. */
+/** A user of an app who has passed the password and the second factor. */
 interface Proven {
   user: FoundUser
   app: App | null
   secondFactor: SecondFactorProof
   counted: CountedAttempt
-  /** In which hashes for this caller wait. */
+  /** The line in which hashes for this caller wait. */
   line: HashLine
 }
 
 interface PasswordSteps<R> {
-  /** Looks at the account before the second factor is asked for. */
+  /** Checks the account before the second factor is asked for. */
   check?(app: App | null, user: FoundUser): void
   use(proven: Proven): Promise<R>
 }
 
-/** One attempt by password, and by second factor where one is active; what it is for, `use` does. Throws as `login` does before the gate. */
+/**
+ * Runs one attempt with a password, and a second factor if one is active. `use` runs once both have passed. Throws what `login`
+ * throws before the gate.
+ */
 export async function withPassword<R>(
   deps: Deps<Pool>,
   input: PasswordLogin,
@@ -117,7 +123,7 @@ export async function withPassword<R>(
 interface PasswordTarget extends AttemptTarget {
   user: FoundUser | undefined
   app: App | null
-  /** All who have the address. */
+  /** All users with this address. */
   users: readonly FoundUser[]
 }
 
@@ -127,7 +133,7 @@ async function findTarget(deps: Deps, { email, app_code }: PasswordLogin): Promi
   return { email, app, user: firstInPools(users, poolSet(app)), users }
 }
 
-/** A device token that is not good for this very user is none. */
+/** Ignores a device token that is not valid for this user. */
 function wayOf(deps: Deps, { email, device_token: token }: PasswordLogin, target: PasswordTarget | undefined): WayIn {
   if (!target) return byPassword(deps, { email, pools: [], users: [] })
   const { app, user, users } = target
@@ -137,7 +143,7 @@ function wayOf(deps: Deps, { email, device_token: token }: PasswordLogin, target
   return byPassword(deps, { email, pools: poolSet(app), user, users })
 }
 
-/** Without an app only where the settings allow it; the pool set is then `default`. */
+/** Returns null for a login without an app, if the settings allow one. Its pool set is then `default`. */
 async function resolveApp(deps: Deps, code: string | undefined, catalogGeneration: string): Promise<App | null> {
   if (code !== undefined) return getActiveApp(deps, code, catalogGeneration)
   if (deps.config.requireAppCode) throw new ApiError('app_code_required', { detail: 'app_code: is required' })

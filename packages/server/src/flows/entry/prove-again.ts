@@ -16,10 +16,10 @@ import { byPassword } from './way-in.ts'
 import { withAttempt } from './with-attempt.ts'
 
 /**
- * Asks somebody who is logged in for the credentials once more: a stolen access token alone does not pass, and guesses with one are
- * limited, counted and answered as those at a login by password through an app that sees the pools of the user. Passing clears no
- * failures: only a complete login does. Only what is given is looked at; a code, where a second factor is active.
- * Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
+ * Asks a logged-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
+ * answered like those at a password login through an app that sees the user's pools. Success clears no failures: only a complete
+ * login does. Checks only the credentials that are given, and a code only if a second factor is active. Throws `rate_limited`,
+ * `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
  */
 export async function proveAgain(
   deps: Deps<Pool>,
@@ -31,7 +31,7 @@ export async function proveAgain(
   await tryCredentials(deps, { user, appId: caller.appId, password, code }, actor)
 }
 
-/** The same for somebody who brings the credentials and no session. */
+/** Like `proveAgain`, but without the limit per user, for a caller who has no session. */
 export async function tryCredentials(
   deps: Deps<Pool>,
   {

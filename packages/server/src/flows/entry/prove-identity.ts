@@ -7,7 +7,7 @@ import { Session } from '../../models/session.ts'
 import { limitUser } from '../../resources/rate-limits/limit-user.ts'
 import { proveAgain } from './prove-again.ts'
 
-/** What routes that call `proveIdentity` declare. */
+/** The error codes that routes declare if they call `proveIdentity`. */
 export const proofErrors = [
   'account_locked',
   'fresh_login_required',
@@ -21,16 +21,16 @@ export const proofNote =
 
 interface Identity {
   caller: UserCaller
-  /** The second factor that is active, as the caller of this has read it. */
+  /** The active second factor, which the calling function has already read. */
   factor: FactorRow | undefined
   password?: string | undefined
   code?: string | undefined
 }
 
 /**
- * For whatever adds or removes a way to sign in: a stolen access token alone must not lock its owner out. Asks that the session began,
- * or its user proved who they are, a few minutes ago; else for the password, and a code where a second factor is active. Those are
- * checked whenever they are given, and complete ones are noted in the session.
+ * Call this before you add or remove a way to sign in: a stolen access token must not be enough to lock the owner out. Requires
+ * that the session began, or the user proved who they are, in the last few minutes. Otherwise requires the password, and a code
+ * if a second factor is active. Credentials are checked whenever they are given, and a complete set is noted in the session.
  * Throws `fresh_login_required`, and what `proveAgain` throws.
  */
 export async function proveIdentity(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {

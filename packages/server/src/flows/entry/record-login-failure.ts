@@ -6,26 +6,26 @@ import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/aud
 /** Whose credentials are tried, and for which app. */
 export interface AttemptTarget {
   email: string
-  /** Undefined when nobody of the app has the address. */
+  /** Undefined if no user of the app has the address. */
   user: { id: string } | undefined
   /** Null without an app. */
   app: { id: string } | null
 }
 
-/** What a caller names before anybody knows whether it is there. */
+/** What the caller named, before it is known whether it exists. */
 export interface NamedTarget extends Partial<AttemptTarget> {
   email: string
   appCode?: string | undefined
 }
 
-/** Tells the audit, and nobody else, why somebody did not come in. */
+/** Records in the audit why a login failed. The caller may get a less specific error. */
 export async function recordLoginFailure(deps: Deps, error: ApiError, target: AttemptTarget, actor: Actor): Promise<void> {
   await recordEvent(deps, failureOf(error, target, actor))
 }
 
 /**
- * The same for somebody who was refused before any hash. Such refusals cost their caller nothing, so those that come from one address for
- * one app and one reason are counted in one event a minute.
+ * Like `recordLoginFailure`, for a login that was refused before any hash. Such refusals cost the caller nothing, so those from
+ * one address for one app and one reason share one event per minute.
  */
 export async function countLoginRefusal(deps: Deps, error: ApiError, target: NamedTarget, actor: Actor): Promise<void> {
   const key = [actor.origin.ip, target.app?.id ?? target.appCode ?? '', error.code]
@@ -39,12 +39,12 @@ function failureOf(error: ApiError, { email, user, app, appCode }: NamedTarget, 
   return { event: 'login.failed', actor, reason, appId: app?.id ?? null, ...about, details }
 }
 
-/** Runs a step of a login outside of an attempt; what it refuses is audited. */
+/** Runs a step of a login outside an attempt, and audits the ApiError if it throws one. */
 export function recordingLoginFailure<T>(deps: Deps, target: AttemptTarget, actor: Actor, step: () => Promise<T>): Promise<T> {
   return recording((error) => recordLoginFailure(deps, error, target, actor), step)
 }
 
-/** Runs a step; what it refuses is recorded, and thrown again. */
+/** Runs a step. If it throws an ApiError, records and rethrows it. */
 export async function recording<T>(record: (error: ApiError) => Promise<void>, step: () => Promise<T>): Promise<T> {
   try {
     return await step()

@@ -5,8 +5,8 @@ import { User } from '../../models/user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /**
- * Makes a hash at the configured cost for a password whose hash has another. Returns what stores it in the transaction of the login;
- * undefined where nothing is due. A full queue puts it off to the next login.
+ * Hashes a password again if its hash does not have the configured cost. Returns a function that stores the new hash in the
+ * login's transaction, or undefined if no upgrade is due. If the hash queue is full, the upgrade waits for the next login.
  */
 export async function upgradeHash(
   deps: Deps,

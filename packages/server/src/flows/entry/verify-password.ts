@@ -3,7 +3,10 @@ import { ApiError } from '../../errors.ts'
 import type { HashLine } from '../../lib/hash-line.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
-/** One bcrypt at the configured cost whatever the user is, so that time tells nothing. Throws `invalid_credentials`. */
+/**
+ * Always runs one bcrypt at the configured cost, even without a user, so that timing reveals nothing. Throws
+ * `invalid_credentials`.
+ */
 export async function verifyPassword<U extends Pick<PooledUser, 'password_hash'>>(
   deps: Deps,
   password: string,

@@ -5,44 +5,47 @@ import { poolsOf } from '../../lib/pool-set.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /**
- * One way to prove who somebody is. Each has a limit and a lockout of its own, so that a stranger who spoils one keeps the user out of no
- * other: a password, the password on a device that has logged the user in before, a magic link, a provider.
+ * One way to prove who a user is: a password, a password on a device that has logged the user in before, a magic link, or a
+ * provider. Each has a separate limit and lockout, so a stranger who blocks one does not keep the user out of the others.
  */
 export interface WayIn {
-  /** What the limit of the account counts attempts by. */
+  /** The key by which the account limit counts attempts. */
   limitKey: string
-  /** What the lockout counts wrong passwords by. None where there is nothing to guess but a second-factor code, which is counted apart. */
+  /**
+   * The keys by which the lockout counts wrong passwords. Empty if only a second-factor code can be guessed, which is counted
+   * separately.
+   */
   lockKeys: readonly string[]
-  /** Those of them that a complete login clears. */
+  /** Those of the `lockKeys` that a complete login clears. */
   clearedKeys: readonly string[]
-  /** The known device that it is. */
+  /** The key of the known device. */
   device?: string
 }
 
-/** With a password. `users` are all who have the address; `user` is the one whose password it is. */
+/** The way in with a password. `users` are all users with the address; `user` is the one whose password is tried. */
 export function byPassword(
   deps: Deps,
   { email, pools, user, users }: { email: string; pools: readonly string[]; user?: PooledUser; users: readonly PooledUser[] },
 ): WayIn {
   const lockKeys = (of: readonly string[]) => addressKeys(deps.config.encryptionKeys[0], email, of)
-  // Where somebody else has the address too, failures may be guesses at that user's password.
+  // If another user also has the address, failures may be guesses at that user's password.
   const ofOthers = poolsOf(users.filter(({ id }) => id !== user?.id))
   const clearedKeys = lockKeys(pools.filter((pool) => !ofOthers.includes(pool)))
   return { limitKey: limitKey(deps, email, 'password'), lockKeys: lockKeys(pools), clearedKeys }
 }
 
-/** With a password, on a device that has logged this user in before. */
+/** The way in with a password on a device that has logged this user in before. */
 export function byKnownDevice(deps: Deps, { id, email }: PooledUser, device: string): WayIn {
   const key = deviceKey(id, device)
   return { limitKey: limitKey(deps, email, 'device', device), lockKeys: [key], clearedKeys: [key], device: key }
 }
 
-/** With something that nobody can guess, where a wrong second-factor code is all that fails. */
+/** The way in with something that cannot be guessed. Only a second-factor code can be wrong. */
 export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'provider'): WayIn {
   return { limitKey: limitKey(deps, email, kind), lockKeys: [], clearedKeys: [] }
 }
 
-/** Kept per address, whether or not anybody has it, and under a digest of it. */
+/** Attempts are counted per address, whether or not a user has it. The key contains a digest of the address. */
 function limitKey(deps: Deps, email: string, ...way: readonly string[]): string {
   return `account:${keyedDigest(deps.config.encryptionKeys[0], 'account-limit', email, ...way)}`
 }

@@ -8,33 +8,33 @@ import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate
 import { type AttemptTarget, countLoginRefusal, type NamedTarget, recording, recordLoginFailure } from './record-login-failure.ts'
 import type { WayIn } from './way-in.ts'
 
-/** What the limits keep of an attempt. `enter` gives it back when the login succeeds. */
+/** An attempt that was counted, and its way in. `enter` gives the attempt back if the login succeeds. */
 export interface CountedAttempt {
   attempt: Attempt | undefined
   way: WayIn
 }
 
 interface Steps<T extends AttemptTarget, R> {
-  /** Whose credentials they are, or a function that finds out. What the function throws is no failed attempt. */
+  /** Whose credentials are tried, or a function that finds out. An error of that function is not a failed attempt. */
   target: T | (() => Promise<T>)
-  /** What the function goes by. */
+  /** What the function searches by. It goes into the audit. */
   named?: NamedTarget
-  /** The way in, for what was found out; for undefined, when that failed. */
+  /** Returns the way in. `target` is undefined if looking it up failed. */
   way(target: T | undefined): WayIn
-  /** Looks at the credentials, and does what they are for. It gives the attempt back, or has `enter` do so. */
+  /** Checks the credentials and does what they are for. It must give the attempt back, or let `enter` do so. */
   prove(target: T, counted: CountedAttempt): Promise<R>
-  /** Audits why the attempt failed, when it is no login. */
+  /** Audits why the attempt failed, if it is not a login. */
   recordFailure?(error: ApiError, target: T): Promise<void>
 }
 
 /**
- * One attempt to prove who somebody is, under the limit of its way in and the lockout. Credentials that do not fit are counted by both;
- * whatever else goes wrong gives the attempt back. Whatever an attempt finds out is told only while its way in is not locked.
- * Throws `rate_limited`, `account_locked`, and what `target` and `prove` throw.
+ * Runs one attempt to prove who a user is, under the limit of its way in and the lockout. Both count credentials that do not fit;
+ * any other error gives the attempt back. The result of an attempt is disclosed only while its way in is not locked. Throws
+ * `rate_limited`, `account_locked`, and what `target` and `prove` throw.
  */
 export async function withAttempt<T extends AttemptTarget, R>(deps: Deps<Pool>, steps: Steps<T, R>, actor: Actor): Promise<R> {
   const { prove, recordFailure = (error, target) => recordLoginFailure(deps, error, target, actor) } = steps
-  // Before any hash.
+  // Audits refusals before any hash.
   const recordRefusal = async (error: ApiError, target: T | undefined) => {
     if (steps.recordFailure && target) await steps.recordFailure(error, target)
     else await countLoginRefusal(deps, error, { email: '', ...steps.named, ...target }, actor)
@@ -58,8 +58,8 @@ interface Beginning<T extends AttemptTarget> extends Pick<Steps<T, never>, 'targ
 }
 
 /**
- * Which limit counts the attempt depends on whose credentials they are, so that is found out first. A full limit is told before
- * whatever went wrong with that.
+ * The target decides which limit counts the attempt, so it is looked up first. A full limit takes precedence over an error of
+ * that lookup.
  */
 async function begin<T extends AttemptTarget>(deps: Deps<Pool>, { target, way: wayOf, recordRefusal }: Beginning<T>) {
   const [found] = await Promise.allSettled([typeof target === 'function' ? target() : target])
@@ -77,8 +77,8 @@ async function begin<T extends AttemptTarget>(deps: Deps<Pool>, { target, way: w
 }
 
 /**
- * Counts a wrong password, and returns the error to answer with. Guesses made at once have all passed the first look at the lock: those
- * that come in after the lock are told of the lock alone.
+ * Counts a wrong password, and returns the error to answer with. Concurrent guesses all pass the first check of the lock, so
+ * those that finish after the lock was set get only `account_locked`.
  */
 async function lockoutOutcome(
   deps: Deps<Pool>,
@@ -101,7 +101,7 @@ async function lockoutOutcome(
   }
 }
 
-/** What was brought does not fit. */
+/** Errors that count as a failed attempt. */
 const failureCodes: ReadonlySet<string> = new Set(['invalid_credentials', 'invalid_two_factor_code', 'account_locked'])
 
 function isFailure(error: unknown): boolean {

@@ -4,7 +4,7 @@ import { command, userRefOf } from './command.ts'
 import type { Entitlements, LoginCase } from './get-login-case.ts'
 import type { Step } from './schema.ts'
 
-/** The access token that a login gave; its length alone is kept of it. */
+/** The claims and the length of the access token that a login gave. The token itself is not kept. */
 export interface GivenToken {
   claims: AccessTokenClaims
   bytes: number
@@ -16,7 +16,7 @@ interface Findings {
   token: GivenToken | undefined
 }
 
-/** What was found at a step that lets the user pass. */
+/** Describes what was found at a step that the login passes. */
 export function describePassed(name: Step['name'], loginCase: LoginCase, findings: Findings): { detail?: string } {
   const { app, user, pools } = loginCase
   switch (name) {

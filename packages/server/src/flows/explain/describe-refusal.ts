@@ -4,7 +4,7 @@ import { iso } from '../../lib/timestamps.ts'
 import { command, userRefOf } from './command.ts'
 import type { Entitlements, LoginCase } from './get-login-case.ts'
 
-/** Why a step refuses, told to an admin, and the command that mends it where there is one. */
+/** Tells an admin why a step refuses, and the command that fixes it, if there is one. */
 export function describeRefusal(loginCase: LoginCase, error: ApiError, entitlements: Entitlements, now: number): string {
   const { app, appCode = '', organization, organizationId = '', user } = loginCase
   const seconds = Math.ceil(error.retryAfter ?? 0)
@@ -41,7 +41,7 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
   }
 }
 
-/** No command verifies an address: only its mailbox does. */
+/** No command can verify an address. Only mail to its mailbox can. */
 function describeUnverified(user: LoginCase['user'], appCode: string): string {
   const found = user?.email_verified_at
     ? 'The address was verified by the link of a mail alone, which does not show whose the account is'
@@ -51,7 +51,7 @@ function describeUnverified(user: LoginCase['user'], appCode: string): string {
   return `${found}, and the app asks for that. ${remedies}. To let everybody in: ${command('app update', appCode, '--no-require-verified-email')}`
 }
 
-/** Nobody whom this app's pools hold. */
+/** Tells why a login finds no user in the app's pools. */
 function describeUnfound({ user, found, namesakes, pools, email }: LoginCase): string {
   if (user?.status === 'deleted') return 'The user was deleted. A deleted user does not come back; no command mends that'
   if (user && found)

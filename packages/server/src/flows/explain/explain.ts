@@ -15,10 +15,10 @@ import { mend } from './mend.ts'
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
-/** The steps of a login, in their order. */
+/** The steps of a login, in order. */
 const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
 
-/** Which step answers with a code. `invalid_credentials` is told by two of them. */
+/** The step that answers with each code. `invalid_credentials` is not here because two steps answer with it. */
 const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
   rate_limited: 'account_limit',
   app_code_required: 'app',
@@ -39,7 +39,7 @@ export interface RefusedStep {
   error: ApiError
 }
 
-/** What a login came to. */
+/** The outcome of a login. */
 interface LoginOutcome {
   refusal?: RefusedStep
   token?: GivenToken
@@ -52,9 +52,8 @@ interface Rehearsed {
 }
 
 /**
- * What a login would answer, step by step. It runs the login itself, on the database as it is, in a transaction that
- * is taken back: an explanation cannot differ from what it explains, nor leave anything behind.
- * Throws `not_found` for an unknown `user_id`.
+ * What a login would answer, step by step. Runs the login itself on the current database, in a transaction that is rolled back.
+ * So an explanation cannot differ from the login, and it leaves nothing behind. Throws `not_found` for an unknown `user_id`.
  */
 export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: RequestOrigin): Promise<Explanation> {
   return rehearse(deps, async (deps) => {
@@ -78,7 +77,10 @@ async function rehearseLogin(deps: Deps<Pool>, input: ExplainInput, origin: Requ
   })
 }
 
-/** Mends what refuses and rehearses the login again, for as long as that leads to another refusal. Ends in a transaction that is taken back. */
+/**
+ * Mends each refusal and rehearses the login again, as long as that leads to a new refusal. Needs a rehearsal, which rolls it
+ * back.
+ */
 async function listFurtherRefusals(
   deps: Deps<Pool>,
   input: ExplainInput,
@@ -91,7 +93,7 @@ async function listFurtherRefusals(
   let { loginCase, loginOutcome, entitlements } = first
   while (loginOutcome.refusal) {
     const { at, error } = loginOutcome.refusal
-    // Mending did not help, as where the lock of an address is held for somebody else too.
+    // Mending did not help, for example because another user with this address keeps it locked.
     if (met.has(`${at} ${error.code}`)) break
     met.add(`${at} ${error.code}`)
     if (met.size > 1) found.push(refusedStep(deps, loginCase, loginOutcome.refusal, entitlements.before))
@@ -104,7 +106,7 @@ async function listFurtherRefusals(
 
 async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestOrigin): Promise<LoginOutcome> {
   const { email, appCode, organizationId, user, found } = loginCase
-  // Whoever has a second factor is taken to bring it, and is refused while codes are.
+  // A user with a second factor is assumed to send a valid code, but is refused while codes are locked.
   const refusedCode = found && loginCase.hasTwoFactor ? await refusalOfCodes(deps, found.id) : undefined
   if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
   const loginOutcome = await login(
@@ -115,7 +117,7 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
     ({ access_token }): LoginOutcome => ({ token: { claims: claimsIn(access_token), bytes: Buffer.byteLength(access_token) } }),
     refused,
   )
-  // The login of somebody else of that address: the password of the one who was named would be wrong.
+  // The login finds another user with that address, so the password of the named user would be wrong.
   const isOfAnother = user !== undefined && found?.id !== user.id
   const isBeforeUser = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('user')
   if (isOfAnother && !isBeforeUser) return { refusal: { at: 'user', error: new ApiError('invalid_credentials') } }
@@ -150,7 +152,7 @@ function stepsOf(deps: Deps, { loginCase, loginOutcome: { refusal, token }, enti
   return stepNames.slice(0, last + 1).map((name, index): Step => {
     const refuse = (error: ApiError) => refusedStep(deps, loginCase, { at: name, error }, entitlements.before)
     if (name === refusal?.at) return refuse(refusal.error)
-    // An address that nobody has is locked like any other, and then the lock is what the login answers.
+    // An address that no user has can be locked like any other. The login then answers with the lock.
     if (name === 'user' && !loginCase.found) return refuse(new ApiError('invalid_credentials'))
     return {
       step: index + 1,

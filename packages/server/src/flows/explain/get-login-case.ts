@@ -14,21 +14,21 @@ import { listUsers } from '../../resources/users/list-users.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { ExplainInput } from './schema.ts'
 
-/** Whom and what a login is about, as an admin may know it and the login would not tell. */
+/** What a login is about. An admin may know all of it, but the login would not disclose it. */
 export interface LoginCase {
   email: string
-  /** The code that the login sends; what was asked for when no app is named so. */
+  /** The code that the login sends. If no app matches, this is what the admin asked for. */
   appCode: string | undefined
   app: App | undefined
   organizationId: string | undefined
   organization: Organization | undefined
   /** The pools that are searched. */
   pools: readonly [string, ...string[]]
-  /** Whom it is about: the user that was named, or the one whom a login with the address finds. */
+  /** The user in question: the one that was named, or the one that a login with the address finds. */
   user: PooledUser | undefined
-  /** Whom a login finds. */
+  /** The user that a login with the address finds. */
   found: PooledUser | undefined
-  /** All who have the address, in whatever pool. */
+  /** All users with the address, in any pool. */
   namesakes: PooledUser[]
   hasTwoFactor: boolean
 }

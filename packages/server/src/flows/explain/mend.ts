@@ -13,12 +13,12 @@ import { forgetFailures } from '../../resources/lockouts/forget-failures.ts'
 import { addMember } from '../../resources/organizations/add-member.ts'
 import type { LoginCase } from './get-login-case.ts'
 
-/** In the form of bcrypt: every password is right for it in a rehearsal. */
+/** Looks like a bcrypt hash. In a rehearsal, every password matches it. */
 const someHash = `$2b$10$${'.'.repeat(53)}`
 
 /**
- * Does what makes a login pass the step that refuses it, as an admin or the user could. Needs a rehearsal, which takes it back. Returns
- * what the login goes on with; undefined where nothing helps, such as for a user who is not there.
+ * Makes the login pass the step that refuses it, as an admin or the user could. Needs a rehearsal, which rolls it back. Returns
+ * the deps to continue with, or undefined if nothing helps, for example if the user does not exist.
  */
 export async function mend(
   deps: Deps<Pool>,
@@ -44,7 +44,7 @@ function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => 
   switch (error.code) {
     case 'invalid_credentials':
       if (found?.id === user.id) return (deps) => User.update(deps.db, user.id, { password_hash: someHash })
-      // Somebody else of this address comes first, whatever pools the user is in.
+      // A login finds another user with this address first, whatever pools this user is in.
       if (found) return undefined
       return (deps) => UserNamespace.insert(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
     case 'account_locked':

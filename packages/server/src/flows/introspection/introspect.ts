@@ -13,10 +13,10 @@ import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
 export type Introspection = { active: false } | { active: true; [claim: string]: unknown }
 
 /**
- * Whether an access token is alive right now, and what a token of its session would say (RFC 7662): both by the database, since every
- * consumer holds the secret and could have written the claims. A token of an app that the caller has nothing to do with is as
- * inactive as garbage, and no answer tells why. Throws `scope_required` to a service account, `app_inactive` or `token_invalid` to the
- * consumer of an app that is inactive or deleted.
+ * Whether an access token is alive, and what a new token of its session would say (RFC 7662). Both come from the database, since
+ * every consumer holds the secret and could have written the claims. A token of an app that the caller may not ask about is
+ * inactive, just like garbage, and the answer never says why. Throws `scope_required` to a service account, `app_inactive` or
+ * `token_invalid` to the consumer of an app that is inactive or deleted.
  */
 export async function introspect(deps: Deps, token: string, caller: ConsumerCaller | ServiceCaller): Promise<Introspection> {
   const refusal = caller.kind === 'consumer' ? refuseConsumer(caller) : caller.authority.refuseIntrospection()
@@ -41,7 +41,7 @@ function refuseConsumer({ app }: ConsumerCaller): { code: ErrorCode; detail?: st
 }
 
 async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undefined> {
-  // Asking about the token of a service account would count as its use.
+  // Looking up the token of a service account would count as using it.
   if (looksLikeServiceToken(token)) return undefined
   try {
     return await callerWithToken(deps, token, (claims) => readSelf(deps, claims))
@@ -57,8 +57,8 @@ function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: SelfCaller): bo
 }
 
 /**
- * Only what tells one token from another is taken from it. Undefined where a refresh would not give these claims again: the app is
- * gone, the user has left the organization of the session, or the grant has ended.
+ * Takes from the token only what distinguishes it from other tokens. Returns undefined if a refresh would not give these claims
+ * again: the app is gone, the user has left the organization of the session, or the grant has ended.
  */
 async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessTokenClaims | undefined> {
   const { claims: token, rows, appId } = holder

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** By RFC 7662, which lets further parameters through. */
+/** RFC 7662 allows further parameters. */
 export const introspectBody = z
   .object({
     token: z.string().meta({ description: 'The access token that a caller brought' }),
@@ -13,7 +13,7 @@ export const introspectBody = z
   })
   .meta({ id: 'Introspect' })
 
-/** An active token has all of its claims here. An inactive one has no other member. */
+/** An active token has all its claims here. For an inactive one, `active` is the only member. */
 export const introspection = z
   .looseObject({
     active: z.boolean(),

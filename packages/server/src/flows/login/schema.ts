@@ -11,7 +11,7 @@ import { email, id } from '../../lib/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 
-/** Unknown members are let through and ignored: clients share one form between register and login. */
+/** Unknown members are accepted and ignored, since clients share one form between register and login. */
 export const loginBody = z
   .looseObject({
     email,

@@ -14,13 +14,13 @@ import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { listMachinePermissions } from '../../resources/service-accounts/list-machine-permissions.ts'
 
-/** A token lives for minutes and is kept by who gets it: a whole fleet that starts at once stays below this. */
+/** Callers keep a token for minutes, so even a whole fleet that starts at once stays below this. */
 const limit: AttemptLimit = { count: 600, seconds: 60 }
 
 /**
- * Issues a machine token. The account's row is held meanwhile, so a rotation, a deletion or a loss of rights either comes first and decides,
- * or comes after and kills the token. Throws `scope_required`, `machine_tokens_disabled`, `app_inactive`, `rate_limited`, and as
- * authentication does when the account's token has ended meanwhile.
+ * Issues a machine token. The account's row is locked meanwhile, so a rotation, a deletion or a loss of rights either commits
+ * first and applies, or commits later and kills the token. Throws `scope_required`, `machine_tokens_disabled`, `app_inactive`,
+ * `rate_limited`, and what authentication throws if the account's token ended in the meantime.
  */
 export async function issueMachineToken(
   deps: Deps<Pool>,
@@ -43,7 +43,9 @@ function assertMayGet(authority: ServiceAuthority, appCode: string): void {
   if (refusal) throw new ApiError(refusal.code, refusal)
 }
 
-/** Throws as `authenticateServiceAccount` for a token that has been replaced, or expired, since. */
+/**
+ * Locks the account's row. Throws `token_invalid`, as `authenticateServiceAccount` does, if the bearer is no longer its token.
+ */
 async function holdAccount(deps: Deps<Tx>, id: string, bearer: string): Promise<ServiceAccount> {
   const account = await ServiceAccount.findLocked(deps.db, id, 'shared')
   if (account?.token_hash !== hashOpaqueToken(bearer)) throw new ApiError('token_invalid')
@@ -51,7 +53,7 @@ async function holdAccount(deps: Deps<Tx>, id: string, bearer: string): Promise<
 }
 
 async function sign(deps: Deps<Tx>, account: ServiceAccount, appCode: string, actor: Actor) {
-  // Read after the account's row is held: what closes the app to machines raises the counter of its accounts.
+  // Read this with the account's row locked: closing an app to machine tokens raises the token version of its accounts.
   const catalog = await readCatalog(deps)
   const app = await catalog.findApp({ code: appCode })
   if (!app?.machine_tokens) throw new ApiError('machine_tokens_disabled')

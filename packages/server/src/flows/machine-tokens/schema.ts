@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { stableCode } from '../../lib/fields.ts'
 
-/** By RFC 6749, which lets further parameters through. */
+/** RFC 6749 allows further parameters. */
 export const machineTokenBody = z
   .object({
     grant_type: z.literal('client_credentials'),

@@ -20,15 +20,15 @@ import type { ConsumeMagicLinkInput } from './schema.ts'
 
 export interface MagicLogin {
   tokens: TokenAnswer
-  /** Where the user goes on; the app allowed it when the mail was asked for. */
+  /** Where the user continues. The app allowed this URL when the mail was requested. */
   redirectUrl: string | null
 }
 
 /**
- * Logs in with the token of a mail, which stands for the password: everything else is as at a login: a limit of its own, the second
- * factor with its lockout, and the gate. A try that fails spends nothing. It verifies the address, and claims an unproven account.
- * Throws `invalid_token`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code`
- * and what the gate throws.
+ * Logs in with the token of a mail instead of the password. Everything else is as at a login: a separate limit, the second factor
+ * with its lockout, and the gate. A failed attempt leaves the token unspent. Verifies the address, and claims an unproven
+ * account. Throws `invalid_token`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code` and what
+ * the gate throws.
  */
 export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
@@ -56,17 +56,17 @@ interface LinkLogin {
 
 async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<TokenAnswer> {
   const { found, app, code, counted } = link
-  // Pools may have changed since the mail: whoever a login through the app would not find, does not come in by a link either.
+  // Pools may have changed since the mail. A user whom a login through the app would not find cannot use a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
-  // A code is spent by itself, before the transaction. An account that is about to be claimed is not asked for one.
+  // Spend the code before the transaction. An account that is about to be claimed needs none.
   const isClaim = (await findClaimable(deps, before)) !== undefined
   const secondFactor = isClaim ? undefined : await passSecondFactor(deps, before, code, actor)
   const proof = { app, overrides: {}, authMethod: 'magic_link', counted }
   const tokens = await transaction(deps, async (deps) => {
     await lockUserRow(deps, found.user_id)
     const account = await findClaimable(deps, await getUser(deps, found.user_id))
-    // Somebody proved or promoted the account since it was read, or took its role: nothing was spent yet, so look again.
+    // The account was proven, or its roles changed, since it was read. The token is still unspent, so start over.
     if (isClaim !== (account !== undefined)) return undefined
     const user = await spendMailToken(deps, found)
     const about = { actor, appId: app.id }

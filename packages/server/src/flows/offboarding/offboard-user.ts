@@ -25,8 +25,8 @@ type Done = Omit<Offboarding, 'user' | 'roles'>
 const everyonesRole = 'base_user'
 
 /**
- * Closes an account and everything that it can reach, all of it or nothing. A repeated call does what came up since the one before, and
- * otherwise writes nothing. Throws `not_found`, `last_system_admin`.
+ * Closes an account and everything that it can reach, in one transaction. A repeated call closes only what was added since the
+ * previous one, and otherwise writes nothing. Throws `not_found`, `last_system_admin`.
  */
 export async function offboardUser(
   deps: Deps<Pool>,

@@ -22,8 +22,8 @@ import { proveAgain } from '../entry/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
 
 /**
- * Changes the caller's password. The session of the call goes on under the new token version, with new tokens; all others end.
- * Throws `validation_failed`, what `proveAgain` and the gate throw, and `token_revoked` if the session ended meanwhile.
+ * Changes the caller's password. The session of the call continues under the new token version, with new tokens; all others end.
+ * Throws `validation_failed`, what `proveAgain` and the gate throw, and `token_revoked` if the session ended in the meantime.
  */
 export async function changePassword(
   deps: Deps<Pool>,

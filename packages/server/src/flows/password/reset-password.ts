@@ -18,9 +18,9 @@ import { verifyAddress } from '../../resources/users/verify-address.ts'
 import type { ResetPasswordInput } from './schema.ts'
 
 /**
- * Sets a new password with the token of a mail. It ends every session and token of the user and clears a lockout. The second
- * factor stays on, and nobody is logged in. Returns the redirect URL if the request for the mail named one. Throws
- * `validation_failed` for the password, which spends nothing, and `invalid_token`.
+ * Sets a new password with the token of a mail. Ends every session and token of the user and clears a lockout. The second factor
+ * stays on, and the user is not logged in. Returns the redirect URL if the request for the mail named one. Throws
+ * `invalid_token`, and `validation_failed` for the password, which leaves the token unspent.
  */
 export async function resetPassword(
   deps: Deps<Pool>,
@@ -52,7 +52,7 @@ async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, acto
 }
 
 /**
- * An unproven account loses what its mailbox's owner would not have put there, but for the second factor. Where there is one, the
+ * Resets an unproven account. It loses everything that a stranger may have set up, except the second factor. If there is one, the
  * address stays unverified: the factor may be a stranger's, and only a magic link to a still unproven account removes it.
  */
 async function resetUnproven(

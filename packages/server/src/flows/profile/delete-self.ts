@@ -11,8 +11,8 @@ import { proveIdentity } from '../entry/prove-identity.ts'
 import type { DeleteSelfInput } from './schema.ts'
 
 /**
- * Deletes the caller's own account as an admin would, and tells its address. Throws what `proveIdentity` throws, `last_system_admin`, and
- * `token_revoked` when the account was closed meanwhile.
+ * Deletes the caller's account as an admin would, and notifies its address. Throws what `proveIdentity` throws,
+ * `last_system_admin`, and `token_revoked` if the account was closed in the meantime.
  */
 export async function deleteSelf(
   deps: Deps<Pool>,

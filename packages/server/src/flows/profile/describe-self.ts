@@ -12,13 +12,13 @@ import type { Profile } from './schema.ts'
 
 export type { SelfCaller }
 
-/** As `authenticateCaller`, and reads in the same statement whom it finds: in two, the call would cost a quarter more. */
+/** Like `authenticateCaller`, but also reads the user's data in the same statement: a second one would slow the call down. */
 export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
   if (looksLikeServiceToken(bearer)) return authenticateCaller(deps, bearer)
   return callerWithToken(deps, bearer, (claims) => readSelf(deps, claims))
 }
 
-/** The caller's own account as it is now, with the roles and permissions that a token of this session would get. */
+/** The caller's current account, with the roles and permissions that a new token of this session would get. */
 export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Profile> {
   const [self] = caller.rows
   const catalog = await readCatalog(deps, caller.catalogGeneration)

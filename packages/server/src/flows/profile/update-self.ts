@@ -11,8 +11,9 @@ import { describeSelf } from './describe-self.ts'
 import type { Profile, UpdateSelfInput } from './schema.ts'
 
 /**
- * Changes the names of the caller's own account, and answers as `describeSelf` does. The session is read again under the lock of the
- * user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`.
+ * Changes the names of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
+ * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`, and what
+ * `refuseChanged` throws.
  */
 export async function updateSelf(
   deps: Deps<Pool>,

@@ -28,10 +28,9 @@ import type { RefreshInput } from './schema.ts'
 type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 
 /**
- * Exchanges a refresh token for new tokens and rotates it. Account, app, grant, membership and roles are
- * read anew. A client that lost the answer may come back with the same token within the leeway and gets the same successor; any
- * other second use ends the session. A failed try consumes nothing.
- * Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
+ * Exchanges a refresh token for new tokens and rotates it. Account, app, grant, membership and roles are read again. A client
+ * that lost the answer may send the same token again within the leeway, and gets the same successor. Any other second use ends
+ * the session. A failed call spends nothing. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
  */
 export async function refresh(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
@@ -48,8 +47,9 @@ async function exchange(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Pr
 }
 
 /**
- * A chain keeps its last tokens alone. An older one is known by what it says itself: it was spent, so somebody else may have it. Throws
- * `invalid_refresh_token` for one that was not made here, and for one of a session that is over.
+ * The session of a token that is no longer stored. A session keeps only its last tokens, but every token names its session. An
+ * older one was spent, so an attacker may have it. Throws `invalid_refresh_token` for a token that was not made here, or whose
+ * session is over.
  */
 async function getSessionOfForgotten(deps: Deps, token: string): Promise<string> {
   const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, token)
@@ -63,7 +63,7 @@ function assertAlive(deps: Deps, presented: PresentedToken): void {
   const isAlive =
     presented.ended_at === null &&
     !isTooSoon(presented.session_expires_at, now) &&
-    // One that was spent is recognized also after its own life: its coming back means that somebody else has it.
+    // A spent token is recognized even after it has expired: if it comes back, an attacker may have it.
     (presented.expires_at > now || presented.used_at !== null) &&
     presented.session_version >= Math.max(presented.min_token_version, presented.app_floor ?? 0)
   if (!isAlive) throw new ApiError('invalid_refresh_token')
@@ -71,11 +71,11 @@ function assertAlive(deps: Deps, presented: PresentedToken): void {
 
 async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const answer = await reenter(deps, input, presented, actor, (deps, admission) => spend(deps, input, presented, admission))
-  // Somebody else spent it between the look and the rotation; what they left says what we are.
+  // Another request spent the token between the read and the rotation. Start over with what that request left.
   return answer ? { answer } : exchange(deps, input, actor)
 }
 
-/** Undefined where the token was spent before. */
+/** Returns undefined if the token was already spent. */
 async function spend(
   deps: Deps,
   input: RefreshInput,
@@ -99,10 +99,10 @@ async function spend(
   return isSpent ? issueTokens(deps, admission, session, { token: successor, expiresAt }) : undefined
 }
 
-/** A token that was spent before: within the leeway, while its successor is unused, it gives that same successor again. */
+/** Handles a token that was already spent. Within the leeway, while its successor is unused, it gives that successor again. */
 async function replay(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const { used_at: usedAt, successor_hash: successorHash, successor_salt: salt } = presented
-  // A change of the password replaced it, and whoever holds it still may be the reason.
+  // A password change replaced this token, and its holder may be the reason for that change.
   if (successorHash === null) throw new ApiError('invalid_refresh_token')
   const withinLeeway = usedAt !== null && deps.clock() - usedAt <= deps.config.refreshLeewaySeconds * 1000
   const successor = withinLeeway ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
@@ -116,8 +116,8 @@ async function replay(deps: Deps<Pool>, input: RefreshInput, presented: Presente
 }
 
 /**
- * Through the gate again, with everything read anew; the organization stays the session's unless another is asked for. A session that goes
- * to another one does so in a transaction, or somebody who takes that membership away could overlook it.
+ * Passes the gate again with everything freshly read. The session keeps its organization unless the request names another. A
+ * switch runs in a transaction; otherwise a request that removes the membership could miss this session.
  */
 async function reenter<T>(
   deps: Deps<Pool>,
@@ -145,8 +145,9 @@ async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedTo
 }
 
 /**
- * The successor that a token gets with this salt. Only the client who holds the token can have it again, from the salt that is stored:
- * a stolen token gives nothing without the database, nor a stolen database, with every key of the server, without the token.
+ * The successor that a token gets with this salt. Only a client that holds the token can get it again, from the stored salt. A
+ * stolen token does not give it without the database; neither does a stolen database, with every key of the server, without the
+ * token.
  */
 function successorOf({ config }: Deps, token: string, salt: string, sessionId: string): string {
   return newRefreshToken(config.encryptionKeys, sessionId, hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url'))

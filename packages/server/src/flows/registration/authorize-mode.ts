@@ -6,8 +6,8 @@ import { findOverridingCaller } from '../entry/find-overriding-caller.ts'
 import type { RegisterInput } from './schema.ts'
 
 /**
- * `register_or_return` tells whether a user exists and so is for services alone: 401 without a bearer, 403 with one that may not,
- * both before anything is looked up. The other modes take a bearer as a login does.
+ * `register_or_return` reveals whether a user exists, so only service accounts and system admins may use it: 401 without a
+ * bearer, 403 with one that may not, both before any user is searched for. The other modes treat a bearer as a login does.
  */
 export async function authorizeMode(
   deps: Deps,

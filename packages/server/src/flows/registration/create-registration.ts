@@ -18,13 +18,13 @@ export interface NewRegistration {
   app: App
   pools: readonly string[]
   passwordHash: string
-  /** The body as it was parsed, before it was validated. */
+  /** The parsed body, before validation. */
   received: Record<string, unknown>
 }
 
 /**
- * Creates the user with everything that belongs to it, in the transaction of the caller, who holds the lock on the e-mail and has checked
- * for a collision.
+ * Creates the user with everything that belongs to it, in the caller's transaction. The caller holds the lock on the e-mail
+ * address and has checked for a collision.
  */
 export async function createRegistration(
   deps: Deps<Tx>,
@@ -46,7 +46,10 @@ export async function createRegistration(
   return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
 }
 
-/** First match wins: invitation, `organization_name`, auto-provisioning, none. Access by auto-grant is given in each case. */
+/**
+ * Adds the user to an organization. The first match wins: invitation, `organization_name`, auto-provisioning, none. Auto-grant
+ * gives access in each case.
+ */
 async function associateOrganization(
   deps: Deps<Tx>,
   input: RegisterInput,
@@ -61,7 +64,7 @@ async function associateOrganization(
   let organization = accepted?.membership ?? null
   if (!accepted && input.organization_name)
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
-  // Otherwise it waits for the first entry.
+  // Otherwise provisioning waits for the first entry.
   if (app.auto_grant_on_signup && isVerifiedFor(app, equipped)) {
     await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
   }

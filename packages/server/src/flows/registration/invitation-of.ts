@@ -1,4 +1,4 @@
-/** The invitation that a registration brings, under either of its names. */
+/** The invitation of a registration, under either of its names. */
 export function invitationOf(input: { invite_token?: string | undefined; invite_code?: string | undefined }): string | undefined {
   return input.invite_token ?? input.invite_code
 }

@@ -24,11 +24,10 @@ import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Registration, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `received` is
- * the body as it was parsed, for the webhooks.
- * Of any number of callers who register one e-mail over overlapping pool sets, on any number of servers, one creates the user.
- * Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes, `validation_failed`, `user_exists`,
- * `invalid_invitation`, and for `register_or_login` what a login throws.
+ * Registers a user, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `received`
+ * is the parsed body, for the webhooks. If several calls register one address in overlapping pool sets at once, even on several
+ * servers, only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes,
+ * `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
  */
 export async function register(
   deps: Deps<Pool>,
@@ -39,15 +38,15 @@ export async function register(
   const app = await resolveApp(deps, input) // step 1
   const invitation = invitationOf(input)
   const isInvited = invitation !== undefined
-  // Where nobody can sign up, it is a login and nothing else: what it answers and how long it takes tells nothing of who is registered.
+  // If the app does not take this sign-up, this is only a login. Neither its answer nor its timing reveals who is registered.
   if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited })) return logInInstead(deps, input, app, actor)
   const founds = input.organization_name !== undefined && !isInvited
   checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
-  // The invitation is what lets somebody sign up here, so it must be good before anything is looked up.
+  // Only the invitation allows this sign-up, so it must be valid before any user is searched for.
   if (isInvited && app.sign_up === 'invitation') await getAcceptableInvitation(deps, invitation, input)
   const pools = poolSet(app) // step 3
 
-  // step 4, first without the lock: a collision that stands needs no hash
+  // step 4, first without the lock: if the user already exists, no hash is needed
   const existing = await findUserInPools(deps, input.email, pools)
   if (existing) return meetExisting(deps, input, app, existing, actor)
 
@@ -56,9 +55,9 @@ export async function register(
   const passwordHash = await deps.passwords.hash(input.password, hashLineOf(actor))
 
   const outcome = await transaction(deps, async (deps) => {
-    // An index on one pool cannot see two apps whose sets overlap, so everybody with this address waits here.
+    // An index on one pool cannot see two apps whose pool sets overlap, so registrations of this address run one at a time.
     await lockUntilCommit(deps.db, 'email', input.email)
-    const rival = await findUserInPools(deps, input.email, pools) // step 4 again, now for good
+    const rival = await findUserInPools(deps, input.email, pools) // step 4 again, under the lock
     if (rival) return { rival }
     return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
   })
@@ -71,7 +70,7 @@ async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
   return getActiveApp(deps, code)
 }
 
-/** Step 4, when there is a user already: each mode has its own answer. */
+/** Step 4, if the user already exists: each mode has a different answer. */
 async function meetExisting(
   deps: Deps<Pool>,
   input: RegisterInput,
@@ -92,14 +91,15 @@ async function meetExisting(
   }
 }
 
-/** The whole login from its first step, so this mode is no way around a limit, a lock or a second factor. */
+/** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
 async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
   const invitation = invitationOf(input)
   let organization: Membership | null = null
   const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
     await lockUserRow(deps, verified.id)
     const user = await getUser(deps, verified.id)
-    // Claimed, or given another password, since the password was looked at: the session would be dead, but a membership would stay.
+    // The account was claimed, or its password changed, after the password was checked. The session would be dead, but a
+    // membership would stay.
     if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
     const accepted = await acceptInvitation(deps, token, user, actor)
     organization = accepted.membership
@@ -107,6 +107,6 @@ async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, ac
   }
   const asLogin = { ...input, app_code: app.code, organization_id: undefined }
   const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
-  // The user as the login leaves it: an invitation may have verified the address.
+  // Use the user that the login returns: an invitation may have verified the address.
   return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }

@@ -13,7 +13,7 @@ import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../.
 const optionalName = optionalField(z.string().trim().max(MAX_NAME))
 const optionalText = optionalField(text)
 
-/** Unknown members are let through: they ride along to the webhooks. */
+/** Unknown members are accepted and passed on to the webhooks. */
 export const registerBody = z
   .looseObject({
     email,
@@ -34,7 +34,7 @@ export const registerBody = z
   .meta({ id: 'Register' })
 export type RegisterInput = z.output<typeof registerBody>
 
-/** The answer of a registration; the token members only with `access: "granted"`, and never for `register_or_return`. */
+/** The answer of a registration. It has tokens only with `access: "granted"`, and never for `register_or_return`. */
 export const registrationAnswer = z
   .object({
     created: z.boolean(),

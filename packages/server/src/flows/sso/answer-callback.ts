@@ -18,7 +18,10 @@ import { codeLifeMs, type SsoProfile } from './exchange.ts'
 import { openFor, type PkceState, sealFor } from './pkce-state.ts'
 import type { CallbackInput } from './schema.ts'
 
-/** The error words of RFC 6749 that a client is told, and their text. Never the provider's own text, which anybody could have written. */
+/**
+ * The RFC 6749 error codes that a client may get, and their text. The provider's text is never used, since anybody could have
+ * written it.
+ */
 const outcomes = {
   access_denied: 'The provider did not log the user in',
   temporarily_unavailable: 'The provider cannot be reached',
@@ -27,12 +30,11 @@ const outcomes = {
 type Outcome = keyof typeof outcomes
 
 /**
- * Takes the answer that a provider sent the browser back with; answers where the browser goes: to the client, with a code for whoever
- * holds the verifier, or with an error (RFC 6749, section 4.1.2.1). Of any number of answers to one login the first is taken, also on
- * several servers; it is spent before anything goes over the network. No user is looked for or made here.
- * Throws `not_found`, `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, `auth_method_not_allowed` when the provider is not
- * for this app, and `validation_failed` when the app no longer allows the redirect URL: before all that is checked, nobody is sent
- * anywhere.
+ * Handles the answer that a provider sends back with the browser. Returns where the browser goes: to the client, with a code for
+ * the holder of the verifier, or with an error (RFC 6749, section 4.1.2.1). Only the first answer to a login is accepted, even
+ * across several servers. It is spent before any network call. No user is searched for or created here. Throws `not_found`,
+ * `sso_provider_disabled`, `invalid_sso_state`, `app_inactive`, `auth_method_not_allowed` if the provider is not for this app,
+ * and `validation_failed` if the app no longer allows the redirect URL. There is no redirect before all of that is checked.
  */
 export async function answerCallback(deps: Deps<Pool>, code: string, input: CallbackInput, actor: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)
@@ -58,7 +60,7 @@ export async function answerCallback(deps: Deps<Pool>, code: string, input: Call
   }
 }
 
-/** Bound to the provider: the answer of one, brought to the callback of another, finds nothing. */
+/** The state is bound to the provider: an answer that is brought to the callback of another provider finds nothing. */
 async function spendState(
   deps: Deps<Pool>,
   provider: SsoProvider,
@@ -71,7 +73,7 @@ async function spendState(
   return { login, challenge: openFor(deps, login.state_hash, challenge_box) }
 }
 
-/** The address that the browser was sent to, by our own account and with what we read of it. */
+/** The callback URL, built from our own settings and the parameters that we read. */
 function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, code, error, iss }: CallbackInput): URL {
   const members = new URLSearchParams()
   for (const [name, value] of Object.entries({ state, code, error, iss })) if (value !== undefined) members.append(name, value)
@@ -100,7 +102,7 @@ function profileOf({ subject, email, emailVerified, hostedDomain, givenName, fam
   }
 }
 
-/** A name that the service could store is kept; anything else is no loss. */
+/** Keeps a name that the service can store, and drops any other. */
 function nameOf(name: string | undefined): string | null {
   return name !== undefined && name.length <= MAX_NAME && !/[\0\p{Cs}]/u.test(name) ? name : null
 }

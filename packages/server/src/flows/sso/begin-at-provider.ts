@@ -16,7 +16,7 @@ import type { ClientInput } from './schema.ts'
 
 const retryAfterSeconds = 10
 
-/** The members that an answer adds; where they are there before, a client could read the wrong ones. */
+/** The query parameters that an answer adds. If one is already there, a client could read the wrong one. */
 const answerMembers = ['code', 'state', 'error', 'error_description']
 
 /** Throws `auth_method_not_allowed` when the provider is not for this app, and `validation_failed` for the redirect URL. */
@@ -29,8 +29,8 @@ export function assertMayBegin(
 }
 
 /**
- * Stores a login on its way, or with the id of a session a link of its user; answers where the browser goes. Throws `unavailable`
- * while the provider cannot be reached.
+ * Stores a pending login, or with a session id a pending link. Returns where the browser goes. Throws `unavailable` while the
+ * provider cannot be reached.
  */
 export async function beginAtProvider(
   deps: Deps<Pool>,
@@ -67,7 +67,7 @@ export async function beginAtProvider(
   return url
 }
 
-/** Throws `validation_failed` for a URL that the app does not allow, or that says already what an answer says. */
+/** Throws `validation_failed` for a URL that the app does not allow, or that already has a query parameter of an answer. */
 export function assertRedirectUrl(app: Pick<App, 'allowed_redirect_urls'>, url: string): void {
   if (!matchesRedirectUrl(url, app.allowed_redirect_urls))
     throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')

@@ -16,10 +16,11 @@ import type { ExchangeInput } from './schema.ts'
 import { getAnsweredLogin, invalidCode } from './spend-code.ts'
 
 /**
- * Ends what was begun at a provider. A login: a code for tokens. A link: a code for an identity of the user whose bearer comes along. The provider's word stands for the password; everything else is as at a
- * login, limits, lockout, second factor and gate. Who is nobody's user yet is registered. A try that fails leaves the code as it was.
- * Throws `invalid_sso_code`, `sso_provider_disabled`, `app_inactive`, `link_required`, `sso_email_missing`, the policy's codes, and what a
- * login throws after the password; of a link what `linkIdentity` throws.
+ * Exchanges the code of a login for tokens, or the code of a link for an identity of the user whose bearer is sent. In a login,
+ * the provider's word replaces the password. Limits, lockout, second factor and gate are as at any login. A user without an
+ * account in the app's pools is registered. A failed attempt leaves the code unspent. Throws `invalid_sso_code`,
+ * `sso_provider_disabled`, `app_inactive`, `link_required`, `sso_email_missing`, the policy's codes, and what a login throws
+ * after the password; for a link, what `linkIdentity` throws.
  */
 export async function exchangeCode(
   deps: Deps<Pool>,
@@ -34,7 +35,7 @@ export async function exchangeCode(
   return exchangeAnswer(deps, exchange, { caller: undefined, origin })
 }
 
-/** Either way ends undefined when, under its locks, it finds the other one called for. */
+/** Login and registration return undefined if, under their locks, they find that the other one applies. Then this starts over. */
 async function exchangeAnswer(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
   const { app, profile } = exchange
   const target = { email: profile.email ?? '', user: undefined, app }

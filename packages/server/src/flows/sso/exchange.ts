@@ -9,7 +9,7 @@ export const codeLifeMs = 5 * 60 * 1_000
 /** The user as the provider describes them, in our terms. */
 export interface SsoProfile {
   subject: string
-  /** Normalized. Null if the provider sent none, or none that is an address. */
+  /** Normalized. Null if the provider sent no valid address. */
   email: string | null
   /** As the provider asserts it. `isTrustedAddress` decides whether that counts. */
   emailVerified: boolean

@@ -13,13 +13,13 @@ import { isTrustedAddress } from './is-trusted-address.ts'
 /** A user of the app's pools, and how the provider's answer matched that user. */
 export interface MatchedUser {
   user: PooledUser
-  /** False when it is the verified e-mail that says so, and the link is yet to be made. */
+  /** False if the user was found by the verified e-mail address and is not linked yet. */
   isLinked: boolean
 }
 
 /**
- * The user that a login is about: the user of the pools who is linked with the subject, else the one with its e-mail. Undefined
- * if there is none. It also judges whether the e-mail may link, so the locks of the login judge that again. Throws
+ * The user that a login is about: the one in the pools who is linked with the subject, otherwise the one with its e-mail address.
+ * Undefined if there is none. This also decides whether the address may link, so the login calls it again under its locks. Throws
  * `auth_method_not_allowed`, `link_required`.
  */
 export async function findMatchedUser(
@@ -38,7 +38,7 @@ export async function findMatchedUser(
   return { user: holder, isLinked: false }
 }
 
-/** A link by e-mail hands over the account, so a provider's word never links one that may do more than every user. */
+/** Linking by e-mail hands over the account, so it is never done for a user with more than the base role. */
 async function hasFurtherRoles(deps: Deps, { id }: PooledUser): Promise<boolean> {
   return (await listGlobalRoles(deps, id)).some((code) => code !== BASE_ROLE)
 }

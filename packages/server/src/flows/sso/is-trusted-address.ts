@@ -6,9 +6,9 @@ import type { SsoProfile } from './exchange.ts'
 type Asserter = Pick<SsoProvider, 'code' | 'issuer' | 'trusted_email_domains'>
 
 /**
- * Whether the address that a provider asserts counts as verified here: the provider says that it is, and is trusted for its domain.
- * Google answers for the mailboxes of gmail.com and of the organization in `hd`; any other address of a Google account is one that the
- * account's owner once confirmed.
+ * Whether the address that a provider asserts counts as verified here: the provider says that it is, and is trusted for its
+ * domain. Google vouches for the mailboxes of gmail.com and of the organization in `hd`. Any other address of a Google account
+ * was only confirmed once by the owner of the account.
  */
 export function isTrustedAddress(
   provider: Asserter,

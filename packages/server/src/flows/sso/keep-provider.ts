@@ -7,14 +7,14 @@ import type { AnsweredLogin, Exchange } from './exchange.ts'
 import { invalidCode } from './spend-code.ts'
 
 /**
- * The provider of a login. Throws `sso_provider_disabled`, `auth_method_not_allowed` when it is not for the app by now, and
- * `invalid_sso_code` when it is gone or another.
+ * The provider of a login. Throws `sso_provider_disabled`, `auth_method_not_allowed` if it no longer serves the app, and
+ * `invalid_sso_code` if it is gone or its issuer has changed.
  */
 export async function getProviderOf(deps: Deps, exchange: Exchange): Promise<SsoProvider> {
   return serving(await findEnabledProvider(deps, exchange.login.provider_id), exchange)
 }
 
-/** Gets the provider, and keeps it unchanged until the transaction ends. */
+/** Like `getProviderOf`, but also keeps the provider unchanged until the transaction ends. */
 export async function keepProviderOf(deps: Deps<Tx>, exchange: Exchange): Promise<SsoProvider> {
   return serving(await findKeptProvider(deps, exchange.login.provider_id), exchange)
 }
@@ -26,8 +26,8 @@ function serving(provider: SsoProvider | undefined, { login, app }: Exchange): S
 }
 
 /**
- * Locks the subject and then the address until the transaction ends, so nobody else links the one or registers the other
- * meanwhile. A caller without a subject locks the address alone, which keeps this order.
+ * Locks the subject and then the address until the transaction ends, so that no other request links the one or registers the
+ * other meanwhile. Callers without a subject lock only the address, which keeps this order.
  */
 export async function lockSubject(deps: Deps<Tx>, { login, profile }: AnsweredLogin): Promise<void> {
   await lockUntilCommit(deps.db, 'identity', `${login.provider_id}:${profile.subject}`)

@@ -18,10 +18,10 @@ import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { invalidCode, spendCode } from './spend-code.ts'
 
 /**
- * Ends a link that a user has begun while logged in: a code for the identity. It takes the bearer of the very session that began, so
- * that nobody can be brought to link somebody else's account. The address at the provider plays no part: it verifies nothing.
- * Throws the `token_*` errors, `invalid_sso_code` for any other session, `sso_provider_disabled`, `app_inactive`,
- * `auth_method_not_allowed` and `identity_in_use`. A try that fails leaves the code as it was.
+ * Finishes a link that a logged-in user began: exchanges a code for the identity. Requires the bearer of the same session, so
+ * that a user cannot be tricked into linking an attacker's account. The address at the provider is ignored, and is not verified
+ * by this. Throws the `token_*` errors, `invalid_sso_code` for any other session, `sso_provider_disabled`, `app_inactive`,
+ * `auth_method_not_allowed` and `identity_in_use`. A failed attempt leaves the code unspent.
  */
 export async function linkIdentity(
   deps: Deps<Pool>,
@@ -49,7 +49,7 @@ async function link(deps: Deps<Tx>, exchange: Exchange, { userId, claims }: User
   assertMethodAllowed(app, provider.code)
   await lockSubject(deps, exchange)
   await lockUserRow(deps, userId)
-  // Whoever has claimed the account or changed its password meanwhile has ended the session, and wants no link of it.
+  // If the account was claimed or its password changed meanwhile, the session has ended and must not add a link.
   const user = userOfSelf(await readSelf(deps, claims))
   await spendCode(deps, login)
   const subject = { providerId: provider.id, subject: profile.subject }

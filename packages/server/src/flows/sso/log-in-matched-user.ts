@@ -21,8 +21,8 @@ import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 
 /**
- * Logs a user in whom a provider vouches for, and links the two where they are not. Linking by e-mail verifies the address, and claims
- * an unproven account. Undefined when it is about somebody else by now.
+ * Logs in a user whom a provider vouches for, and links the two if they are not linked yet. Linking by e-mail verifies the
+ * address, and claims an unproven account. Returns undefined if the login no longer matches the user in the same way.
  */
 export async function logInMatchedUser(
   deps: Deps<Pool>,
@@ -54,7 +54,7 @@ async function logIn(
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   if (!matched.isLinked) await lockSubject(deps, exchange)
-  // Roles are given under this lock too, so decide below it whether the user may be linked by e-mail.
+  // Roles are also assigned under this lock, so decide only now whether the user may be linked by e-mail.
   await lockUserRow(deps, matched.user.id)
   const now = await findMatchedUser(deps, exchange, provider)
   if (!now || !isSame(matched, now)) return undefined
@@ -84,7 +84,7 @@ function isSame(one: MatchedUser, other: MatchedUser): boolean {
   return one.user.id === other.user.id && one.isLinked === other.isLinked
 }
 
-/** The account, where linking it proves its mailbox for the first time and so claims it. */
+/** The account, if linking it is the first proof of its mailbox and so claims it. */
 async function accountToClaim(deps: Deps, { user, isLinked }: MatchedUser): Promise<ClaimableAccount | undefined> {
   return isLinked ? undefined : findClaimable(deps, user)
 }

@@ -3,7 +3,7 @@ import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
 import type { Deps } from '../../deps.ts'
 import type { SsoProfile } from './exchange.ts'
 
-/** What the row of a login keeps sealed until the provider answers. */
+/** What a login keeps sealed in its row until the provider answers. */
 export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
 
 export function sealFor(deps: Deps, stateHash: string, value: PkceState | SsoProfile): string {

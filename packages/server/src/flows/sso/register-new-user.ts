@@ -19,10 +19,10 @@ import { keepProviderOf, lockSubject } from './keep-provider.ts'
 import { spendCode } from './spend-code.ts'
 
 /**
- * Registers whom a provider vouches for, as any registration does, without a password. Where the app does not grant on sign-up, the
- * user exists afterwards, and the answer is `app_access_denied` until an admin adds a grant; where it asks for a verified address and the
- * provider's word is none, `email_unverified`. Undefined when there is such a user by now.
- * Throws `sso_email_missing` and the policy's codes.
+ * Registers a user whom a provider vouches for, like any registration but without a password. If the app does not grant on
+ * sign-up, the user exists afterwards, but the answer is `app_access_denied` until an admin adds a grant. If the app asks for a
+ * verified address and the provider is not trusted for it, the answer is `email_unverified`. Returns undefined if such a user
+ * exists by now. Throws `sso_email_missing` and the policy's codes.
  */
 export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const { app, profile } = exchange
@@ -40,7 +40,7 @@ export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, acto
 interface Registered {
   user: { id: string }
   access: 'granted' | 'pending' | 'unverified'
-  /** Undefined where access is not granted. */
+  /** Undefined unless access is granted. */
   tokens: TokenAnswer | undefined
 }
 
@@ -60,7 +60,7 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
     const userId = user.id
     const subject = { providerId: provider.id, subject: profile.subject }
     await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
-    // Otherwise it waits for the first entry.
+    // Otherwise provisioning waits for the first entry.
     if (app.auto_grant_on_signup && isVerifiedFor(app, user))
       await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
     return { user, organization: null }

@@ -8,7 +8,7 @@ import { startSso } from './start-sso.ts'
 
 const tag = 'Third-party login'
 
-/** Neither the address that it leads away from nor the one that it leads to is told to the other. */
+/** Redirects without a referrer, so that the target does not learn the URL that the browser comes from. */
 function redirectTo(url: string): Reply {
   return { status: 302, headers: { Location: url, 'Referrer-Policy': 'no-referrer' } }
 }

@@ -5,7 +5,7 @@ import { identityRecord, tokenAnswer } from '../../lib/records.ts'
 
 export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
 
-/** By which a client knows its answer again, and shows that the answer is its own. */
+/** With these, a client recognizes its answer and proves that the answer is its own. */
 const clientFields = {
   redirect_url: text.min(1).meta({ description: 'One of the `allowed_redirect_urls` of the app' }),
   code_challenge: z
@@ -20,7 +20,7 @@ const clientFields = {
 }
 export type ClientInput = Pick<StartInput, keyof typeof clientFields>
 
-/** What a client sends a browser with. */
+/** The query with which a client sends a browser here. */
 export const startQuery = z.strictObject({
   app_code: optionalAppCode.meta({ override: readAs({ type: 'string', maxLength: MAX_TEXT }) }),
   ...clientFields,
@@ -38,7 +38,7 @@ export const linkAnswer = z
 
 const word = z.string().max(MAX_TEXT).optional()
 
-/** What a provider answers with (RFC 6749, RFC 9207), among members of its own, which are let through. */
+/** A provider's answer (RFC 6749, RFC 9207). Other members that the provider adds are accepted. */
 export const callbackQuery = z.looseObject({
   state: z.string().min(1).max(MAX_TEXT),
   code: z.string().max(8_000).optional(),

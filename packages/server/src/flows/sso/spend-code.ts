@@ -7,8 +7,8 @@ import type { AnsweredLogin } from './exchange.ts'
 import { isVerifierOf, openFor } from './pkce-state.ts'
 
 /**
- * The login that a code stands for, while it is good, for whoever holds the verifier. A wrong verifier spends nothing: it cannot be
- * guessed, and whoever saw the code alone could spoil the login. Throws `invalid_sso_code`, whatever is wrong.
+ * The login that a valid code stands for, if the caller holds its verifier. A wrong verifier does not spend the code: it cannot
+ * be guessed, and otherwise anybody who saw the code could spoil the login. Throws `invalid_sso_code`, whatever is wrong.
  */
 export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: string): Promise<AnsweredLogin> {
   const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
@@ -17,7 +17,10 @@ export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: s
   return { login, profile: openFor(deps, login.state_hash, claims_box) }
 }
 
-/** Spends the code in the transaction of what it buys: of any number of uses at once one passes. Throws `invalid_sso_code`. */
+/**
+ * Spends the code in the same transaction as what it is exchanged for. Of several concurrent uses, only one succeeds. Throws
+ * `invalid_sso_code`.
+ */
 export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLoginRow): Promise<void> {
   if (!(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
 }

@@ -12,9 +12,10 @@ import { assertMayBegin, beginAtProvider } from './begin-at-provider.ts'
 import type { LinkInput } from './schema.ts'
 
 /**
- * Begins to link the caller with an account at a provider, through the app of the session; answers where the browser goes. What it
- * leads to is bound to this session. Throws what `proveIdentity` throws, `app_code_required` for a session without an app, and what
- * `startSso` throws of provider, app and redirect URL; `auth_method_not_allowed` also when the app takes no new links of it.
+ * Begins to link the caller with an account at a provider, through the app of the session. Returns where the browser goes. The
+ * link is bound to this session. Throws what `proveIdentity` throws, `app_code_required` for a session without an app, and what
+ * `startSso` throws about provider, app and redirect URL. Throws `auth_method_not_allowed` also if the app takes no new links
+ * with the provider.
  */
 export async function startLink(deps: Deps<Pool>, input: LinkInput, caller: UserCaller, actor: Actor): Promise<string> {
   const { userId, sessionId, appId } = caller

@@ -10,10 +10,10 @@ import { assertMayBegin, beginAtProvider } from './begin-at-provider.ts'
 import type { StartInput } from './schema.ts'
 
 /**
- * Begins a third-party login (docs/flows/third-party-login.md); answers where the browser goes. All faults are told here: nobody
- * is sent to a URL that was not checked. Throws `not_found`, `sso_provider_disabled`, `app_code_required`, `app_not_found`,
- * `app_inactive`, `auth_method_not_allowed` when the provider is not for this app, `validation_failed` for the redirect URL,
- * `rate_limited`, and `unavailable` while the provider cannot be reached.
+ * Begins a third-party login (docs/flows/third-party-login.md). Returns where the browser goes. All faults are answered here, so
+ * that a browser is never sent to an unchecked URL. Throws `not_found`, `sso_provider_disabled`, `app_code_required`,
+ * `app_not_found`, `app_inactive`, `auth_method_not_allowed` if the provider is not for this app, `validation_failed` for the
+ * redirect URL, `rate_limited`, and `unavailable` while the provider cannot be reached.
  */
 export async function startSso(deps: Deps<Pool>, code: string, input: StartInput, { origin }: Actor): Promise<string> {
   const provider = await getEnabledProvider(deps, code)

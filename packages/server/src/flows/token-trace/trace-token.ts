@@ -22,8 +22,8 @@ import { presentUser, userOf } from '../../resources/users/present.ts'
 import type { TokenTrace } from './schema.ts'
 
 /**
- * Whose a token is that somebody found, whether it lives, and what it opens now. It is looked at and never used: a refresh token stays
- * unspent, and a service account does not count as used. The audit keeps who asked about whom, without the token.
+ * Tells whose a found token is, whether it is live, and what it opens. The token is not used: a refresh token stays unspent, and
+ * a service account does not count as used. The audit records who asked about whom, without the token.
  */
 export async function traceToken(deps: Deps, token: string, actor: Actor): Promise<TokenTrace> {
   const trace = await findTrace(deps, token)
@@ -83,7 +83,7 @@ async function traceMachineToken(deps: Deps, verified: VerifiedMachineToken, cla
   return { ...of, roles: ['service'], permissions }
 }
 
-/** Nothing is kept of a machine token that was issued: a forged one shows itself by what the service could not have said. */
+/** Issued machine tokens are not stored. A forged one is recognized by claims that the service could not have issued. */
 async function stateOfMachineToken(
   deps: Deps,
   verified: VerifiedMachineToken,
@@ -115,12 +115,12 @@ async function traceAccessToken(deps: Deps, token: string): Promise<TokenTrace> 
   if (machine?.iss === deps.accessTokens.issuer)
     return traceMachineToken(deps, deps.accessTokens.verifyMachine(token, deps.clock(), keyrings), machine)
   const claims = deps.accessTokens.read(token, keyrings)
-  // Another service may share the secret by mistake: its tokens are none of ours.
+  // Another service may share the secret by mistake. Its tokens are not ours.
   if (!claims || claims.iss !== deps.accessTokens.issuer) return nothing
   const live = isUuid(claims.sid) ? await Session.findLive(deps.db, claims.sid) : undefined
   const state = await stateOfAccessToken(deps, deps.accessTokens.verify(token, deps.clock(), keyrings), claims, live)
   const traced = { ...nothing, kind: 'access' as const, state, expires_at: momentOf(claims.exp) }
-  // Nothing that a forged token says about its session is true. Whom it stands for is who may be harmed.
+  // A forged token says nothing true about a session. Show only the user that it names, who may be harmed.
   if (!live || state === 'forged') return { ...traced, user: await findUser(deps, claims.uid) }
   return { ...traced, ...(await describeSession(deps, claims.sid, live, state === 'live')) }
 }
@@ -132,7 +132,7 @@ async function stateOfAccessToken(
   live: LiveSession | undefined,
 ): Promise<TokenTrace['state']> {
   if ('fault' in verified) return verified.fault === 'expired' ? 'expired' : 'forged'
-  // Sessions are kept for longer than an access token lives, but for those of a deleted app.
+  // Sessions are kept for longer than an access token lives, except those of a deleted app.
   if (!live) return (await isOfDeletedApp(deps, claims)) ? 'ended' : 'forged'
   try {
     callerOf(deps, live, claims)
@@ -147,7 +147,7 @@ async function isOfDeletedApp(deps: Deps, { app_id }: AccessTokenClaims): Promis
   return isUuid(app_id ?? '') && (await App.findById(deps.db, app_id!)) === undefined
 }
 
-/** A consumer could have written any number. */
+/** Null if the number is not a date: a consumer could have written any number. */
 function momentOf(seconds: number): string | null {
   const ms = seconds * 1000
   return Math.abs(ms) <= 8.64e15 ? iso(ms) : null

@@ -15,13 +15,13 @@ import { getUser } from '../../resources/users/get-user.ts'
 import { proveIdentity } from '../entry/prove-identity.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
-/** Wrong codes per user. Two steps beside the present one fit too, so this leaves a guesser one chance in 33,000. */
+/** Wrong codes per user. The codes of the previous and the next step are valid too, so a guesser has one chance in 33,000. */
 const wrongCodesLimit = { count: 10, seconds: 300 }
 
 /**
- * Turns the second factor on, once a code shows that the authenticator app has the seed; that code is spent. Of callers at once one
- * gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`, `rate_limited`, and what
- * `proveIdentity` throws.
+ * Turns the second factor on, once a code shows that the authenticator app has the seed. The code is spent. Of several concurrent
+ * calls, only one gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
+ * `rate_limited`, and what `proveIdentity` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,

@@ -12,8 +12,8 @@ import { proveIdentity } from '../entry/prove-identity.ts'
 import type { DisableInput } from './schema.ts'
 
 /**
- * Turns the second factor off, for a caller who has proven it. Recovery codes go with it.
- * Throws `two_factor_not_set_up` when none is active, and what `proveIdentity` throws.
+ * Turns the second factor off for a caller who has proven it, and deletes the recovery codes. Throws `two_factor_not_set_up` if
+ * none is active, and what `proveIdentity` throws.
  */
 export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
   const factor = await SecondFactor.findActive(deps.db, caller.userId)

@@ -12,8 +12,8 @@ import { proveIdentity } from '../entry/prove-identity.ts'
 import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**
- * Gives the caller a seed for an authenticator app. No login asks for it until it is activated, and until then another set-up
- * replaces it. Throws `two_factor_active`, and what `proveIdentity` throws.
+ * Gives the caller a seed for an authenticator app. Logins do not ask for a code until it is activated. Until then, another
+ * set-up replaces it. Throws `two_factor_active`, and what `proveIdentity` throws.
  */
 export async function setUpTwoFactor(
   deps: Deps<Pool>,

@@ -14,7 +14,7 @@ import { announceFloor, setFloor } from '../revocations/raise-token-version.ts'
 import { proofByRemoval, type SecondFactorProof } from '../second-factors/pass-second-factor.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 
-/** An account to claim, and what it gets in place of what it loses. */
+/** An account to claim, and the values that replace what it loses. */
 export interface AccountClaim {
   account: ClaimableAccount
   given: Partial<
@@ -27,7 +27,7 @@ export interface AccountClaim {
 }
 
 export interface StrippedAccount {
-  /** As it is now: of the token version that the new floor asks for. */
+  /** The account afterwards. Its token version is the new floor. */
   user: PooledUser
   hasLost: boolean
 }
@@ -37,10 +37,10 @@ export interface ClaimedAccount extends StrippedAccount {
 }
 
 /**
- * Gives unproven accounts to their owners: somebody else may have registered an address to wait for them. Everything goes that lets
- * that person in or speaks for them: password, second factor, identities at providers, open mail tokens and provider logins, sessions,
- * the invitations it sent, all memberships, and the names. Grants, pool tags and global roles stay. Then `go` runs in the same
- * transaction, and consumers learn of the ended sessions last. Needs the locks of the users' rows.
+ * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
+ * everything that lets that person in or speaks for them: password, second factor, identities at providers, open mail tokens and
+ * provider logins, sessions, the invitations they sent, all memberships, and the names. Grants, pool tags and global roles stay.
+ * Then runs `go` in the same transaction; consumers learn of the ended sessions last. Needs the locks of the users' rows.
  */
 export async function claimAccounts<T>(
   deps: Deps<Tx>,
@@ -55,7 +55,10 @@ export async function claimAccounts<T>(
   })
 }
 
-/** Claims an account for whoever has just shown that the mailbox is theirs, which verifies the address. A notice tells them. */
+/**
+ * Claims an account for a user who has just proven that the mailbox is theirs, which verifies the address. Mails them a notice if
+ * the account lost anything.
+ */
 export async function claimByMailbox<T>(
   deps: Deps<Tx>,
   { account, appId, actor }: { account: ClaimableAccount; appId: string; actor: Actor },
@@ -71,7 +74,7 @@ export async function claimByMailbox<T>(
   })
 }
 
-/** For a reset, which is no way around a second factor: the account loses the same but for that. */
+/** Like `claimAccounts`, for a password reset: the second factor stays, since a reset must not bypass it. */
 export async function stripForReset<T>(
   deps: Deps<Tx>,
   claim: AccountClaim,

@@ -5,8 +5,9 @@ import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 
 /**
- * The account as one that the first proof of its mailbox claims: unproven, and with no global role but `base_user`. An admin who gave
- * an unproven account another role knew of whom, so that account keeps what it has. Binding under the lock of the user's row.
+ * Returns the account if the first proof of its mailbox claims it: it is unproven and has no global role but `base_user`. An
+ * admin who gave an unproven account another role knew whose it was, so that account keeps what it has. The answer is binding
+ * only under the lock of the user's row.
  */
 export async function findClaimable(deps: Deps, user: PooledUser): Promise<ClaimableAccount | undefined> {
   const account = asClaimable(user)

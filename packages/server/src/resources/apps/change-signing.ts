@@ -17,7 +17,7 @@ import type { ChangeSigningInput } from './schema.ts'
 
 const secretBytes = 32
 
-/** From which states a step leads on. */
+/** The states in which each step is allowed. */
 const startsOf = {
   prepare: ['settled'],
   switch: ['prepared'],
@@ -26,9 +26,9 @@ const startsOf = {
 } as const satisfies Record<ChangeSigningInput['step'], readonly Signing['state'][]>
 
 /**
- * Takes the change of an app's key a step further, or the last step back (docs/own-keys.md). A step that is whole is whole on every
- * server: each of them reads the keys again at its next request. Throws `not_found`, `signing_step_impossible`, and at the last step
- * `consumers_behind` unless it is forced: while a consumer was lately seen without the key, or tokens of the old one live.
+ * Moves the key change of an app one step forward, or takes the last step back (docs/own-keys.md). A committed step holds on
+ * every server, since each server reads the keys again at its next request. Throws `not_found`, `signing_step_impossible`, and
+ * for `finish` without `force` `consumers_behind`: while a consumer was recently seen without the key, or old tokens still live.
  */
 export async function changeSigning(
   deps: Deps<Pool>,
@@ -69,7 +69,7 @@ async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: Chang
       key === 'own' ? deps.secretBox.seal(randomBytes(secretBytes).toString('base64url'), appSecretContext(appId, version)) : null
     await AppKey.insert(deps.db, { app_id: appId, version, secret_box: box, stage: 'next', created_at: now })
   } else if (step === 'switch') {
-    // The first change is from the shared secret, which has had no row.
+    // The first change replaces the shared secret, which has no row yet.
     if (keys.some(({ stage }) => stage === 'current')) await move('current', 'previous')
     else await AppKey.insert(deps.db, { app_id: appId, version: 0, secret_box: null, stage: 'previous', created_at: now })
     await move('next', 'current')

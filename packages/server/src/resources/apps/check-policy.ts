@@ -4,14 +4,14 @@ import type { App } from '../../models/app.ts'
 
 type Policy = Pick<App, 'sign_up' | 'allowed_email_domains' | 'allowed_auth_methods' | 'organization_sign_up'>
 
-/** Whether anybody can sign up through the app, with an invitation or without one. Whether an invitation is good is checked apart. */
+/** Whether the app takes sign-ups, with or without an invitation. The invitation itself is checked elsewhere. */
 export function takesSignUps({ sign_up }: Pick<App, 'sign_up'>, { isInvited }: { isInvited: boolean }): boolean {
   return sign_up === 'open' || (sign_up === 'invitation' && isInvited)
 }
 
 /**
- * The app's registration policy: judged before the collision check and before anything is
- * written. `founds` says whether it would found an organization.
+ * Checks the app's registration policy. Call it before the collision check and before any write. `founds` says whether the
+ * registration would found an organization.
  * Throws `sign_up_closed`, `email_domain_not_allowed`, `auth_method_not_allowed`, `organization_sign_up_closed`.
  */
 export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean; founds?: boolean }): void {
@@ -26,7 +26,10 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
   if (input.founds && !app.organization_sign_up) throw new ApiError('organization_sign_up_closed')
 }
 
-/** Whether a method may open an account, or be added to one, through this app; who has an account enters by any. Throws `auth_method_not_allowed`. */
+/**
+ * Checks that a method may create an account, or be added to one, through this app. Users who have an account may log in by any
+ * method. Throws `auth_method_not_allowed`.
+ */
 export function assertMethodAllowed({ allowed_auth_methods: allowed }: Pick<App, 'allowed_auth_methods'>, method: string): void {
   if (allowed.length > 0 && !allowed.includes(method)) throw new ApiError('auth_method_not_allowed')
 }

@@ -15,7 +15,7 @@ import { blankApp, resolveAppChanges } from './resolve-app-changes.ts'
 import type { CreateAppInput } from './schema.ts'
 
 /**
- * Creates an app, and answers with what whoever sets it up should know. Throws `app_code_taken` and the errors of
+ * Creates an app, and returns warnings for the admin who set it up. Throws `app_code_taken` and the errors of
  * `resolveAppChanges`.
  */
 export async function createApp(
@@ -32,11 +32,11 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
   const blank = blankApp(newId(now), code)
   try {
     return await transaction(deps, async (deps) => {
-      // A new app sets its redirect URLs, also by leaving them out.
+      // Leaving out the redirect URLs counts as setting an empty list, which is refused in production.
       const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
       const changes = await resolveAppChanges(deps, blank, settings)
       await renewCatalog(deps)
-      // From now on the consumers of the code are those of this app.
+      // From here on, consumers with this code belong to the new app.
       await DeletedApp.delete(deps.db, code)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })

@@ -14,8 +14,8 @@ import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 
 /**
- * Deletes an app with its grants and sessions, and kills its access tokens; an app that takes its code is another one. While users
- * still have access it needs `force`.
+ * Deletes an app with its grants and sessions, and kills its access tokens. A later app with the same code is a different app.
+ * Needs `force` while users still have access.
  * Throws `not_found`, `built_in`, `app_in_use`, `last_system_admin`.
  */
 export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {

@@ -11,7 +11,7 @@ export function stateOf(keys: readonly Pick<AppKeyRow, 'stage'>[]): Signing['sta
   return has('next') ? 'prepared' : has('previous') ? 'switched' : 'settled'
 }
 
-/** Which keys sign for an app and are accepted, and how far a change of them is. */
+/** Which key signs for an app, which keys are accepted, and how far a key change has got. */
 export async function describeSigning(deps: Deps, app: App): Promise<Signing> {
   const rows = await AppKey.list(deps.db, app.id)
   const shown = rows.map((row) => ({

@@ -24,7 +24,10 @@ function known(app: App | undefined, ref: string): App {
   return app
 }
 
-/** The app that a login or registration names by code, at this generation of the catalog or at the present one. Throws `app_not_found`, `app_inactive`. */
+/**
+ * The app that a login or registration names by code, read at the given generation of the catalog or else at the current one.
+ * Throws `app_not_found`, `app_inactive`.
+ */
 export async function getActiveApp(deps: Deps, code: string, catalogGeneration?: string): Promise<App> {
   const app = await (await readCatalog(deps, catalogGeneration)).findApp({ code })
   if (!app) throw new ApiError('app_not_found', { detail: 'No app has this code' })

@@ -4,7 +4,7 @@ import type { App } from '../../models/app.ts'
 import { type TokenSizeWarning, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { type CollisionWarning, warnOfCollisions } from '../users/find-collisions.ts'
 
-/** The settings that can be worth a warning. */
+/** The settings that can cause a warning. */
 type PoolsAndPermissions = {
   [Field in 'registration_namespace' | 'read_namespaces' | 'service_codes' | 'permission_scope']?: unknown
 }
@@ -12,8 +12,8 @@ type PoolsAndPermissions = {
 export type AppWarning = CollisionWarning | TokenSizeWarning
 
 /**
- * What whoever has set these settings of an app should know: e-mails that more than one user of its pools has, and tokens that are long.
- * It refuses nothing.
+ * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, and long tokens.
+ * Refuses nothing.
  */
 export async function listWarnings(deps: Deps, app: App, set: PoolsAndPermissions): Promise<AppWarning[]> {
   const setsPools = set.registration_namespace !== undefined || set.read_namespaces !== undefined

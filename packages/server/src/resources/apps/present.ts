@@ -10,7 +10,7 @@ export function membershipRoleOf(app: Pick<App, 'default_organization_id' | 'def
   return app.default_organization_id === null ? null : (app.default_role_code ?? defaultMembershipRole)
 }
 
-/** The whole record of an app, as every admin answer holds it. */
+/** The full record of an app, as in every admin answer. */
 export function presentApp(app: App): z.output<typeof appRecord> {
   return {
     id: app.id,
@@ -49,16 +49,16 @@ export function presentApp(app: App): z.output<typeof appRecord> {
   }
 }
 
-/** Which keys an app has, and how far a change of them is. */
+/** The keys of an app, and how far a key change has got. */
 export interface Signing {
   app: App
   /** prepared: the next key is accepted. switched: it signs, and the old one is still accepted. */
   state: 'settled' | 'prepared' | 'switched'
-  /** The one that signs comes first. */
+  /** The key that signs comes first. */
   keys: { kid: string; stage: 'next' | 'current' | 'previous'; source: 'own' | 'shared'; since: number | null }[]
-  /** When the key that signs began to, while the one before it is still accepted. */
+  /** When the current key began to sign; null unless the previous key is still accepted. */
   switchedAt: number | null
-  /** When a consumer of the app was last seen without the newest key, and with it, if it was lately. */
+  /** When a consumer was last seen without the newest key, and with it; undefined if none was recently seen without it. */
   behind: { behindSeenAt: number; currentSeenAt: number | null } | undefined
 }
 
@@ -76,12 +76,12 @@ export function presentSigning(
   }
 }
 
-/** The same with what its caller should know, when there is any. */
+/** The record of an app, with `warnings` if there are any. */
 export function presentAppWith<W>(app: App, warnings: readonly W[]): z.output<typeof appRecord> & { warnings?: W[] } {
   return { ...presentApp(app), ...(warnings.length > 0 ? { warnings: [...warnings] } : {}) }
 }
 
-/** The app as answers to users name it. */
+/** The short form of an app in answers to users. */
 export function presentAppRef(app: Pick<App, 'id' | 'code'>): { id: string; code: string } {
   return { id: app.id, code: app.code }
 }

@@ -16,8 +16,8 @@ export interface AppSecret {
 }
 
 /**
- * The newest secret of an app of its own: the next one while a change is prepared. For the machine of the service alone; no route answers
- * it. Throws `not_found`, and `signing_step_impossible` where the app has none.
+ * The newest secret that only this app has; while a change is prepared, that is the next one. Only for the command line on the
+ * machine of the service: no route returns it. Throws `not_found`, and `signing_step_impossible` if the app has no such secret.
  */
 export async function readAppSecret(deps: Deps<Pool>, code: string, actor: Actor): Promise<AppSecret> {
   return transaction(deps, async (deps) => {

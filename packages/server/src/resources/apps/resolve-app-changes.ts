@@ -44,7 +44,7 @@ export function blankApp(id: string, code: string): AppColumns {
 }
 
 /**
- * The columns that an input changes in an app. The rules are judged on the merged record, so a PATCH cannot bring about what a
+ * Works out which columns of an app the input changes. The rules apply to the merged record, so a PATCH cannot bring about what a
  * POST would be refused. Throws `validation_failed`, `built_in`.
  */
 export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, input: AppInput): Promise<Partial<AppColumns>> {
@@ -53,7 +53,7 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   for (const field of keysOf(input)) {
     const value = input[field]
     if (value === undefined || field === 'webhooks') continue
-    // Clearing a setting brings back what it is in a new app.
+    // Clearing a setting restores the value that it has in a new app.
     Object.assign(changes, { [field]: value ?? blank[field] })
   }
   for (const field of [
@@ -89,7 +89,7 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.machine_tokens) throw new ApiError('built_in', { detail: `${current.code} is for people` })
 }
 
-/** Judged only where the list is set or the app is activated: an app that lost its list can still be renamed and deactivated. */
+/** Checked only when the list is set or the app is activated: an app that lost its list can still be renamed and deactivated. */
 function assertRedirects(merged: AppColumns, input: AppInput): void {
   if (input.allowed_redirect_urls === undefined && input.status !== 'active') return
   if (merged.allowed_redirect_urls.length === 0)
@@ -101,7 +101,6 @@ async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
     throw fieldError('default_organization_id', 'invalid_value', 'names no organization')
 }
 
-/** The three rules for `default_role_code`. */
 async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> {
   if (merged.default_role_code === null) return
   if (membershipRoleOf(merged) === null) throw fieldError('default_role_code', 'invalid_value', 'needs default_organization_id')
@@ -110,7 +109,7 @@ async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> 
   if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
 }
 
-/** Any provider that is set up counts, be it disabled. */
+/** A configured provider counts even if it is disabled. */
 async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promise<void> {
   const codes = methods.filter((method) => !builtInAuthMethods.includes(method))
   const providers = await SsoProvider.listCodes(deps.db, codes)
@@ -121,14 +120,14 @@ async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promis
 }
 
 async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<void> {
-  // Kept until the app names them; nothing in the database says that it does.
+  // Keeps these roles from being deleted until the app names them, since no foreign key does.
   const known = await Role.listKeptOrgCodes(deps.db, codes)
   codes.forEach((code, index) => {
     if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')
   })
 }
 
-/** An element without `secret` keeps the secret of the element of its name; null clears it. */
+/** A webhook without `secret` keeps the stored secret of the webhook with the same name; null clears it. */
 function resolveWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
   return webhooks.map(({ name, url, events, enabled, secret }) => {
     const kept = current.webhooks.find((webhook) => webhook.name === name)?.secret_box ?? null
@@ -137,7 +136,7 @@ function resolveWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<
   })
 }
 
-/** What the sealed secret of a webhook is bound to. */
+/** The context that binds the sealed secret of a webhook. */
 export function webhookSecretContext(appId: string, webhookName: string): string {
   return `apps/${appId}/webhooks/${webhookName}`
 }

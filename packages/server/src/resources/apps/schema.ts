@@ -62,7 +62,7 @@ function clearableList<T extends z.ZodType>(entry: T) {
 
 const settings = {
   description: clearable(text),
-  // An app always has a status, and clearing it must not bring back an app that was deactivated.
+  // Cannot be cleared: an app always has a status, and clearing it must not bring back an app that was deactivated.
   status: appStatus.optional(),
   allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
   service_codes: clearableList(stableCode).meta({
@@ -168,7 +168,7 @@ const collisionWarning = z.object({
   message: z.string(),
 })
 
-/** An app as whoever sets it up is answered: of pools whose users share e-mails and of tokens that are long its caller is warned. */
+/** The answer to creating or changing an app. It warns of pools whose users share e-mails and of long tokens. */
 export const updatedApp = appRecord
   .extend({
     warnings: z
@@ -178,7 +178,7 @@ export const updatedApp = appRecord
   })
   .meta({ id: 'UpdatedApp' })
 
-/** An app as it is shown by itself. */
+/** The answer that shows a single app. */
 export const shownApp = appRecord.extend(tokenSizeWarnings).meta({ id: 'ShownApp' })
 
 export const changeSigningBody = z
@@ -206,7 +206,7 @@ const signingKey = z.object({
     .meta({ description: 'Since when it has this stage; null for the shared secret of an app that had no other' }),
 })
 
-/** Which keys an app has. Never the keys themselves. */
+/** Describes the keys of an app. Never contains the keys themselves. */
 export const signingRecord = z
   .object({
     app_code: z.string(),

@@ -18,9 +18,10 @@ import { resolveAppChanges } from './resolve-app-changes.ts'
 import type { AppInput, UpdateAppInput } from './schema.ts'
 
 /**
- * Changes settings of an app. The row is locked while the merged record is judged and only the given columns are
- * written, so two callers who change different fields at once both stick.
- * Deactivating it kills its access tokens, and taking `machine_tokens` from it those of service accounts; sessions go on once it is active again.
+ * Changes settings of an app. It locks the row while it checks the merged record, and writes only the given columns, so
+ * concurrent changes to different fields both stick.
+ * Deactivating the app kills its access tokens; its sessions go on once it is active again. Turning off `machine_tokens` kills
+ * the tokens of the service accounts that could get tokens for it.
  * Throws `not_found`, `code_immutable`, `last_system_admin` and the errors of `resolveAppChanges`.
  */
 export async function updateApp(

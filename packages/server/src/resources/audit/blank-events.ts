@@ -8,26 +8,26 @@ import { AuditEvent, type Erasable } from '../../models/audit-event.ts'
 import { keysOfChain } from './keys-of-chain.ts'
 import { recordNamedEvent, systemActor } from './record-event.ts'
 
-/** So many rows are read and written at a time: others get the connection in between. */
+/** Rows per transaction. Other requests get the connection in between. */
 const portion = 100
 
 interface Blanking {
   userId: string
   actor: Actor
   erasable: Erasable
-  /** What is left of a row. */
+  /** The personal facts to write in place of those of the row. */
   blank: (row: StoredEvent) => Partial<PersonalFacts>
 }
 
 /**
- * Takes personal facts out of events, with the salts that would let somebody guess them, and lists the events in one of its own. It reads
- * and blanks a portion at a time under its locks: what somebody else has blanked meanwhile stays so. They are taken in the order of the
- * ids, or two callers could wait for each other.
+ * Removes personal facts from events, along with the salts that would let an attacker guess them, and records an `audit.erased`
+ * event that lists the events. It reads and blanks a portion at a time under locks, so what another request has blanked meanwhile
+ * stays blank. It takes the events in the order of their ids, so that two callers cannot deadlock.
  */
 export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, blank }: Blanking): Promise<void> {
   const chain = await AuditChain.find(deps.db)
   if (chain) keysOfChain(deps, chain)
-  // Why it was asked for stands in `user.erased`.
+  // Leave out the audit reason: `user.erased` records it.
   const by = actor === systemActor ? actor : { ...actor, origin: { ...actor.origin, auditReason: undefined } }
   let events: StoredEvent[] = []
   do {

@@ -8,9 +8,9 @@ import type { Expired } from '../../models/base-model.ts'
 import { checkpointFacts, keysOfChain } from './keys-of-chain.ts'
 
 /**
- * Deletes a batch of the events that are as old as `until`, and says how many. Of the sealed ones it takes them from the beginning of the
- * chain, and writes down where the chain begins now. A row that is not what was written goes with the next one that is: who sets
- * the time of events back does not have them deleted.
+ * Deletes a batch of the events that are as old as `until`, and returns how many. Sealed events go from the beginning of the
+ * chain, and a checkpoint records where the chain now begins. A row that was tampered with is deleted together with the next
+ * intact row: setting back the time of events does not get them deleted.
  */
 export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<number> {
   const { db, auditProofs } = deps
@@ -30,7 +30,7 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
   return unsealed + (await AuditEvent.deleteSealed(db, last.seal_position))
 }
 
-/** The last of the rows that is whole and has expired, before the first that is whole and has not. */
+/** The last intact row that has expired, before the first intact row that has not. */
 function lastExpired({ auditProofs }: Deps, rows: readonly StoredEvent[], begin: string, until: number): StoredEvent | undefined {
   let last: StoredEvent | undefined
   let previous = begin

@@ -5,7 +5,7 @@ import { ServiceAccount } from '../../models/service-account.ts'
 import { User } from '../../models/user.ts'
 import type { Names } from './present.ts'
 
-/** Three statements, however many events there are. */
+/** Finds the current names of what the events refer to, in three statements however many events there are. */
 export async function findNames(deps: Deps, events: readonly AuditEvent[]): Promise<Names> {
   const actors = (type: AuditEvent['actor_type']) =>
     events.filter((event) => event.actor_type === type).map((event) => event.actor_id)

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { isRecord } from '../../lib/is-record.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 
-/** What the signature of the end of the chain is about. */
+/** The values that the signature of the end of the chain covers. */
 export function headFacts({
   position,
   seal,
@@ -12,7 +12,7 @@ export function headFacts({
   return ['head', position, seal, began_at, adopts_until]
 }
 
-/** What the signature of a checkpoint is about. */
+/** The values that the signature of a checkpoint covers. */
 export function checkpointFacts({ seal_position, seal }: { seal_position: number; seal: string }) {
   return ['checkpoint', seal_position, seal]
 }
@@ -22,7 +22,7 @@ export interface SealedKeys {
   opened: ReadonlyMap<string, Buffer>
 }
 
-/** The keys of proofs that the chain keeps. From now on the proofs of those that open are accepted. */
+/** Opens the proof keys that the chain stores. From then on, proofs made with the keys that open are accepted. */
 export function keysOfChain({ secretBox, auditProofs }: Deps, { keys }: Pick<Chain, 'keys'>): SealedKeys {
   const boxes = boxesOf({ keys })
   const opened = new Map<string, Buffer>()
@@ -35,7 +35,10 @@ export function keysOfChain({ secretBox, auditProofs }: Deps, { keys }: Pick<Cha
   return { boxes, opened }
 }
 
-/** Undefined for a box that was sealed under a key that is not configured, or was changed: then proofs of its key are unknown. */
+/**
+ * Returns undefined if the box was changed, or sealed under a key that is not configured. Proofs made with its key are then
+ * unknown.
+ */
 function keyIn(secretBox: Deps['secretBox'], id: string, box: string): Buffer | undefined {
   try {
     return Buffer.from(secretBox.open(box, `audit-key:${id}`), 'base64url')
@@ -44,14 +47,14 @@ function keyIn(secretBox: Deps['secretBox'], id: string, box: string): Buffer | 
   }
 }
 
-/** By the ids of the keys. */
+/** The sealed keys, by key id. */
 export function boxesOf({ keys }: Pick<Chain, 'keys'>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(recordIn(keys)).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   )
 }
 
-/** Empty when it is no JSON of an object. */
+/** Returns an empty record if the text is not a JSON object. */
 export function recordIn(json: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(json)

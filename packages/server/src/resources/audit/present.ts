@@ -5,7 +5,7 @@ import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
 import type { auditRecord, auditVerification } from './schema.ts'
 
-/** What people call those that events name by id, as they are called now. What is gone has no name. */
+/** The current names of the users, apps and service accounts that events refer to by id. Deleted ones have no name. */
 export interface Names {
   users: ReadonlyMap<string, string>
   apps: ReadonlyMap<string, string>

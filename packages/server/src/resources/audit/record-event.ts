@@ -9,10 +9,10 @@ import { AuditEvent, type AuditEventRow } from '../../models/audit-event.ts'
 export interface NewAuditEvent {
   event: AuditEventName
   actor: Actor
-  /** Whom it is about. */
+  /** The user whom the event is about. */
   userId?: string | null
   appId?: string | null
-  /** Why something failed: for the audit alone, the caller may be told less. */
+  /** Why something failed. Only for the audit: the caller may see less. */
   reason?: string
   /** The address of a refused login that is about no user. */
   email?: string
@@ -20,22 +20,22 @@ export interface NewAuditEvent {
   details?: Record<string, unknown>
 }
 
-/** What the service does by itself, at start or from the command line. */
+/** The actor for what the service does without a caller: at start, in a worker or from the command line. */
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
 
-/** Writes an audit event with `deps`: inside a transaction it stands or falls with it. */
+/** Writes an audit event. An event written inside a transaction commits or rolls back with it. */
 export async function recordEvent(deps: Deps, event: NewAuditEvent): Promise<void> {
   await recordEvents(deps, [event])
 }
 
-/** The same; returns its id. */
+/** Like `recordEvent`, and returns the id of the event. */
 export async function recordNamedEvent(deps: Deps, event: NewAuditEvent): Promise<string> {
   const row = rowOf(deps, event)
   await AuditEvent.insert(deps.db, [row])
   return row.id
 }
 
-/** The same for many at once. */
+/** Like `recordEvent`, for many events at once. */
 export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[]): Promise<void> {
   await AuditEvent.insert(
     deps.db,
@@ -43,13 +43,16 @@ export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[])
   )
 }
 
-/** Writes an event, or counts it in the one of the same minute that has the same key: what costs its caller nothing fills no table. */
+/**
+ * Writes an event, or adds to the count of an event with the same key in the same minute. This keeps requests that cost the
+ * caller nothing from filling the table.
+ */
 export async function countEvent(deps: Deps, event: NewAuditEvent, key: readonly string[]): Promise<void> {
   const minute = Math.floor(deps.clock() / 60_000)
   const countedBy = createHash('sha256')
     .update(JSON.stringify([event.event, minute, ...key]))
     .digest('base64url')
-  // A server whose clock is late comes when the row is sealed, and counts in the next one.
+  // A server whose clock lags may find the row already sealed. It then counts in the next row.
   for (let key = countedBy; !(await AuditEvent.insertOrCount(deps.db, rowOf(deps, event, key), key)); )
     key = createHash('sha256').update(key).digest('base64url')
 }

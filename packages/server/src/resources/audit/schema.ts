@@ -60,7 +60,7 @@ export const auditRecord = z
   })
   .meta({ id: 'AuditEvent' })
 
-/** An end of the chain, as the log of the service has it. */
+/** An end of the chain, in the form in which the service logs it. */
 const headText = z
   .string()
   .regex(/^\d{1,15}:[\w.-]{1,100}$/, 'is no POSITION:SEAL')

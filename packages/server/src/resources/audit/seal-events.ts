@@ -9,12 +9,12 @@ import { AuditEvent } from '../../models/audit-event.ts'
 import { checkpointFacts, headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
 
 const batchSize = 500
-/** How long after the upgrade rows without a proof are taken: so long servers of the version before may still write some. */
+/** How long after the upgrade rows without a proof are accepted: servers of the previous version may still write some. */
 const adoptionMs = 60 * 60 * 1_000
-/** A row counts for the rest of its minute; clocks of servers differ by some seconds. */
+/** A counting row stays open for the rest of its minute, plus some seconds because the clocks of servers differ. */
 const countingMs = 70_000
 
-/** The end of the chain, and how many rows without a seal were passed over since they are not what was written. */
+/** The end of the chain, and how many unsealed rows were skipped because they are not what was written. */
 export interface Sealed {
   position: number
   seal: string
@@ -26,14 +26,17 @@ interface Batch extends Sealed {
   last: string | undefined
 }
 
-/** Seals what has no seal. Any number of servers may do so at once: they wait for one another. Throws when the end of the chain is forged. */
+/**
+ * Seals the events that have no seal yet. Several servers may run it at once: they wait for one another. Throws if the end of the
+ * chain is forged or gone.
+ */
 export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<Sealed> {
   let total: Batch = { position: 0, seal: '', sealed: 0, refused: 0, last: undefined }
   do {
     const { sealed, refused, last: after } = total
     const batch = await transaction(deps, (deps) => sealBatch(deps, after))
     total = { ...batch, sealed: sealed + batch.sealed, refused: refused + batch.refused }
-    // SQLite answers without leaving the turn of the event loop: after an upgrade a long log would hold up everything else.
+    // SQLite answers within the same turn of the event loop, so a long log after an upgrade would hold up everything else.
     await nextTurn()
   } while (total.last !== undefined && !isStopping())
   return total
@@ -59,7 +62,7 @@ async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Bat
   return end
 }
 
-/** The row with the proof that it is sealed with. Undefined if it is not what was written. */
+/** Returns the row with the proof that goes into its seal, or undefined if the row is not what was written. */
 function sealable(
   { auditProofs }: Deps,
   row: StoredEvent,
@@ -74,7 +77,7 @@ function sealable(
   return mac === null ? undefined : { ...row, salt, personal_digest, mac }
 }
 
-/** The end of the chain, locked. The first time it begins one; at each new key it keeps the key. */
+/** Locks and returns the end of the chain. Begins the chain if there is none, and stores the current key if it is new. */
 async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
   const { auditProofs, db } = deps
   let chain = await AuditChain.findForUpdate(db)
@@ -96,8 +99,8 @@ async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
 }
 
 /**
- * Takes a new key. What was sealed before stays proven when the key that was replaced is configured no more; the ends of the chain are
- * signed anew, so that whoever has that key cannot move them.
+ * Stores a new key. Sealed events remain provable after the replaced key has left the configuration. The ends of the chain are
+ * signed again, so an attacker who has the old key cannot move them.
  */
 async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<void> {
   const { secretBox, auditProofs } = deps
@@ -106,7 +109,7 @@ async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<
   const boxes = Object.fromEntries(
     [...all].map(([id, key]) => [id, secretBox.seal(key.toString('base64url'), `audit-key:${id}`)]),
   )
-  // What cannot be opened stays as it is: the key that opens it may come back.
+  // Keep the boxes that cannot be opened: the key that opens them may come back.
   const keys = JSON.stringify({ ...kept.boxes, ...boxes })
   await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })
   const checkpoint = await AuditCheckpoint.findLast(deps.db)

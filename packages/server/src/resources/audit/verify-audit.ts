@@ -9,15 +9,16 @@ import { checkpointFacts, headFacts, keysOfChain, recordIn } from './keys-of-cha
 import type { AuditFault, VerifiedPage } from './present.ts'
 import type { VerifyAuditRequest } from './schema.ts'
 
-/** So many rows a page: it is read in a few milliseconds, and takes a megabyte. */
+/** Rows per page. A page is read in a few milliseconds and takes a megabyte. */
 const pageSize = 1_000
 
 /**
- * Compares a page of the audit log with its proofs: first the chain from its beginning, then the rows without a seal. It names the first
- * row that is not what the service wrote. Rows may be written, sealed and deleted by retention meanwhile.
+ * Compares a page of the audit log with its proofs: first the chain from its beginning, then the rows without a seal. Reports the
+ * first row that is not what the service wrote. Rows may be written, sealed and deleted by retention while it runs.
  */
 export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAuditRequest): Promise<VerifiedPage> {
-  // The end of the chain first, its beginning last: what is sealed and deleted in between is missing at neither end.
+  // Read the end of the chain first and its beginning last, so that rows sealed or deleted in between are not reported as
+  // missing.
   const chain = await AuditChain.find(deps.db)
   if (chain) keysOfChain(deps, chain)
   const [phase = 'sealed', start = ''] = cursor?.split('.') ?? []
@@ -53,7 +54,7 @@ export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAud
   if (rows.length > pageSize) return { ...page, next_cursor: `sealed.${position}` }
   const expected = Math.max(chain?.position ?? 0, known?.position ?? 0)
   if (position < expected) return { ...page, fault: removedAt(position + 1) }
-  // What was sealed meanwhile moved the end too.
+  // Rows that were sealed meanwhile have moved the stored end too, so read it again.
   if (position > (chain?.position ?? 0) && position > ((await AuditChain.find(deps.db))?.position ?? 0))
     return { ...page, fault: { kind: 'changed', subject: 'head', position, event: null } }
   return { ...page, next_cursor: 'unsealed.' }
@@ -76,14 +77,17 @@ async function faultOfEnds({ auditProofs, db }: Deps, { chain, checkpoint, isFir
   return before ? { kind: 'inserted', subject: 'event', position: before.seal_position, event: before } : null
 }
 
-/** What the events list by which some of the rows were erased. */
+/** For each `audit.erased` event that erased one of the rows, the ids of the events that it lists. */
 async function listErased({ db }: Deps, rows: readonly StoredEvent[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const ids = new Set(rows.map((row) => row.erased_by).filter((id) => id !== null))
   const events = await AuditEvent.listByIds(db, [...ids])
   return new Map(events.filter(isErasure).map(({ id, details }) => [id, new Set(erasedIn(details))]))
 }
 
-/** An erased row is listed by an event, and a row that is listed was erased and stays so: nobody puts back what it said. */
+/**
+ * An erased row must be listed by the event that erased it, and a listed row must still be erased: an attacker cannot put back
+ * its content.
+ */
 async function faultOfErasure(
   { db }: Deps,
   row: StoredEvent,
@@ -98,7 +102,7 @@ function isErasure({ event }: { event: string }): boolean {
   return event === ('audit.erased' satisfies AuditEventName)
 }
 
-/** The events that had a seal when they were erased. */
+/** The ids of the events that had a seal when they were erased. */
 function erasedIn(details: string | null): string[] {
   const { events } = recordIn(details ?? '')
   return Array.isArray(events) ? events.filter((id) => typeof id === 'string' && isUuid(id)) : []

@@ -11,15 +11,15 @@ export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
   /** Which keys sign for which app. */
   getKeyrings(): Promise<Keyrings>
-  /** The least `iat` of all tokens, in seconds. */
+  /** The lowest `iat` that is accepted in any token, in seconds. */
   getMinIat(): Promise<number>
-  /** The permissions of an access token for an app, or for none, and these roles. */
+  /** The permissions of an access token with these roles, for an app or for none. */
   listTokenPermissions(appId: string | null, roles: readonly string[]): Promise<readonly string[]>
 }
 
 /**
- * The catalog as it is now. Every change renews its generation in the same transaction (`renewCatalog`), so what was read under
- * the present generation is as good as a query, on every server and without a message between them.
+ * Returns the current catalog. Every change renews its generation in the same transaction (`renewCatalog`), so what was read
+ * under the current generation is as fresh as a query on every server. Servers need not notify each other.
  */
 export async function readCatalog(deps: Deps, generation?: string): Promise<Catalog> {
   const kept = deps.catalogCache.at(generation ?? (await Generation.ofCatalog(deps.db)))

@@ -3,12 +3,12 @@ import { type Keyring, Keyrings, signingKeyOf } from '../../lib/keyrings.ts'
 import { AppKey, type AppKeysOfApp } from '../../models/app-key.ts'
 import { revocationKeepMs } from '../revocations/read-revocations.ts'
 
-/** The place of a sealed secret of an app. */
+/** The context that binds a sealed secret of an app. */
 export function appSecretContext(appId: string, version: number): string {
   return `app_keys ${appId} ${version}`
 }
 
-/** The keys of every app. The consumers of a deleted one are told for a while that its tokens are dead. */
+/** The keys of every app. Deleted apps keep theirs for a while, so that their consumers still learn that the tokens are dead. */
 export async function readKeyrings(deps: Deps): Promise<Keyrings> {
   const apps = await AppKey.listAll(deps.db, deps.clock() - revocationKeepMs)
   return new Keyrings(

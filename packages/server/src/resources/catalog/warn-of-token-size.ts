@@ -4,15 +4,15 @@ import { App, type TokenSettings } from '../../models/app.ts'
 import { type MeasuredCodes, Permission } from '../../models/permission.ts'
 import { CORE_SERVICE } from './list-token-permissions.ts'
 
-/** An app whose tokens pass AUTH_TOKEN_WARN_BYTES: proxies and consumers refuse a request whose headers are too long. */
+/** An app whose tokens exceed AUTH_TOKEN_WARN_BYTES: proxies and consumers refuse a request whose headers are too long. */
 export interface TokenSizeWarning {
   app: string
   projected_token_bytes: number
 }
 
 /**
- * Those of the touched apps whose tokens are too long, by code. An app of scope `services` gives every permission of its services; of
- * one of scope `roles` it is the largest single role that counts. `planned` is what a service will have in place of what it has.
+ * The touched apps whose tokens are too long, by code. For an app of scope `services`, every permission of its services counts;
+ * for scope `roles`, those of its largest single role. `planned` replaces what its service has declared.
  */
 export async function warnOfTokenSize(
   deps: Deps,
@@ -32,7 +32,7 @@ export async function warnOfTokenSize(
   })
 }
 
-/** The `warnings` of an answer, or nothing of it. */
+/** The `warnings` member of an answer, left out if there are none. */
 export function tokenSizeMember(warnings: readonly TokenSizeWarning[]): { warnings?: TokenSizeWarning[] } {
   return warnings.length > 0 ? { warnings: [...warnings] } : {}
 }
@@ -43,7 +43,7 @@ function isNarrowed({ permission_scope }: TokenSettings): boolean {
 
 type Codes = Pick<MeasuredCodes, 'count' | 'characters'>
 
-/** `core`, and what is measured of the services of the app. */
+/** The sum over `core` and the services of the app. */
 function totalOf({ service_codes }: TokenSettings, measured: readonly MeasuredCodes[]): Codes {
   return sum(measured.filter(({ service }) => service === CORE_SERVICE || service_codes.includes(service)))
 }

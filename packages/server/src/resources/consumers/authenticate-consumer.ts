@@ -10,7 +10,7 @@ import { revocationKeepMs } from '../revocations/read-revocations.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 
 /**
- * The consumer that an assertion speaks for (docs/revocation.md#in-another-language), and a note of the secrets it accepts.
+ * Returns the consumer that an assertion speaks for (docs/revocation.md#in-another-language), and notes which secrets it accepts.
  * Throws `token_invalid`, `token_expired`.
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {
@@ -28,7 +28,7 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
   return { kind: 'consumer', app, appCode, kids, serviceId }
 }
 
-/** While tokens of it may be around, its consumers have to learn that they are dead. */
+/** While tokens of a deleted app may still be in use, its consumers must learn that they are dead. */
 async function findDeletedApp(deps: Deps, code: string): Promise<ConsumerApp | null> {
   const id = await DeletedApp.findId(deps.db, code, deps.clock() - revocationKeepMs)
   return id === undefined ? null : { id, status: 'deleted' }

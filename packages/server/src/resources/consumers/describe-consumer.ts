@@ -6,7 +6,10 @@ import { iso } from '../../lib/timestamps.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 import type { consumerRecord } from './schema.ts'
 
-/** The app of a consumer as it is here, and by which secrets and which clock this server goes. Throws `consumer_app_not_found`. */
+/**
+ * Describes the app of a consumer, the secrets that this server accepts for it, and the clock of this server. Throws
+ * `consumer_app_not_found`.
+ */
 export async function describeConsumer(
   deps: Deps,
   { app, appCode, serviceId }: AssertedConsumer,

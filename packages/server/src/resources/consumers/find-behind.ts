@@ -1,19 +1,19 @@
 import type { Deps } from '../../deps.ts'
 import { listConsumerSecrets, type SeenSecret } from './list-consumer-secrets.ts'
 
-/** Consumers are noted about once a minute. One that was not seen for this long, while others were, is gone. */
+/** Consumers are noted about once a minute. A consumer that was not seen for this long, while others were, counts as gone. */
 const latelyMs = 5 * 60_000
 
-/** An app some of whose consumers do not accept a key. */
+/** An app with consumers that do not accept a key. */
 export interface ConsumersBehind {
   appCode: string
-  /** When a consumer was last seen that accepts it; null for never. */
+  /** When a consumer that accepts the key was last seen; null for never. */
   currentSeenAt: number | null
-  /** When one was last seen that does not. */
+  /** When a consumer that does not accept it was last seen. */
   behindSeenAt: number
 }
 
-/** The app, if a consumer of it was lately seen without the key of this id. */
+/** Returns the app if one of its consumers was recently seen without the key of this id. */
 export async function findBehind(deps: Deps, appCode: string, kid: string): Promise<ConsumersBehind | undefined> {
   const { seen } = await listConsumerSecrets(deps)
   return behindIn(
@@ -23,7 +23,7 @@ export async function findBehind(deps: Deps, appCode: string, kid: string): Prom
   )
 }
 
-/** The same among the sets of secrets that consumers of the app have. */
+/** Like `findBehind`, for the sets of secrets of one app that the caller has already read. */
 export function behindIn(appCode: string, sets: readonly SeenSecret[], kid: string): ConsumersBehind | undefined {
   if (sets.length === 0) return undefined
   const accepting = sets.find((each) => each.kid === kid)

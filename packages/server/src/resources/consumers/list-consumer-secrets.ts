@@ -12,13 +12,12 @@ export interface SeenSecret {
   /** Whether this server accepts it for the app. */
   isOurs: boolean
   lastSeenAt: number
-  /** When a consumer of the app was last seen that does not accept this secret. */
+  /** When a consumer of the app that does not accept this secret was last seen; null for never. */
   lastMissingAt: number | null
 }
 
 /**
- * Which secrets the consumers of each app accept, as they said themselves; by app, the one seen last first. With the id of the service
- * that they spoke to.
+ * The secrets that the consumers of each app say they accept, by app, the last seen first. Also returns the id of this service.
  */
 export async function listConsumerSecrets(deps: Deps): Promise<{ serviceId: string; seen: SeenSecret[] }> {
   const serviceId = await Service.getId(deps.db)

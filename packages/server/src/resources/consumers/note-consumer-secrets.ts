@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { ConsumerSecret } from '../../models/consumer-secret.ts'
 
-/** Written at most this often for one app and set of secrets, however many consumers call however often. */
+/** An app and set of secrets is written at most this often, however many consumers call. */
 const resolutionMs = 60_000
-/** Sets of secrets remembered per app: what consumers make up pushes out what they made up before. */
+/** How many sets of secrets are kept per app. Sets that a consumer makes up push out older ones and cannot fill the table. */
 const mostSets = 16
 
 /** `kids` of a consumer as stored. */
@@ -11,7 +11,10 @@ export function joinKids(kids: readonly string[]): string {
   return kids.join(',')
 }
 
-/** Remembers that a consumer of the app accepts these secrets and no others. `lastSeenAt` is what is known of it already. */
+/**
+ * Notes that a consumer of the app accepts these secrets and no others. `lastSeenAt` is when this set was last noted, null for
+ * never, if the caller has read it.
+ */
 export async function noteConsumerSecrets(
   deps: Deps,
   consumer: { appId: string; kids: readonly string[]; lastSeenAt?: number | null },

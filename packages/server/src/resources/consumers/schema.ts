@@ -33,7 +33,7 @@ export const secretsRecord = z
   })
   .meta({ id: 'Secrets' })
 
-/** What a consumer is told about itself. */
+/** The answer to a consumer that asks about itself. */
 export const consumerRecord = z
   .object({
     service_id: serviceId,

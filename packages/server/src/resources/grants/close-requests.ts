@@ -13,7 +13,10 @@ interface Decision {
   reason: string | null
 }
 
-/** Closes the open requests of users for an app, and tells each of them by mail. Those who have none are not told anything. */
+/**
+ * Closes the open requests of these users for an app, and mails each of them the decision. Users without an open request get no
+ * mail.
+ */
 export async function closeRequests(deps: Deps<Tx>, { app, users, status, reason }: Decision, actor: Actor): Promise<void> {
   const decision = { status, reason, decided_by: actorIdOf(actor), decided_at: deps.clock() }
   const closed = await AccessRequest.closeOpen(deps.db, { appId: app.id, userIds: users.map(({ id }) => id) }, decision)

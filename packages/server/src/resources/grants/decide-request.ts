@@ -6,8 +6,8 @@ import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /**
- * Decides about a request that is open. One decision wins, however many admins decide at once. `carryOut` closes it. Throws `not_found`,
- * `access_request_decided`, and what `carryOut` throws.
+ * Decides an open request. If several admins decide at once, one decision wins. `carryOut` must close the request. Throws
+ * `not_found`, `access_request_decided`, and what `carryOut` throws.
  */
 export async function decideRequest(
   deps: Deps<Pool>,
@@ -16,7 +16,7 @@ export async function decideRequest(
 ): Promise<FullRequest> {
   return transaction(deps, async (deps) => {
     const request = await getRequest(deps, id)
-    // Before the request's row, as whoever gives a grant has it.
+    // Lock the user before the request, in the same order as giving a grant.
     await lockUser(deps, request.user_id)
     const status = await AccessRequest.findStatusForUpdate(deps.db, id)
     if (status !== 'open') throw new ApiError('access_request_decided')

@@ -5,7 +5,7 @@ import type { FullRequest } from '../../models/access-request.ts'
 import { closeRequests } from './close-requests.ts'
 import { decideRequest } from './decide-request.ts'
 
-/** Turns a request down; the user reads the reason. Throws what `decideRequest` throws. */
+/** Denies a request. The user sees the reason. Throws what `decideRequest` throws. */
 export async function denyRequest(
   deps: Deps<Pool>,
   id: string,

@@ -2,12 +2,12 @@ import type { Deps } from '../../deps.ts'
 import { isTooSoon } from '../../lib/timestamps.ts'
 import { type GrantStateRow, UserApp } from '../../models/user-app.ts'
 
-/** What the gate asks of a `user_apps` row. `expiresAt` in milliseconds. */
+/** What the gate needs to know about a `user_apps` row. `expiresAt` is in milliseconds. */
 export interface GrantState {
-  /** Whether there is a row at all: auto-grant starts from no row only. */
+  /** Whether there is a row at all, active or not. Auto-grant applies only without a row. */
   exists: boolean
   isActive: boolean
-  /** Taken away on purpose, which keeps out holders of system_admin too. */
+  /** Revoked on purpose: this keeps out even holders of system_admin. */
   isRevoked: boolean
   expiresAt: number | null
 }
@@ -17,7 +17,7 @@ export async function findGrantState(deps: Deps, userId: string, appId: string):
   return grantStateOf(deps, await UserApp.findState(deps.db, userId, appId))
 }
 
-/** An expired grant is not active, nor one that ends before a token of it could be used. */
+/** A grant is not active if it has expired, or ends before a token of it could be used. */
 export function grantStateOf(deps: Deps, grant: GrantStateRow | undefined): GrantState {
   if (!grant) return { exists: false, isActive: false, isRevoked: false, expiresAt: null }
   return {

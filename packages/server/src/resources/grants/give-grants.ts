@@ -14,11 +14,11 @@ import { closeRequests } from './close-requests.ts'
 import { type GrantRow, presentGrant } from './present.ts'
 import type { GrantInput, givenGrant } from './schema.ts'
 
-/** A login takes its time: with less, its tokens would be dead when they arrive. */
+/** The shortest grant. A login takes some time: if the grant were shorter, its tokens would be dead when they arrive. */
 const shortestMs = 5_000
 
 interface GiveInput extends GrantInput {
-  /** Each once. The transaction holds their rows. */
+  /** Without duplicates. The transaction must hold the locks of their rows. */
   users: readonly (AccountRecord & { id: string; email: string })[]
   app: Pick<App, 'id' | 'code'>
 }
@@ -29,9 +29,10 @@ export interface Given {
 }
 
 /**
- * Lets users enter an app. An active grant changes only in what was given, and where it is shortened, the access tokens that were given
- * out on it are dead. An open request of theirs is closed with it. A revoked or expired one starts afresh, and its old tokens stay dead, since their floor stays. Comes last in its
- * transaction. Answers in the order of the users. Throws `validation_failed`.
+ * Grants users access to an app. An active grant changes only in the fields that are given; if it now ends earlier, the access
+ * tokens already issued for it are dead. A revoked or expired grant starts over, and its old tokens stay dead because their floor
+ * stays. Open requests of the users are closed as approved. Must come last in its transaction. Returns results in the order of
+ * the users. Throws `validation_failed`.
  */
 export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<Given[]> {
   const { users, app, expires_at, reason } = input

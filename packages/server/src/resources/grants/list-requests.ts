@@ -3,7 +3,7 @@ import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
 import { getApp } from '../apps/get-app.ts'
 
-/** The access requests, newest first. Throws `not_found` for an app that is not there. */
+/** The access requests, newest first. Throws `not_found` if the app does not exist. */
 export async function listRequests(
   deps: Deps,
   {

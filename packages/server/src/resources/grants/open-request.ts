@@ -18,9 +18,9 @@ import { findGrantState } from './find-grant-state.ts'
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MOST_A_DAY = 5
-/** However many ask, an admin gets about so many mails an hour for an app; the list has all of them. */
+/** About how many mails an hour an admin gets for an app, however many users ask. The list has all requests. */
 const MOST_MAILS = 20
-/** More admins than anybody has. */
+/** How many admins get a mail. No deployment is expected to have more. */
 const MOST_TOLD = 50
 
 interface Asking {
@@ -30,8 +30,8 @@ interface Asking {
 }
 
 /**
- * Asks the admins to let a user into an app, who has shown that they are this user. A user has one open request for an app at most: asking
- * again gives that one. Throws `email_unverified`, `access_granted`, `rate_limited`.
+ * Asks the admins to let an authenticated user into an app. A user has at most one open request per app; asking again returns
+ * that one. Throws `email_unverified`, `access_granted`, `rate_limited`.
  */
 export async function openRequest(
   deps: Deps<Pool>,
@@ -40,7 +40,7 @@ export async function openRequest(
 ): Promise<{ request: FullRequest; isNew: boolean }> {
   if (user.email_verified_at === null) throw new ApiError('email_unverified')
   return transaction(deps, async (deps) => {
-    // Whoever gives a grant or decides about a request has it, too.
+    // Giving a grant and deciding a request take the same lock.
     await lockUserRow(deps, user.id)
     const grant = await findGrantState(deps, user.id, app.id)
     if (grant.isActive || (!grant.exists && app.auto_grant_on_signup)) throw new ApiError('access_granted')

@@ -21,14 +21,14 @@ export interface ProvisionInput {
   userId: string
   app: App
   overrides: Overrides
-  /** Whether the default organization is joined; not when an invitation or a new organization went before. */
+  /** Whether to join the default organization. False if the user has joined by an invitation or founded an organization. */
   joinOrganization: boolean
 }
 
 /**
  * Gives a user what an auto-granting app gives at the first login: grants for the app and its linked apps, and membership of its
- * default organization. Idempotent: rows that exist, revoked ones too, stay as they are.
- * It is part of the login or registration: a failed one leaves nothing of it.
+ * default organization. Idempotent: existing rows, even revoked ones, stay as they are.
+ * It runs in the transaction of the login or registration, so a failed one leaves nothing behind.
  */
 export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor: Actor): Promise<void> {
   const { userId, app, overrides } = input
@@ -40,7 +40,7 @@ export async function provisionUser(deps: Deps<Tx>, input: ProvisionInput, actor
   }
 }
 
-/** Inserts an active grant where there is no row yet, and audits it. */
+/** Inserts an active grant and audits it, unless the user already has a row for the app. */
 export async function insertGrant(
   deps: Deps<Tx>,
   { userId, appId, via, grantedBy = null }: { userId: string; appId: string; via: GrantedVia; grantedBy?: string | null },
@@ -85,7 +85,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
   }
 }
 
-/** The role of the new membership. A platform role or an unknown one gives `org_member`, so no client escalates. */
+/** The role of the new membership. A platform role or an unknown role becomes `org_member`, so a client cannot escalate. */
 async function resolveMemberRole(
   deps: Deps,
   app: App,

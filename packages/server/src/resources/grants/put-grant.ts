@@ -6,7 +6,7 @@ import { giveGrant } from './give-grant.ts'
 import type { Given } from './give-grants.ts'
 import type { GrantInput } from './schema.ts'
 
-/** Lets a user enter an app. Throws `not_found`, `validation_failed`. */
+/** Grants a user access to an app. Throws `not_found`, `validation_failed`. */
 export async function putGrant(
   deps: Deps<Pool>,
   input: { userId: string; appRef: string } & GrantInput,

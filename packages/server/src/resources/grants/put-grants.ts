@@ -12,9 +12,9 @@ import type { bulkGrantBody, bulkGrantItem } from './schema.ts'
 type Item = z.output<typeof bulkGrantItem>
 
 /**
- * Lets many users enter an app, in one transaction. Who is not found by the name given is told in the answer, and does not stop the
- * others. Answers in the order of the names; a user who is named twice is `unchanged` the second time. Throws `not_found` for the app,
- * and `validation_failed`.
+ * Grants many users access to an app, in one transaction. A name that matches no single user becomes a failed item in the answer
+ * and does not stop the others. The items are in the order of the names; a user who is named twice is `unchanged` the second
+ * time. Throws `not_found` for the app, and `validation_failed`.
  */
 export async function putGrants(
   deps: Deps<Pool>,
@@ -24,10 +24,10 @@ export async function putGrants(
   return transaction(deps, async (deps) => {
     const found = await findUsersByRef(deps, names)
     const ids = [...found.values()].flatMap((user) => ('id' in user ? [user.id] : []))
-    // All of them before the app and before the first change, in one order: two such calls, or a call for one user, never wait in a ring.
+    // Lock all users before the app and before the first change, in one fixed order, so that concurrent calls cannot deadlock.
     await User.lockAll(deps.db, ids)
     const app = await getKeptApp(deps, appRef)
-    // One who was deleted before the lock was had is there no more.
+    // Read the users again under the lock: one may have been deleted meanwhile.
     const users = await User.listByIds(deps.db, ids)
     const given = await giveGrants(deps, { users, app, ...input }, actor)
     const answers = new Map(users.map(({ id }, index) => [id, given[index]!]))

@@ -14,9 +14,8 @@ import { presentGrant } from './present.ts'
 import type { grantRecord } from './schema.ts'
 
 /**
- * Takes a user's access to an app away: the row stays as `revoked`, the token version rises, and every token
- * and session of this user for this app is dead. Other apps are unaffected. Throws `not_found` when no grant is active,
- * and `last_system_admin`.
+ * Revokes a user's access to an app. The row stays as `revoked`, the token version rises, and every token and session of this
+ * user for this app is dead. Other apps are unaffected. Throws `not_found` if no grant is active, and `last_system_admin`.
  */
 export async function revokeGrant(
   deps: Deps<Pool>,

@@ -35,7 +35,7 @@ export const grantRecord = z
   })
   .meta({ id: 'Grant' })
 
-/** A grant as whoever gave it is answered. */
+/** A grant in the answer to the admin who gave it. */
 export const givenGrant = grantRecord.extend(accountWarnings).meta({ id: 'GivenGrant' })
 
 export const bulkGrantBody = grantBody

@@ -10,9 +10,9 @@ import { findLinkedUser, type Subject } from './find-linked-user.ts'
 import { insertIdentity } from './insert-identity.ts'
 
 /**
- * Links a user, who has asked for it, with a subject. One that the user is linked with already is left as it is; one that another user
- * of the same pools is linked with is refused, since a login by it could mean either. Needs the locks of the subject and of the
- * user's row. Throws `identity_in_use`.
+ * Links a subject to a user who has asked for it. If the user is already linked with the subject, nothing changes. Throws
+ * `identity_in_use` if another user of the same pools is linked with it, since a login with it could mean either user. Needs the
+ * locks of the subject and of the user's row.
  */
 export async function addIdentity(
   deps: Deps<Tx>,

@@ -4,15 +4,15 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { PooledUser } from '../users/present.ts'
 
-/** The provider's id and the subject by which it names the user. */
+/** The provider's id, and the subject that names the user at the provider. */
 export interface Subject {
   providerId: string
   subject: string
 }
 
 /**
- * The user of the pools who is linked with this subject. A subject may be several users, as an e-mail may: the first by the precedence
- * that e-mails have. Deleted users are not found.
+ * Finds the user of the pools who is linked with this subject. Several users may share a subject, as they may share an e-mail;
+ * the precedence of e-mails picks the first. Deleted users are not found.
  */
 export async function findLinkedUser(
   deps: Deps,

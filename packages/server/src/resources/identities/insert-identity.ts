@@ -6,7 +6,10 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { Subject } from './find-linked-user.ts'
 
-/** Links a user with a subject. The caller holds the lock on the subject and has seen that nobody of the pools is linked with it. */
+/**
+ * Links a user with a subject. The caller must hold the lock on the subject and have checked that no user of the pools is linked
+ * with it.
+ */
 export async function insertIdentity(
   deps: Deps<Tx>,
   { providerId, subject }: Subject,

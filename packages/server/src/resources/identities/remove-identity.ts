@@ -12,9 +12,9 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 
 /**
- * Unlinks one of the caller's own identities; sessions go on. The last way in stays: without a password another identity must be
- * left, with an enabled provider that serves an app, also if several are removed at once. Throws `not_found`,
- * `last_login_method`.
+ * Unlinks one of the caller's own identities. Sessions go on. Callers cannot remove their last way in: without a password,
+ * another identity must be left whose provider is enabled and serves an app. This also holds for concurrent removals. Throws
+ * `not_found`, `last_login_method`.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
@@ -45,7 +45,7 @@ interface Removal {
 }
 
 async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): Promise<Removal> {
-  // Two who remove the last two at once would else each see the other.
+  // Otherwise, two concurrent requests that remove the last two identities would each still see the other one.
   await lockUserRow(deps, userId)
   const user = await getUser(deps, userId)
   const identity = await UserIdentity.find(deps.db, { id: identityId, user_id: userId })
@@ -60,7 +60,7 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
   await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider.code } })
 }
 
-/** Unlinks a user from all providers, for an account that is claimed, and ends the logins by them that are not complete. Returns how many. */
+/** Unlinks a claimed account from all providers, and ends its incomplete logins with them. Returns the number of identities. */
 export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
   const linked = await UserIdentity.listSubjects(deps.db, userId)
   for (const subject of linked) await SsoLogin.deleteUnspent(deps.db, subject)

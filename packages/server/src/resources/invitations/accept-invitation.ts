@@ -21,19 +21,19 @@ export interface Acceptance {
   membership: Membership
   /** The user as it is now: accepting may have verified the address. */
   user: PooledUser
-  /** False for a user who was a member already: then nothing was written, and the invitation is there for somebody else. */
+  /** False if the user was already a member. Then nothing was written, and another user can still use the invitation. */
   joined: boolean
 }
 
 /**
- * Joins the inviting organization with the invitation's roles, in the transaction of the caller, who holds the
- * lock on the user's row. Of any number of callers one spends the invitation, and nobody who finds it spent leaves a trace.
- * Throws `invalid_invitation` when it is unknown, expired, spent or for another address.
+ * Makes the user a member of the inviting organization with the invitation's roles. Runs in the caller's transaction, which must
+ * hold the lock on the user's row. Of concurrent calls, one spends the invitation and the others leave no trace.
+ * Throws `invalid_invitation` if the invitation is unknown, expired, spent or for another address.
  */
 export async function acceptInvitation(deps: Deps<Tx>, token: string, user: PooledUser, actor: Actor): Promise<Acceptance> {
   const { organization_id: organizationId } = await getAcceptableInvitation(deps, token, user)
   await lockOrganization(deps, organizationId)
-  // As it is now that nobody else can spend it or take it back.
+  // Read it again under the lock, which keeps other requests from spending or deleting it.
   const invitation = await getAcceptableInvitation(deps, token, user)
   const roleCodes = await rolesLeft(deps, invitation)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
@@ -52,7 +52,7 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   return { membership: only(await listMemberships(deps, user.id, organizationId)), user: accepted, joined }
 }
 
-/** The invitation while the holder of the address may accept it. Throws `invalid_invitation`. */
+/** The invitation, if the holder of the address may accept it. Throws `invalid_invitation`. */
 export async function getAcceptableInvitation(deps: Deps, token: string, { email }: { email: string }): Promise<Invitation> {
   const now = deps.clock()
   const invitation = await Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email, now })
@@ -60,15 +60,16 @@ export async function getAcceptableInvitation(deps: Deps, token: string, { email
   return invitation
 }
 
-/** Roles may have been deleted since, or withdrawn from org_admins; whoever would come with none is a plain member. */
+/** Roles may have been deleted since, or org_admins may no longer give them. If none is left, the user becomes a plain member. */
 async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Promise<string[]> {
   const left = await listGivableCodes(deps, role_codes, grants_app ? 'system_admin' : 'org_admin')
   return left.length > 0 ? left : [fallbackRole]
 }
 
 /**
- * Access to the app, and a proven mailbox when the invitation was for this address. Only of a system_admin's invitation: an org_admin
- * has the token in hand as well, and could register with it under an address of somebody else. Returns the user as it is then.
+ * Grants the app, and marks the mailbox as proven if the invitation was for this address. Only for the invitation of a
+ * system_admin: an org_admin also holds the token, and could register with it under another person's address. Returns the updated
+ * user.
  */
 async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<PooledUser> {
   const { app_id: appId, invited_by: grantedBy } = invitation

@@ -20,8 +20,9 @@ import { takeInvitation } from './take-invitation.ts'
 const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
- * Invites to an organization. Only this answer and the mail to the address, if there is one, hold the token; the database holds
- * its hash. Throws what `lockGovernedOrganization` throws, `validation_failed`, and to an org_admin what `takeInvitation` throws.
+ * Creates an invitation to an organization. Only this answer and the mail to the address, if there is one, contain the token; the
+ * database stores its hash. Throws what `lockGovernedOrganization` throws, `validation_failed`, and to an org_admin what
+ * `takeInvitation` throws.
  */
 export async function createInvitation(
   deps: Deps<Pool>,

@@ -9,8 +9,8 @@ import { type Governed, lockGovernedOrganization } from '../organizations/get-go
 import { presentInvitation } from './present.ts'
 
 /**
- * Takes an invitation back; what an accepted one has given stays. Throws what `lockGovernedOrganization` throws, and `not_found` for
- * none of this organization.
+ * Deletes an invitation. If it was accepted, what it gave stays. Throws what `lockGovernedOrganization` throws, and `not_found`
+ * if the organization has no such invitation.
  */
 export async function deleteInvitation(
   deps: Deps<Pool>,

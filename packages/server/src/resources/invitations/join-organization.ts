@@ -9,9 +9,9 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 
 /**
- * Accepts an invitation for a logged-in user. The session is read again under the lock of the user's row: whoever has claimed
- * the account meanwhile has joined nothing. Throws `token_revoked`, `invalid_invitation`, and `already_member`, which spends nothing and
- * leaves the membership as it is.
+ * Accepts an invitation for a logged-in user. It reads the session again under the lock of the user's row: if the account was
+ * claimed meanwhile, its session has ended and the call is refused. Throws `token_revoked`, `invalid_invitation`, and
+ * `already_member`, which leaves the invitation unspent and the membership as it is.
  */
 export async function joinOrganization(
   deps: Deps<Pool>,

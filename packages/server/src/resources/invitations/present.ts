@@ -17,7 +17,7 @@ type InvitationFields = Pick<
   | 'accepted_by'
 > & { app?: { code: string } | null | undefined }
 
-/** An invitation as it stands at `now`, in milliseconds; without its token, which nobody has but who was shown it. */
+/** An invitation as it stands at `now`, in milliseconds. It lacks the token, which is shown only once. */
 export function presentInvitation(invitation: InvitationFields, now: number): z.output<typeof invitationRecord> {
   const isPending = invitation.expires_at > now
   return {

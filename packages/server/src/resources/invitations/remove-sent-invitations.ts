@@ -5,14 +5,14 @@ import { Invitation } from '../../models/invitation.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { presentInvitation } from './present.ts'
 
-/** Takes back all invitations of a user that nobody has accepted. Returns how many. */
+/** Deletes all invitations that a user sent and that were not accepted. Returns how many. */
 export async function removeSentInvitations(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const invitations = await Invitation.listSent(deps.db, userId)
   await Invitation.deleteSent(deps.db, userId)
   return recordRemovals(deps, invitations, actor)
 }
 
-/** Takes back all invitations that wait for the holder of an address. Returns how many. */
+/** Deletes all open invitations to an address. Returns how many. */
 export async function removeInvitationsTo(deps: Deps<Tx>, email: string, actor: Actor): Promise<number> {
   const invitations = await Invitation.listOpenTo(deps.db, email, deps.clock())
   await Invitation.deleteOpen(

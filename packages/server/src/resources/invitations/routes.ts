@@ -36,7 +36,7 @@ export const invitationRoutes: Route[] = [
   }),
 ]
 
-/** The calls that stand once in the admin API and once below `/organizations` for the organization's own admins. */
+/** These calls exist twice: in the admin API, and below `/organizations` for the organization's own admins. */
 function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
   const forAdmins = by === 'system_admin'
   const auth = forAdmins ? 'system_admin' : 'user'

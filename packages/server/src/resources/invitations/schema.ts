@@ -10,7 +10,7 @@ export const invitationParams = z.object({ organizationId: id, invitationId: id 
 export const createInvitationBody = z
   .strictObject({
     email: clearable(email).meta({ description: 'Only the user of this address may accept; anybody with the token unless told' }),
-    // Any text: whether it names an org-scoped role is judged against the roles there are, for all entries at once.
+    // Takes any text. The use-case checks all elements against the existing roles at once.
     role_codes: list(text).min(1).meta({ description: 'Org-scoped roles of the membership' }),
     app_code: clearable(appCode).meta({
       description: 'Whose frontend the link leads to; granted too when a system_admin invites',

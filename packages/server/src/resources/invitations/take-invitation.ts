@@ -6,7 +6,10 @@ import { limitUser } from '../rate-limits/limit-user.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../rate-limits/take-attempt.ts'
 import { getUser } from '../users/get-user.ts'
 
-/** A small team of org_admins invites as one organization; an organization full of them sends no more than this many times. */
+/**
+ * All org_admins of an organization together may send this many times the limit of one: enough for a small team, while an
+ * organization full of them stays limited.
+ */
 const organizationFactor = 4
 
 interface InvitationByMember {
@@ -16,9 +19,9 @@ interface InvitationByMember {
 }
 
 /**
- * Counts an invitation by an org_admin, against the caller and the organization. Anybody may found an organization, and mail strangers
- * through it: so the address must be verified. A system_admin is not limited. Returns the attempts, to be given back where nothing is
- * made. Throws `email_unverified`, `rate_limited`.
+ * Counts an invitation by an org_admin against the limits of the caller and of the organization. The caller's address must be
+ * verified, since anybody can found an organization and mail strangers through it. A system_admin is not limited. Returns the
+ * attempts; give them back if no invitation is made. Throws `email_unverified`, `rate_limited`.
  */
 export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<(Attempt | undefined)[]> {
   const { organizationId, caller, isMailed } = invitation

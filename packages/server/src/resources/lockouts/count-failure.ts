@@ -3,18 +3,18 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 
-/** A try that failed: what it is counted by, and whose credentials it was for. */
+/** A failed try: the keys that it counts under, and the user whose credentials it was for. */
 export interface Failure {
   keys: readonly string[]
   userId: string | null
 }
 
-/** Throws `account_locked` with the seconds left, the longest of them, when any of the keys is locked. */
+/** Throws `account_locked` if any of the keys is locked, with the longest time left in seconds. */
 export async function assertNotLocked(deps: Deps, keys: readonly string[]): Promise<void> {
   if (keys.length > 0) refuseWhileLocked(deps, await Lockout.listLocks(deps.db, keys))
 }
 
-/** Of passwords: a count starts again when the last failure lies a lock time back. */
+/** For passwords. The count starts over once the last failure is a lock time ago. */
 function passwordRule({ config, clock }: Deps): LockRule {
   const lockMs = config.lockoutSeconds * 1_000
   return { threshold: config.lockoutThreshold, lockMs, maxLockMs: lockMs, staleBefore: clock() - lockMs }
@@ -39,8 +39,8 @@ export async function countFailure(
 }
 
 /**
- * Forgets the failures of `clear` after a complete login, unless one of `barring` is locked: throws `account_locked` then. Failures that
- * are being counted are waited for.
+ * Clears the failures of the keys in `clear` after a complete login. Throws `account_locked` if a key in `barring` is locked.
+ * Waits for failures that are being counted.
  */
 export async function clearFailures(
   deps: Deps<Tx>,

@@ -4,7 +4,7 @@ import type { Lockout } from '../../models/lockout.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import type { LockoutView } from './present.ts'
 
-/** Counters of failures as an admin sees them, with the addresses of those that a user has. */
+/** Counters of failures as an admin sees them, each with the e-mail of its user if one is known. */
 export async function describeLockouts(
   deps: Deps,
   counters: readonly Pick<Lockout, 'key' | 'user_id' | 'failures' | 'locked_until'>[],

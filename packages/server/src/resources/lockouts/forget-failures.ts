@@ -11,8 +11,8 @@ interface Forgotten {
 }
 
 /**
- * Clears the wrong passwords of a user and their locks: those of the address, except in pools where somebody else has it, and
- * those of the devices of the user. With `secondFactor` it clears wrong codes too. Returns what it cleared, undefined for
+ * Clears the wrong passwords of a user and their locks: those of the address, except in pools where another user has it, and
+ * those of the user's devices. With `secondFactor` it clears wrong codes too. Returns what it cleared, or undefined if there was
  * nothing.
  */
 export async function forgetFailures(
@@ -21,7 +21,7 @@ export async function forgetFailures(
   { secondFactor }: { secondFactor: boolean },
 ): Promise<Forgotten | undefined> {
   const others = (await listUsersOfEmail(deps, user.email)).users.filter(({ id }) => id !== user.id)
-  // Failures there may be guesses at the password of that user.
+  // Failures in the pools of another user with this address may be guesses at that user's password.
   const ofOthers = poolsOf(others)
   const ofAddress = await Lockout.listByPrefixForUpdate(deps.db, addressPrefix(deps.config.encryptionKeys[0], user.email))
   const rows = [

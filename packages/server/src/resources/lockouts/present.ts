@@ -5,11 +5,11 @@ import type { lockoutRecord } from './schema.ts'
 /** A counter of failed tries, as an admin sees it. */
 export interface LockoutView {
   key: string
-  /** Null if nobody has the address: the service stores only a digest of it. */
+  /** Null if no user has the address, since the service stores only a digest of it. */
   email: string | null
   /** Null for a device and for a second factor. */
   pool: string | null
-  /** Null while the failures have not locked. */
+  /** Null until the failures have led to a lock. */
   lockedUntil: number | null
   failures: number
 }

@@ -5,19 +5,22 @@ import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewOutboxMessage } from '../outbox/add-to-outbox.ts'
 import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
-// All of these need the transaction of what the mail tells about.
+// All functions here need the transaction that makes the change which the mail reports.
 
 interface TokenMail {
   purpose: TokenPurpose
   email: string
   appId: string
-  /** Where the user is known without looking; who asks by an address must not be made to look. */
+  /**
+   * Set only if the user is already known. A request by address must not look up the user: that would reveal whether the address
+   * is known.
+   */
   userId?: string
   redirectUrl?: string | undefined
   change?: TokenMailPayload['change']
 }
 
-/** Asks for a mail with a token. Whether anybody gets one is found out when it is sent. */
+/** Queues a mail with a token. The worker finds out whether there is a recipient when it sends. */
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
   const { purpose, email, appId, userId, redirectUrl, change } = mail
   const asked = { at: deps.clock(), ip: origin.ip || null }
@@ -25,12 +28,12 @@ export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: Requ
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 
-/** What a message's token is sealed for. */
+/** The context that binds the sealed token of a message. */
 export function messageContext(id: string): string {
   return `outbox:${id}`
 }
 
-/** Mails the token of an invitation to the address it is for. Until it is sent the token lies sealed in the outbox. */
+/** Queues a mail with the token of an invitation. The outbox holds the token sealed until the mail is sent. */
 export async function addInvitationMail(
   deps: Deps<Tx>,
   invitation: { id: string; email: string; appId: string | null; token: string },

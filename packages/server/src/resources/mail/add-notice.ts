@@ -7,11 +7,14 @@ import type { NoticePayload, NoticePurpose } from './token-purpose.ts'
 interface NoticeAbout {
   user: { id: string; email: string }
   appId?: string | null
-  /** Its code, of a change of identities. */
+  /** The code of the provider, for a change of identities. */
   provider?: string | null
 }
 
-/** Mails a user about a change of what protects the account. A change by an administrator shows no address. */
+/**
+ * Queues a mail to a user about a change to what protects the account. For a change by an administrator, it shows neither IP
+ * address nor user agent.
+ */
 export async function addNotice(
   deps: Deps<Tx>,
   purpose: NoticePurpose,

@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { linkPaths, ownPages } from './token-purpose.ts'
 
 /**
- * The link of a mail, in ASCII: below the app's `frontend_url`, else below AUTH_DEFAULT_FRONTEND_URL
- * (docs/account-mail.md#links). Never built from what a request says of itself.
+ * The link in a mail, in ASCII: below the app's `frontend_url`, or else below AUTH_DEFAULT_FRONTEND_URL
+ * (docs/account-mail.md#links). Never built from what a request claims, such as its `Host`.
  */
 export function buildLink(
   deps: Deps,
@@ -16,7 +16,7 @@ export function buildLink(
   return `${origin}${linkPaths[purpose]}?token=${encodeURIComponent(token)}${redirect}`
 }
 
-/** A link to a page of the service itself, for what no frontend has to know. */
+/** A link to a page of the service itself, for pages that a frontend need not provide. */
 export function ownPageLink(deps: Deps, page: keyof typeof ownPages, token: string): string {
   return `${asciiUrl(deps.config.publicUrl)}${ownPages[page]}?token=${encodeURIComponent(token)}`
 }

@@ -16,15 +16,15 @@ export interface TokenOrder {
   email: string
   app: App
   redirectUrl: string | null
-  /** What the address of the account must be, where that is not `email`; null for any. */
+  /** The address that the account must have, if it is not `email`; null for any. */
   accountEmail?: string | null
-  /** Of a change of the address. */
+  /** The change of the address that the token undoes. */
   undoes?: { at: number; mailboxProvenAt: number | null }
 }
 
 /**
- * Makes a token for a user who may have one, as things are now; those of the same purpose that were not used are gone with it.
- * Undefined when the user may not, any more.
+ * Issues a token to a user, and deletes the unspent ones of the same purpose unless the token undoes a change of the address.
+ * Returns undefined if the user may no longer have one.
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
   const { userId, purpose, email, app, redirectUrl, accountEmail = email, undoes } = order
@@ -32,7 +32,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
-    // Each change is taken back by itself: a later one must not keep whom it was taken from from that.
+    // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one.
     if (!undoes) await MailToken.deleteUnspentOf(deps.db, userId, purpose)
     const now = deps.clock()
     await MailToken.insert(deps.db, {
@@ -51,7 +51,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   })
 }
 
-/** Whether there is anything for a token to do: the account is active, has the address, and has not verified it already for the app. */
+/** Whether a token would be of any use: the account is active, has the address, and has not verified it for the app yet. */
 export function mayHaveToken(user: PooledUser, { purpose, email, app, accountEmail = email }: TokenOrder): boolean {
   if (user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)) return false
   return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)

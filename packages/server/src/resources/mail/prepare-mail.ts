@@ -42,10 +42,13 @@ const templates = {
   undo_email_change: undoMail,
 }
 
-/** Writes a mail as it is to be sent now. What a link of the same purpose could do before, it can no longer. Undefined: nobody is to get it any more. */
+/**
+ * Writes the mail to send. For a mail with a token it issues the token, which ends earlier links of the same purpose
+ * (`issueMailToken`). Returns undefined if there is no longer a recipient.
+ */
 export type WriteMail = () => Promise<MailText | undefined>
 
-/** What a message of the outbox comes to at this moment; undefined where there is nobody to send to, or nothing to tell any more. */
+/** Prepares a message of the outbox for sending. Returns undefined if there is no recipient or the mail is no longer needed. */
 export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise<WriteMail | undefined> {
   const payload = JSON.parse(message.payload)
   if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, payload)
@@ -66,7 +69,7 @@ async function prepareTokenMail(
 ): Promise<WriteMail | undefined> {
   if (message.app_id === null) return undefined
   const isUndo = purpose === 'undo_email_change'
-  // Whoever lost an account can take it back also where the app is inactive by now.
+  // An owner who lost an account can take it back even if the app is inactive by now.
   const app = await App.find(deps.db, { id: message.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
   const user = app && (await findRecipient(deps, message, app))
   if (!app || !user) return undefined
@@ -84,7 +87,7 @@ async function prepareTokenMail(
   }
 }
 
-/** Who is to get a mail: the user of the message, or whoever has the address among the users of the app. */
+/** The recipient of a mail: the user of the message, or else the user of the app who has the address. */
 export async function findRecipient(deps: Deps, message: OutboxRow, app: App): Promise<PooledUser | undefined> {
   return message.user_id === null ? findUserInPools(deps, message.destination, poolSet(app)) : getUser(deps, message.user_id)
 }
@@ -99,7 +102,7 @@ async function prepareInvitation(deps: Deps, message: OutboxRow, payload: Invita
   return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
 }
 
-/** Nothing once it is decided. */
+/** Returns undefined once the request is decided. */
 async function prepareAccessRequest(deps: Deps, { request_id: id }: RequestPayload): Promise<WriteMail | undefined> {
   const request = await AccessRequest.find(deps.db, { id })
   if (request?.status !== 'open') return undefined

@@ -11,8 +11,8 @@ import { takeMailSlot } from './take-mail-slot.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
 /**
- * Asks for a mail to an address, whoever asks. Here nobody looks whether a user has it: a known and an unknown address take the
- * same statements and give the same answer, also when three were asked for already. The worker looks.
+ * Queues a mail to an address, for any caller. It does not look up whether a user has the address, the worker does: known and
+ * unknown addresses run the same statements and get the same answer, even once the limit of three is reached.
  * Throws `app_code_required`, `app_not_found`, `app_inactive`, and `validation_failed` for a redirect URL that the app does not
  * allow.
  */
@@ -27,7 +27,7 @@ export async function requestMail(
   const app = await getActiveApp(deps, code)
   if (redirectUrl !== undefined && !matchesRedirectUrl(redirectUrl, app.allowed_redirect_urls))
     throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')
-  // Of this app: what is asked for through another one must not use up what the user may ask for here.
+  // Count per app: requests through another app must not use up the user's requests here.
   if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) return
   await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl }, origin))
 }

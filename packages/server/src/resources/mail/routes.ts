@@ -9,7 +9,7 @@ export const mailRoutes: Route[] = [
   mailRoute('magic_link', '/auth/magic-link', 'Ask for a mail to log in with'),
 ]
 
-/** The same for every purpose: whether an address is known, is told to its mailbox alone. */
+/** The route for one purpose. Only the mailbox learns whether its address is known. */
 function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route {
   return route({
     method: 'POST',

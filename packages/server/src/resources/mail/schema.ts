@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { optionalAppCode, optionalField } from '../../lib/entry-fields.ts'
 import { email, text } from '../../lib/fields.ts'
 
-/** Who asks for a mail: an address, through an app. */
+/** A request for a mail to an address, through an app. */
 export const mailRequestBody = z
   .object({
     email,

@@ -15,11 +15,11 @@ export async function getMailToken(deps: Deps, token: string, purpose: TokenPurp
 }
 
 /**
- * Spends a token in the transaction of what it buys: of any number of uses at once one passes, and one that is taken back has spent
- * nothing. Answers the user as it is now, locked. Throws `invalid_token` also when the user's address has changed since.
+ * Spends a token in the transaction that uses it: of concurrent uses one succeeds, and a rollback leaves the token unspent.
+ * Returns the user as it is now, locked. Throws `invalid_token`, also if the user's address has changed since.
  */
 export async function spendMailToken(deps: Deps<Tx>, found: SpendableToken): Promise<PooledUser> {
-  // Lock the user first, in the order in which tokens are issued.
+  // Lock the user first, in the same order as issuing a token.
   await lockUserRow(deps, found.user_id)
   const spent = await MailToken.spend(deps.db, found.token_hash, deps.clock())
   const user = await getUser(deps, found.user_id)

@@ -9,8 +9,8 @@ const accountMailSeconds = 15 * 60
 const invitationSeconds = 24 * 60 * 60
 
 /**
- * Takes one of three slots, each of which is free again after 15 minutes. So any 15 minutes have at most three mails, also across
- * the end of a fixed window, for concurrent requests and several servers. Undefined if all are taken.
+ * Takes one of three slots, each of which is free again after 15 minutes. Any 15 minutes therefore have at most three mails, even
+ * across the end of a fixed window, with concurrent requests and several servers. Returns undefined if all slots are taken.
  */
 export async function takeMailSlot(
   deps: Deps<Pool>,

@@ -1,9 +1,9 @@
 import type { NoticePurpose } from '../../mail/templates.ts'
 
-/** What the token of a mail is good for. */
+/** What the token in a mail can be used for. */
 export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
 
-/** Whether a message of the outbox asks for a mail with a token of these purposes; the worker makes the token when it sends. */
+/** Whether a message of the outbox asks for a mail with a token. The worker makes the token when it sends. */
 export function isTokenPurpose(name: string): name is TokenPurpose {
   return name in tokenLifeMs
 }
@@ -31,13 +31,16 @@ export const linkPaths = {
 /** Pages of the service itself that mails link to. */
 export const ownPages = { disown_email: '/disown-email', undo_email_change: '/undo-email-change' } as const
 
-// The payloads of mails in the outbox, by purpose: the name of the message. None holds a token that lives but sealed.
+// The payloads of mails in the outbox, by purpose, which is the name of the message. Live tokens in them are sealed.
 
 export interface TokenMailPayload {
   redirect_url: string | null
   /** When and from where the mail was asked for. */
   asked: { at: number; ip: string | null }
-  /** Of a change of the address: the one that the account has, and what is known of the one that it had. */
+  /**
+   * For a change of the address: the address that the account must have, null for any, and when the mailbox of the old one was
+   * proven.
+   */
   change?: { account_email: string | null; mailbox_proven_at: number | null }
 }
 
@@ -54,12 +57,12 @@ export interface NoticePayload {
   provider: string | null
 }
 
-/** Of a mail to an admin about a request for access. */
+/** For a mail to an admin about a request for access. */
 export interface RequestPayload {
   request_id: string
 }
 
-/** Of the mail to whoever asked. */
+/** For the mail to the user who asked for access. */
 export interface DecisionPayload {
   reason: string | null
 }

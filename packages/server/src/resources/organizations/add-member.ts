@@ -8,8 +8,8 @@ import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
 
 /**
- * Makes a user a member with these roles. An existing membership is never changed. Returns whether it was made.
- * Called at once by many, one of them makes it; none does once the organization is deleted.
+ * Makes a user a member with these roles. Never changes an existing membership. Returns whether this call made it: of concurrent
+ * calls one does, and none does once the organization is deleted.
  */
 export async function addMember(
   deps: Deps<Tx>,

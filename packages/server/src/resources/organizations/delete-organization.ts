@@ -21,7 +21,7 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
       await lockOrganization(deps, id)
       const organization = await getOrganization(deps, id)
       await assertUnused(deps, id)
-      // Memberships of deleted users do not keep the organization.
+      // Memberships of deleted users do not block the deletion.
       await OrganizationMembership.deleteOfDeleted(deps.db, id)
       await Organization.delete(deps.db, id)
       await recordEvent(deps, { event: 'organization.deleted', actor, details: { before: presentOrganization(organization) } })

@@ -9,7 +9,7 @@ import { presentOrganization } from './present.ts'
 
 const founderRole = 'org_admin'
 
-/** Founds an organization with the user as its admin; a suffix is added to a slug that is taken. */
+/** Founds an organization with the user as its admin. A slug that is taken gets a suffix. */
 export async function foundOrganization(
   deps: Deps<Tx>,
   input: { name: string; userId: string; appId: string | null },

@@ -29,7 +29,7 @@ export async function getGovernedOrganization(deps: Deps, governed: Governed, ac
   return getOrganization(deps, governed.organizationId)
 }
 
-/** Gets the same, and keeps the right and the organization as they are until the transaction ends. */
+/** Like `getGovernedOrganization`, but keeps the caller's right and the organization as they are until the transaction ends. */
 export async function lockGovernedOrganization(deps: Deps<Tx>, governed: Governed, actor: Actor): Promise<OrganizationRow> {
   await lockOrganization(deps, governed.organizationId)
   return getGovernedOrganization(deps, governed, actor)

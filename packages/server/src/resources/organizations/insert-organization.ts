@@ -20,7 +20,10 @@ function slugOf(name: string): string {
   return slug === '' ? 'organization' : slug
 }
 
-/** Inserts an organization. A slug made from the name gets a suffix when it is taken; one that was asked for throws `organization_slug_taken`. */
+/**
+ * Inserts an organization. A slug made from the name gets a suffix if it is taken; a requested slug throws
+ * `organization_slug_taken`.
+ */
 export async function insertOrganization(
   deps: Deps<Tx>,
   input: { name: string; slug?: string | null | undefined },

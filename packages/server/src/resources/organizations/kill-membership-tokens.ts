@@ -5,8 +5,8 @@ import { Session } from '../../models/session.ts'
 import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
 
 /**
- * Kills the access tokens that speak for an organization which their user has left, or has fewer roles in: those of the apps where the
- * user has a session in it. Needs a transaction that holds the user's row, and comes last in it.
+ * Kills the access tokens for an organization that their user has left or lost roles in: all those for the apps where the user
+ * has a session in it. Needs a transaction that holds the lock of the user's row, and comes last in it.
  */
 export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, userId }: MembershipKey): Promise<void> {
   const appIds = await Session.listAppIdsIn(deps.db, { userId, organizationId, now: deps.clock() })

@@ -23,11 +23,11 @@ import type { Member } from './present.ts'
 import { validateMemberRoles } from './validate-member-roles.ts'
 
 /**
- * Makes a user a member with exactly these roles, or replaces those held. An org_admin replaces roles alone: nobody becomes a member
- * without accepting an invitation. Access tokens with a role that is taken away are dead. Callers at once have their way one after the
- * other, each whole.
- * Throws what `lockGovernedOrganization` throws, `not_found`, `validation_failed`, and to an org_admin `last_organization_admin` and
- * `rate_limited`.
+ * Makes a user a member with exactly these roles, or replaces the roles of a member. An org_admin can only replace roles: a user
+ * becomes a member by accepting an invitation. Access tokens with a role that is taken away are dead. Concurrent calls for one
+ * organization run one at a time.
+ * Throws what `lockGovernedOrganization` throws, `not_found`, `validation_failed`, and to an org_admin `last_organization_admin`
+ * and `rate_limited`.
  */
 export async function putMember(
   deps: Deps<Pool>,
@@ -39,7 +39,7 @@ export async function putMember(
   try {
     return await transaction(deps, async (deps) => {
       if (isForMembers) {
-        // Before the row of a user is touched, who may be a stranger.
+        // Check before locking the row of the user, who may be a stranger to the organization.
         await getGovernedOrganization(deps, input, actor)
         await assertMember(deps, { ...input, userId })
       }

@@ -20,9 +20,10 @@ import { killMembershipTokens } from './kill-membership-tokens.ts'
 import { assertRolesTakeable } from './validate-member-roles.ts'
 
 /**
- * Ends a membership. Access tokens with this organization are dead, and a refresh with it is refused from now on. Any member may leave. An org_admin removes nobody else who holds a role that only a system_admin takes away: `system_admin_required`.
- * Throws what `lockGovernedOrganization` throws, `not_found` for no member, and but through the admin API `last_organization_admin`
- * and `rate_limited`.
+ * Ends a membership. Access tokens with this organization are dead, and a refresh with it is refused. Any member may leave.
+ * Throws what `lockGovernedOrganization` throws, and `not_found` if the user is not a member. Outside the admin API it also
+ * throws `last_organization_admin`, `rate_limited`, and `system_admin_required` for another member who holds a role that only a
+ * system_admin takes away.
  */
 export async function removeMember(deps: Deps<Pool>, input: Governed & { userId: string }, actor: Actor): Promise<void> {
   await limitMemberWrites(deps, input, actor)
@@ -43,12 +44,12 @@ export async function removeMember(deps: Deps<Pool>, input: Governed & { userId:
   })
 }
 
-/** The membership, standing as it is until the transaction ends, for somebody who may end it. */
+/** Locks the membership until the transaction ends, and checks that the caller may end it. */
 async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string }, actor: Actor): Promise<StoredMembership> {
   const isOwn = actor.caller?.kind === 'user' && actor.caller.userId === input.userId
   if (input.by === 'org_admin' && isOwn) return lockOwnMembership(deps, input)
   if (input.by === 'org_admin') {
-    // Before the row of a user is touched, who may be a stranger.
+    // Check before locking the row of the user, who may be a stranger to the organization.
     await getGovernedOrganization(deps, input, actor)
     await assertMember(deps, input)
   }
@@ -60,7 +61,7 @@ async function lockMembership(deps: Deps<Tx>, input: Governed & { userId: string
   return membership
 }
 
-/** Whoever is no member is told what strangers are told of any organization. */
+/** A caller who is not a member gets the error that strangers get for any organization. */
 async function lockOwnMembership(deps: Deps<Tx>, key: MembershipKey): Promise<StoredMembership> {
   await lockUserRow(deps, key.userId)
   await lockOrganization(deps, key.organizationId)

@@ -98,7 +98,7 @@ export const organizationRoutes: Route[] = [
   ...memberRoutes('org_admin'),
 ]
 
-/** The member calls, which stand once in the admin API and once below `/organizations` for the organization's own admins. */
+/** The member calls exist twice: in the admin API, and below `/organizations` for the organization's own admins. */
 function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
   const forAdmins = by === 'system_admin'
   const auth = forAdmins ? 'system_admin' : 'user'

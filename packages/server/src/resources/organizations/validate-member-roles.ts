@@ -9,8 +9,8 @@ interface Giving extends Pick<Governed, 'by'> {
 }
 
 /**
- * The roles that a request names for a member, sorted and unique. Throws `validation_failed` and names each code without an
- * org-scoped role. An org_admin adds and removes only roles that say so, even their own.
+ * The roles that a request names for a member, sorted and unique. Throws `validation_failed`, naming each code that is not an
+ * org-scoped role. An org_admin may add and remove only roles that are `assignable_by` an org_admin, even for themselves.
  */
 export async function validateMemberRoles(deps: Deps, codes: readonly string[], { by, held }: Giving): Promise<string[]> {
   const roles = await Role.listGivable(deps.db, [...codes, ...held])
@@ -38,7 +38,7 @@ export async function assertRolesTakeable(deps: Deps, giving: Giving): Promise<v
     throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin takes away` })
 }
 
-/** The codes among these of org-scoped roles that still exist and that the giver may still give, by name. */
+/** Those of the codes that are still org-scoped roles and that the giver may still give, by name. */
 export async function listGivableCodes(deps: Deps, codes: readonly string[], by: Governed['by']): Promise<string[]> {
   const roles = await Role.listGivable(deps.db, codes)
   return roles.filter((role) => faultOf(role, by) === undefined).map(({ code }) => code)
