@@ -15,6 +15,7 @@ import { followRevocations } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
 import { createVerifier, type Verify } from './verify-token.ts'
 
+/** The result of `safeVerify`: the principal, or the `AuthError` that `verify` would have thrown. */
 export type VerifyResult<Name extends string = string> =
   | { readonly ok: true; readonly principal: Principal<Name>; readonly error?: undefined }
   | { readonly ok: false; readonly error: AuthError; readonly principal?: undefined }
@@ -24,51 +25,56 @@ export type RequestHeaders =
   | { readonly [name: string]: string | readonly string[] | undefined }
   | { get(name: string): string | null }
 
+/** The state of the background work, as `auth.health()` returns it. */
 export interface Health {
-  /** State of the permission registration: `off` before it begins and when it was ended early, `rejected` if it failed for good. */
+  /** State of the permission registration: `off` before it starts and after it was aborted, `rejected` if it failed for good. */
   readonly registration: 'off' | 'pending' | 'registered' | 'rejected'
   readonly revocation: {
     readonly mode: 'feed' | 'off' | 'custom'
-    /** Whether the feed is being followed now. */
+    /** Whether the feed is being followed, by stream or by polling. */
     readonly connected: boolean
-    /** How many seconds ago the feed was complete. Null before the first read. */
+    /** Seconds since the feed was last complete. Null before the first read, and if there is no feed. */
     readonly ageSec: number | null
   }
-  /** The ids of the accepted secrets, the current one first; through WebCrypto they are known from the first token on. */
+  /** The key ids of the accepted secrets, the current one first. Empty until their first use where Node's crypto is missing. */
   readonly kids: string[]
 }
 
+/** The verifier of one app, made by `createAuth`. You can call each function without the object. */
 export interface Auth<Name extends string = string> {
-  /** Verifies a token. Throws `AuthError`, which names the fault. */
+  /** Verifies an access token and resolves to its principal. Throws an `AuthError` whose `code` names the fault. */
   verify(token: string): Promise<Principal<Name>>
-  /** `verify` without a promise, on Node; `CONFIG_INVALID` elsewhere. */
+  /** Like `verify`, but synchronous. Throws `CONFIG_INVALID` without Node's crypto or if `isCurrent` returns a promise. */
   verifySync(token: string): Principal<Name>
-  /** Like `verify`, but returns the error. */
+  /** Like `verify`, but throws no `AuthError`: resolves to `{ ok: true, principal }` or `{ ok: false, error }`. */
   safeVerify(token: string): Promise<VerifyResult<Name>>
-  /** Verifies the bearer token of `Authorization`. Throws `TOKEN_MISSING` without one. */
+  /** Verifies the bearer token of the `Authorization` header. Throws like `verify`; `TOKEN_MISSING` without one. */
   authenticate(headers: RequestHeaders): Promise<Principal<Name>>
   /**
-   * Tells the service the permissions of the manifest, at every boot: `await auth.registerPermissions().ready`, or fire and forget.
-   * Never throws; needs `permissions` and a `serviceToken`.
+   * Registers the permissions of the manifest with the service. Call it at every boot and either await the result,
+   * `await auth.registerPermissions().ready`, or ignore it. It does not throw: a failure rejects `ready`. Needs the options
+   * `permissions` and `serviceToken`.
    */
   registerPermissions(options?: RegistrationOptions): Registration
   /**
-   * Resolves when the first revocations are in, at once where no feed is followed: wait for it before you listen, and no token that was
-   * revoked before the start passes. While the service is away it waits; it keeps the process alive, and rejects on `close`.
+   * Resolves when the first revocations have been read, or at once if no feed is followed. Await it before you listen, so that
+   * tokens revoked before the start are refused. While the service is down, it waits and keeps the process alive. Rejects if
+   * `close` is called first.
    */
   readonly ready: Promise<void>
-  /** Asks the service once what it takes this backend for, and tells what does not fit. Does not throw. */
+  /** Asks the service once whether the settings of this backend fit it, and resolves to what does not. Does not throw. */
   check(): Promise<ServiceCheck>
-  /** Calls of a backend to the service. */
+  /** Calls to the service that a backend makes: token introspection and user registration. */
   readonly api: ServiceApi
+  /** Returns the state of the background work. Makes no request. */
   health(): Health
-  /** Ends the background work. Tokens can still be verified. */
+  /** Stops the background work. You can still verify tokens. */
   close(): Promise<void>
 }
 
 /**
- * Makes the verifier of one app. What the options leave out is read from the environment.
- * Throws `CONFIG_INVALID` at once, naming every variable that is wrong; with `lazy`, at the first use.
+ * Creates the verifier of one app. Options that you leave out are read from the environment. Throws `CONFIG_INVALID`, naming
+ * every variable that is wrong; with `lazy`, the first use throws it.
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
   const make = () => assembleAuth(readConfig(options))
@@ -76,7 +82,7 @@ export function createAuth<Name extends string = string>(options: AuthOptions<Na
   return (options.lazy ? assembleLater(make) : make()) as unknown as Auth<Name>
 }
 
-/** An object of functions. Each works on its own, and printing the object shows no secrets. */
+/** Returns an object of functions. Each can be called without the object, and printing the object shows no secrets. */
 export function assembleAuth(config: Config): LocalAuth {
   const { revocation, closing, keyring, warn } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
@@ -84,7 +90,7 @@ export function assembleAuth(config: Config): LocalAuth {
   const judge: Verify =
     revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
   const refuse = (error: unknown): never => {
-    // A request without a token is no sign of a fault.
+    // A request without a token does not point to a fault.
     if (AuthError.is(error) && error.code !== 'TOKEN_MISSING')
       warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
     throw error
@@ -97,11 +103,11 @@ export function assembleAuth(config: Config): LocalAuth {
       return refuse(error)
     }
   }
-  // Awaits only promises: an await costs a tenth of the verification.
+  // No `await` here: it would cost a tenth of the verification.
   const verify = async (token: unknown) => check(token)
   let registration: RunningRegistration | undefined
 
-  // OpenTelemetry announces itself so, to all copies of its API: without it, nothing of this is loaded.
+  // OpenTelemetry registers itself under this symbol, for all copies of its API. Without it, the telemetry module is not loaded.
   const { trace, metrics } = Object((globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')])
   if (trace || metrics)
     import('./telemetry.ts').then(({ observe }) => {
@@ -117,7 +123,7 @@ export function assembleAuth(config: Config): LocalAuth {
     verifySync(token) {
       const principal = check(token)
       if (!(principal instanceof Promise)) return principal
-      // Nobody may await it, and its failure must not end the process.
+      // The caller never gets this promise, so a rejection would end the process.
       principal.catch(ignore)
       throw configInvalid('verifySync needs Node, and no promise from revocation.isCurrent')
     },
@@ -136,7 +142,7 @@ export function assembleAuth(config: Config): LocalAuth {
     },
     get ready() {
       if (!feed) return Promise.resolve()
-      // The feed itself keeps no process alive.
+      // The feed does not keep the process alive, but waiting for it must.
       const held = setInterval(ignore, 60_000)
       const ready = feed.ready.finally(() => clearInterval(held))
       ready.catch(ignore)
@@ -169,7 +175,7 @@ function assembleLater(make: () => LocalAuth): LocalAuth {
   const use = () => (made ??= make())
   return new Proxy({} as LocalAuth, {
     get(_, name: keyof LocalAuth | 'then') {
-      // It is no promise, though it is returned from async functions. Guards ask again with each request.
+      // The object is not a promise, though async functions return it. Guards ask for `asksPermissions` again with each request.
       if (name === 'then' || (name === asksPermissions && !made)) return undefined
       if (name === 'api' || name === 'ready') return use()[name]
       if (name === 'close' && !made) return async () => {}
@@ -186,7 +192,10 @@ export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVer
   safeVerify(token: unknown): Promise<VerifyResult>
 }
 
-/** The principal, if the app's `isCurrent` accepts it. An error of the app is not kept as a cause, since it may quote claims. */
+/**
+ * Returns the principal if the app's `isCurrent` accepts it. An error of `isCurrent` is not kept as a cause, since it may quote
+ * claims.
+ */
 function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipal | Promise<TokenPrincipal>): ReturnType<Verify> {
   if (principal instanceof Promise) return principal.then((each) => askApp(isCurrent, each))
   const cannotTell = () => {
@@ -205,7 +214,7 @@ function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipa
   return answer instanceof Promise ? answer.then(judge, cannotTell) : judge(answer)
 }
 
-/** RFC 6750 section 2.1; undefined when the caller sent no bearer token. */
+/** Returns the bearer token (RFC 6750 section 2.1), or undefined if the caller sent none. */
 function readBearer(headers: RequestHeaders): string | undefined {
   const { authorization, Authorization } = headers as Exclude<RequestHeaders, { get(name: string): unknown }>
   const value = typeof headers.get === 'function' ? headers.get('authorization') : (authorization ?? Authorization)

@@ -3,34 +3,37 @@ import { AuthError, invalidSettings, refused } from './errors.ts'
 import { builtin } from './node-platform.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 
-/** What fails is told as `SERVICE_REJECTED`, `PRUNE_LIMIT` or `SERVICE_UNREACHABLE`, with the reason in its `hint`. */
+/** A call to the service. It fails with `SERVICE_REJECTED`, `PRUNE_LIMIT` or `SERVICE_UNREACHABLE`; the `hint` has the reason. */
 export interface ServiceRequest {
   /** Below `/api/v1`. */
   readonly path: string
   /** Posted as JSON; without it the request is a GET. */
   readonly body?: object
-  /** Nobody waits for this GET: it does not keep the process alive. */
+  /** Nothing waits for this GET, so it does not keep the process alive. */
   readonly inBackground?: boolean
-  /** Of a service account; without it the app shows an assertion of its own. */
+  /** The token of a service account. Without it, the app signs an assertion. */
   readonly token?: string | undefined
   readonly headers?: Record<string, string>
   readonly signal: AbortSignal
-  /** Takes the pieces of a stream of server-sent events; without it the answer is JSON. */
+  /** Receives the pieces of a stream of server-sent events. Without it, the answer is JSON. */
   readonly onText?: (text: string) => void
-  /** Looks at an answer that is no refusal, before its body is read; what it throws ends the call. */
+  /** Called with a successful response before its body is read. If it throws, the call fails. */
   readonly onHead?: (response: Response) => void
 }
 
-/** Who calls. `keyring` signs for an app where a request has no token of its own. */
+/** The settings of the caller. `keyring` signs an assertion for a request without a token. */
 export type Caller = Pick<Config, 'fetch' | 'authUrl' | 'appCode' | 'keyring' | 'now'>
 
-/** Asks the service and gives its JSON; resolves when a stream has ended. `timeoutMs` is for the whole answer, or the next piece of a stream. */
+/**
+ * Calls the service and resolves to its JSON, or to undefined when a stream has ended. `timeoutMs` limits the whole answer, or
+ * the wait for each piece of a stream.
+ */
 export async function callService<Answer>(
   config: Caller,
   { path, body, inBackground, token, headers, signal, onText, onHead }: ServiceRequest,
   timeoutMs: number,
 ): Promise<Answer> {
-  // Called without an object: the fetch of Workers refuses to be a method of another.
+  // Taken out of the object, because Workers refuse to call `fetch` as a method.
   const { fetch, authUrl, appCode, keyring, now } = config
   const accept = onText ? 'text/event-stream' : 'application/json'
   const ended = new AbortController()
@@ -39,19 +42,19 @@ export async function callService<Answer>(
   const wait = () => {
     clearTimeout(timer)
     timer = setTimeout(end, timeoutMs)
-    // A call keeps the process alive by this: over HTTP/2 its socket is the feed's, which does not.
+    // This timer keeps the process alive during a call: over HTTP/2, the call shares the socket of the feed, which does not.
     if (inBackground) unref(timer)
   }
-  // Listens no longer than the call lasts.
+  // Stops listening when the call ends.
   signal.addEventListener('abort', end, { signal: ended.signal })
   wait()
   try {
     if (!authUrl) throw invalidSettings('SERVICE_AUTH_URL is missing')
     let response: Response
     const { keys } = await keyring.open()
-    // The current secret may have reached this app before the service.
+    // The current secret may have reached this app before it reached the service.
     for (const key of keys) {
-      // Half of its life lies behind, for the clock of the service may be ahead or behind.
+      // Issued half its lifetime ago, because the clock of the service may be ahead or behind.
       const iat = Math.floor(now() / 1000) - CONSUMER_TOKEN_SECONDS / 2
       const claims = { sub: appCode, iat, exp: iat + CONSUMER_TOKEN_SECONDS, kids: keys.map(({ kid }) => kid) }
       const bearer = token ?? (await key.signAsConsumer(claims))
@@ -79,7 +82,7 @@ export async function callService<Answer>(
     return undefined as Answer
   } catch (error) {
     if (AuthError.is(error)) throw error
-    // Only the name of what others throw: their messages may quote what was sent.
+    // Keeps only the name or code of other errors: their messages may quote what was sent.
     const { name, code, cause }: Failure = Object(error)
     throw unreachable(cause?.code ?? code ?? name ?? 'unknown')
   } finally {
@@ -88,45 +91,48 @@ export async function callService<Answer>(
   }
 }
 
-/** The address of the service, as the app gave it. */
+/** Returns the address of the service without `/api/v1`. */
 export function addressOf({ authUrl }: Config): string {
   return authUrl!.slice(0, -'/api/v1'.length)
 }
 
-/** What `fetch` throws. */
+/** An error that `fetch` throws. */
 interface Failure {
   readonly name?: string
   readonly code?: string
   readonly cause?: { readonly code?: string }
 }
 
-/** Of a request whose head is on its way: its method, its head as text, and what carries it. */
+/** What undici reports when it sends the head of a request: the method, the head as text, and the socket. */
 interface Sent {
   readonly request: { readonly method: string }
   readonly headers: string
   readonly socket: { unref(): void }
 }
 
-/** Node keeps a process alive while an answer is read, and tells of the socket here alone. */
+/**
+ * Sends a request that does not keep the process alive. Node keeps it alive while an answer is read, and exposes the socket only
+ * here.
+ */
 function sendUnheld(bearer: string, send: () => Promise<Response>): Promise<Response> {
   const sent = builtin('node:diagnostics_channel')?.channel('undici:client:sendHeaders')
   const release = (message: unknown) => {
     const { request, headers, socket } = message as Sent
-    // A call of the app in the same second carries the same bearer, and its answer is waited for.
+    // Other calls of the app in the same second carry the same bearer, and their answers are waited for.
     if (request.method === 'GET' && headers.includes(bearer)) socket.unref()
   }
   sent?.subscribe(release)
   return send().finally(() => sent?.unsubscribe(release))
 }
 
-/** The service did not answer, or not as itself: the same call may succeed later. */
+/** Creates the error for no answer, or for one that is not from the service. The same call may succeed later. */
 export function unreachable(hint: string): AuthError {
   return refused('SERVICE_UNREACHABLE', hint)
 }
 
 /**
- * What an answer that is no success means. Only a body in the service's error shape is the service's word: a page with 404 comes from
- * something before it, and the same call may succeed once the service is there.
+ * Turns an unsuccessful answer into an error. Only a body in the service's error shape is a refusal. Anything else, such as a 404
+ * page of a proxy, counts as unreachable: the same call may succeed once the service is there.
  */
 function errorOf({ status, headers }: Response, body: { readonly status?: unknown; readonly code?: unknown }): AuthError {
   const code = body.status === status && /^[a-z0-9_]{1,60}$/.test(`${body.code}`) ? body.code : ''
@@ -141,9 +147,9 @@ function errorOf({ status, headers }: Response, body: { readonly status?: unknow
 }
 
 /**
- * Calls again what may succeed later, `retries` times and for `withinMs`: after what the service asks, a second by default, and a random
- * time besides that doubles up to a minute. `onWait` is told of every wait before it begins. Rejects with the reason of `signal` when
- * that is aborted.
+ * Calls the service and retries what may succeed later, up to `retries` times and within `withinMs`. Each wait is what the
+ * service asks for, 1 s by default, plus a random time whose limit doubles up to a minute. Calls `onWait` before each wait.
+ * Rejects with the reason of `signal` when that is aborted.
  */
 export async function callPatiently<Answer>(
   config: Caller,

@@ -233,7 +233,7 @@ describe('at the start', () => {
   })
 })
 
-/** Runs a program beside the service, with the settings of the environment. */
+/** Runs a program against the service, with its settings in the environment. Returns its exit code and its stderr. */
 async function run(url: string, lines: string): Promise<{ code: unknown; said: string }> {
   const source = `import { createAuth } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}\n${lines}`
   const settings = { SERVICE_AUTH_URL: url, SERVICE_APP_CODE: 'billing', JWT_ACCESS_SECRET: SECRET }

@@ -5,7 +5,7 @@ import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 import { show } from './show.ts'
 import { oddityOf } from './verify-token.ts'
 
-/** The app of this backend, as the service has it. */
+/** The app of this backend, as the service knows it. */
 export interface CheckedApp {
   readonly id: string
   readonly code: string
@@ -14,42 +14,43 @@ export interface CheckedApp {
   readonly signing: string
 }
 
+/** A setting of this backend that does not fit the service. */
 export interface CheckFault {
   /**
-   * - `secret`: the service signs with another secret, or has no such secret
-   * - `app_code`: no app has this code there
-   * - `app_id`: the app of this code has another id than `SERVICE_APP_ID`
-   * - `app_inactive`: its tokens are dead
+   * - `secret`: the service signs with another secret, or does not have this one
+   * - `app_code`: the service has no app with this code
+   * - `app_id`: the app with this code has another id than `SERVICE_APP_ID`
+   * - `app_inactive`: the app is not active, so its tokens are not valid
    * - `clock`: the clocks of the two machines differ by more than `clockToleranceSec`
-   * - `unreachable`: nothing answers at the address, or not as the service does
+   * - `unreachable`: nothing answers at the address, or something other than the service does
    */
   readonly code: 'secret' | 'app_code' | 'app_id' | 'app_inactive' | 'clock' | 'unreachable'
-  /** What was expected and what came. */
+  /** What was expected and what was received. */
   readonly hint: string
 }
 
-/** What the service takes this backend for. */
+/** The result of `auth.check()`. */
 export interface ServiceCheck {
-  /** Whether nothing is wrong. */
+  /** True if there are no faults. */
   readonly ok: boolean
   readonly faults: readonly CheckFault[]
-  /** The id of the service, one per database; null when it did not tell. */
+  /** The id of the service, one per database. Null if the service did not say. */
   readonly serviceId: string | null
-  /** Null when the service did not tell. */
+  /** Null if the service did not say. */
   readonly app: CheckedApp | null
-  /** How far the clock of the service is ahead of this one, in seconds; null when it did not tell. */
+  /** How many seconds the clock of the service is ahead of this one, negative if behind. Null if the service did not say. */
   readonly clockSkewSec: number | null
 }
 
 interface Answer {
   readonly service_id: string
   readonly app: CheckedApp
-  /** Those of the secrets that the service accepts; it signs with the first. */
+  /** The key ids that the service accepts. It signs with the first. */
   readonly kids: readonly string[]
   readonly time: string
 }
 
-/** Asks `GET /consumer` once. `isAwaited` keeps the process alive until the answer is there. */
+/** Asks `GET /consumer` once. `isAwaited` keeps the process alive until the answer has arrived. */
 export async function checkService(config: Config, isAwaited = true): Promise<ServiceCheck> {
   const { now, closing, keyring } = config
   let date: string | null = null
@@ -71,7 +72,7 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
     const { code, hint = '' } = AuthError.is(thrown) ? thrown : { code: '', hint: 'its answer has another shape' }
     const clockSkewSec = date && skewOf(date, now())
     const fault = code === 'SERVICE_REJECTED' ? explainRefusal(hint, clockSkewSec || 0, config, await keyring.open()) : undefined
-    // A service that has no such route is an older one.
+    // An older service does not have this route.
     const isOlder = hint.endsWith(' not_found')
     const unreachable = { code: 'unreachable', hint: `${describeAddress(config)} ${hint}` } as const
     const faults = isOlder ? [] : [fault ?? unreachable]
@@ -79,10 +80,10 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
   }
 }
 
-/** How many follow the feed of one app in this process. */
+/** How many feeds of each app this process follows. */
 const followers = new Map<string, number>()
 
-/** A `createAuth` for each route or request opens as many streams. */
+/** Warns about a second feed: a `createAuth` for each route or request opens that many streams. */
 function warnOfMany(config: Config): void {
   const { appCode, closing, warn } = config
   const key = `${appCode} at ${addressOf(config)}`
@@ -92,7 +93,10 @@ function warnOfMany(config: Config): void {
   if (count === 2) warn('createAuth', `createAuth was called again for ${key}, which opens another stream: make one and share it`)
 }
 
-/** Checks in the background and writes what is wrong. Resolves to what warns when a guard asks for permissions that all tokens carry. */
+/**
+ * Runs the check in the background and logs the faults. Resolves to a function that warns when a guard asks for permissions that
+ * all tokens carry.
+ */
 export async function checkAtStart(config: Config): Promise<() => void> {
   const { appCode, warn, check, closing, revocation } = config
   if (closing.signal.aborted) return () => {}
@@ -102,7 +106,7 @@ export async function checkAtStart(config: Config): Promise<() => void> {
   const { faults, app } = await checkService(config, check === 'exit')
   if (closing.signal.aborted) return () => {}
   for (const { code, hint } of faults) {
-    // A feed that finds nobody says so itself.
+    // If the service is unreachable, the feed logs it.
     const isSaid = code === 'unreachable' && revocation.mode === 'feed' && check === 'warn'
     if (!isSaid) warn(`check: ${code}`, `the check at the start fails: ${hint}`)
   }
@@ -152,12 +156,14 @@ function appFaults({ id, status }: CheckedApp, config: Config): CheckFault[] {
   return faults
 }
 
-/** What else a service says may hold anything. */
+/** Shows a value only if it is a plain word, since a service may answer anything. */
 function showWord(value: unknown): string {
   return /^[\w-]{1,64}$/.test(`${value}`) ? show(`${value}`) : 'something else'
 }
 
-/** Of an assertion that the service refused. Its clock tells whether the assertion was too old or too new there. */
+/**
+ * Explains why the service refused an assertion. The service's clock tells whether the assertion was too old or too new there.
+ */
 function explainRefusal(
   hint: string,
   skewSec: number,

@@ -2,27 +2,30 @@ import { checkAppBinding } from './app-binding.ts'
 import { type AuthError, type AuthErrorCode, refused } from './errors.ts'
 import { kindOf, show } from './show.ts'
 
-/** What an access token says. Times are seconds since 1970. A machine token has no `sid`, no e-mail, no names and no organization. */
+/**
+ * The claims of an access token. Times are in seconds since 1970. A machine token has no `sid`, no e-mail, no names and no
+ * organization.
+ */
 export interface Claims {
-  /** The user's id; of a machine token, the service account's. */
+  /** The id of the user; in a machine token, that of the service account. */
   readonly uid: string
-  /** Only a machine token has it. */
+  /** Only in a machine token. */
   readonly kind?: 'service'
-  /** The user's token version; only grows. */
+  /** The user's token version. It only grows. */
   readonly tv: number
   /** The session's id. */
   readonly sid: string
   readonly app_id: string
   readonly app_code: string
   readonly email: string
-  /** Whether somebody has shown that they read the mail of the address. Older services leave it out. */
+  /** Whether the address is verified: somebody has shown that they read its mail. Older services leave it out. */
   readonly email_verified?: boolean
   readonly first_name: string | null
   readonly last_name: string | null
-  /** With `org_slug`, when the token speaks for an organization. */
+  /** Present, with `org_slug`, if the token speaks for an organization. */
   readonly org_id?: string
   readonly org_slug?: string
-  /** The user's home pool; left out when that is `default`. */
+  /** The user's home pool. Left out if it is `default`. */
   readonly namespace?: string
   readonly iss: string
   readonly aud: string
@@ -34,10 +37,10 @@ export interface Claims {
   readonly permissions: readonly string[]
 }
 
-/** What the claims are held against. */
+/** The values that the claims are checked against. */
 export interface ClaimExpectations {
   readonly appCode: string
-  /** When it is not known, a token needs some `app_id`. The feed may tell it later. */
+  /** While it is unknown, any `app_id` will do, but a token needs one. The feed may set it later. */
   readonly appId: string | undefined
   readonly issuer: string
   readonly clockToleranceSec: number
@@ -51,15 +54,15 @@ export interface AccessLists {
   readonly permissions: readonly string[]
 }
 
-/** A payload that is a JSON object; what its members hold is not known yet. */
+/** A payload that is a JSON object. Its members are not checked yet. */
 export interface Payload {
   /** With or without the two lists. */
   readonly claims: Record<string, unknown>
-  /** Undefined when one of them is no list of strings. */
+  /** Undefined if one of them is not a list of strings. */
   readonly lists: AccessLists | undefined
 }
 
-/** A payload that holds what it ought to. */
+/** A payload whose claims have been checked. */
 export interface CheckedPayload extends Payload {
   readonly claims: Record<string, unknown> & Claims
   readonly lists: AccessLists
@@ -68,42 +71,42 @@ export interface CheckedPayload extends Payload {
 const INTERNED_LISTS = 256
 
 /**
- * Parses payloads; throws unless the text is a JSON object. Parsing `permissions` is half of that work and few lists differ, so
- * the service writes the two lists last, and lists that were seen before are taken from memory: one slot for each length of
- * their text, the latest wins.
+ * Returns a parser of payloads, which throws unless the text is a JSON object. Parsing `permissions` is half of that work, and
+ * many tokens share the same lists. So the service writes the two lists last, and the parser remembers lists it has seen: one
+ * slot for each length of their text, and the latest wins.
  */
 export function createPayloadParser(): (text: string) => Payload {
   const interned: ({ text: string; lists: AccessLists } | undefined)[] = []
   return (text) => {
-    // No string can hold these characters, for its quotes would be escaped: they begin a member of some object.
+    // No string can contain these characters, since its quotes would be escaped. So they begin a member of some object.
     const split = text.indexOf(',"roles":[')
     const tail = text.slice(split)
     const slot = tail.length % INTERNED_LISTS
     const known = interned[slot]
-    // The tail closes one object, the outermost: without the tail, `text` is JSON exactly if it was with it.
+    // The tail closes only the outermost object, so `text` is JSON exactly if it is with a `}` in place of the tail.
     if (split > 1 && known?.text === tail) return { claims: parseObject(`${text.slice(0, split)}}`), lists: known.lists }
 
     const claims = parseObject(text)
     const { roles = [], permissions = [] } = claims
-    // A string would pass for a list wherever `includes` is asked.
+    // A string also has `includes`, so it would pass for a list.
     if (!isListOfStrings(roles) || !isListOfStrings(permissions)) return { claims, lists: undefined }
     const lists = { roles: Object.freeze(roles), permissions: Object.freeze(permissions) }
-    // Only the very form the service writes: no other member, none twice. The text made here is kept, since `tail` is a
-    // slice that would keep the payload of one user in memory.
+    // Only in the exact form that the service writes: no other member, none twice. Keeps `canonical` and not `tail`, a slice that
+    // would keep the payload of one user in memory.
     const canonical = `,${JSON.stringify({ roles, permissions }).slice(1)}`
     if (canonical === tail) interned[slot] = { text: canonical, lists }
     return { claims, lists }
   }
 }
 
-/** Throws unless `text` is a JSON object. What is wrong with it is not to be passed on: the message would quote the token. */
+/** Parses a JSON object, and throws for anything else. Do not pass the error on: its message would quote the token. */
 export function parseObject(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text)
   if (!value || typeof value !== 'object' || Array.isArray(value)) throw new TypeError()
   return value as Record<string, unknown>
 }
 
-/** Checks what becomes true or false while a token lives. */
+/** Checks the claims whose validity changes during the life of a token. */
 export function checkTimes({ claims }: Payload, expected: ClaimExpectations): void {
   const { exp, nbf, iat } = claims
   const now = Math.floor(expected.now() / 1000)
@@ -121,7 +124,7 @@ function checkIssuer({ claims: { iss } }: Payload, expected: ClaimExpectations):
 }
 
 function checkAudience({ claims: { aud } }: Payload, expected: ClaimExpectations): void {
-  // Equal as strings: the service issues a token for one app, so a list of audiences is none of its tokens.
+  // Compared as strings: the service issues a token for one app, so a token with a list of audiences is not one of its tokens.
   if (aud !== expected.appCode) throw unlike('TOKEN_AUDIENCE', 'aud', 'SERVICE_APP_CODE', expected.appCode, aud)
 }
 
@@ -139,7 +142,7 @@ function checkApp({ claims }: Payload, expected: ClaimExpectations): void {
 
 export type ClaimRule = 'times' | 'issuer' | 'audience' | 'claims' | 'app'
 
-/** What the claims of a token must satisfy, in the order of `docs/tokens.md`. */
+/** The checks of the claims, in the order of `docs/tokens.md`. */
 export const claimRules: readonly (readonly [ClaimRule, (payload: Payload, expected: ClaimExpectations) => void])[] = [
   ['times', checkTimes],
   ['issuer', checkIssuer],
@@ -158,7 +161,7 @@ function checkBegun(name: 'nbf' | 'iat', value: unknown, now: number, tolerance:
     throw wrongTime('TOKEN_NOT_YET_VALID', `a clock is off: ${name} is ${value - now} s ahead`, tolerance)
 }
 
-/** One by one: a loop over their names costs a twentieth of a verification. */
+/** Written out one by one: a loop over the names would cost a twentieth of a verification. */
 function checkOptionalTexts(claims: Record<string, unknown>): void {
   const { kind, sid, email, first_name, last_name, jti, namespace, org_id, org_slug } = claims
   checkText('kind', kind)

@@ -6,49 +6,54 @@ import { openNodeKeys } from './node-platform.ts'
 import { CLOCK_TOLERANCE_SECONDS, DEFAULT_ISSUER, MAX_TOKEN_BYTES, MIN_SECRET_CHARACTERS } from './protocol.ts'
 import { createWarn, type Logger, type Warn } from './write-warnings.ts'
 
-/** Following the revocations of the service; what is left out has the value in brackets. */
+/** How to follow the revocations of the service. The value in brackets is the default. */
 export interface FeedOptions {
   readonly mode: 'feed'
   /**
-   * What happens to tokens while the feed is older than `maxStaleSec`, or has not been read yet: they are verified by what is
-   * known (`allow`), or refused with `REVOCATION_UNAVAILABLE` [`allow`].
+   * What happens to tokens while the feed is older than `maxStaleSec` or has not been read yet: `allow` verifies them against the
+   * revocations known so far, `deny` refuses them with `REVOCATION_UNAVAILABLE` [`allow`].
    */
   readonly onStale?: 'allow' | 'deny'
-  /** From which age on the feed is stale, in seconds [60]. A stream that is open and quiet is not stale for 20 s. */
+  /** The age in seconds above which the feed is stale, 1 to 3600 [60]. An open but quiet stream is not stale for 20 s. */
   readonly maxStaleSec?: number
 }
 
 /**
- * Whether a token that is otherwise good has been revoked since it was issued (docs/revocation.md).
+ * How `verify` finds out that a valid token has been revoked since it was issued (docs/revocation.md).
  *
- * - `feed` (default on Node): the service tells, within moments. Needs `authUrl`.
- * - `custom`: the app answers, from a store of its own. Anything but `true` refuses the token with `TOKEN_REVOKED`;
- *   a throw refuses it with `REVOCATION_UNAVAILABLE`. For `verifySync` the answer must not be a promise.
- * - `off` (default elsewhere): a token is good until it expires.
+ * - `feed` (default on Node with `authUrl`): the service reports revocations within moments. Needs `authUrl`.
+ * - `custom`: `isCurrent` decides, from your own store. Anything but `true` refuses the token with `TOKEN_REVOKED`; if it throws,
+ *   the token is refused with `REVOCATION_UNAVAILABLE`. For `verifySync` it must not return a promise.
+ * - `off` (default otherwise): a token is valid until it expires.
  */
 export type RevocationOptions =
   | FeedOptions
   | { readonly mode: 'off' }
   | { readonly mode: 'custom'; readonly isCurrent: (claims: Claims) => boolean | Promise<boolean> }
 
-/** What happens in the background; `health()` says how things stand. */
+/** An event of the background work, passed to `onEvent`. `health()` returns the current state. */
 export type AuthEvent =
-  /** The feed is being followed. `poll`: by asking every few seconds, for no stream has come through so far. */
+  /** The feed is connected. `poll`: it polls every few seconds, because no stream has come through so far. */
   | { readonly type: 'revocation.connected'; readonly transport: 'stream' | 'poll' }
-  /** It is not; told once for each reason (`HTTP 401`, `ECONNREFUSED`, `X-App-Id …`, …) until it is again. */
+  /**
+   * The feed is not connected. Sent once for each reason (`HTTP 401`, `ECONNREFUSED`, `X-App-Id …`, …) until it connects again.
+   */
   | { readonly type: 'revocation.disconnected'; readonly reason: string; readonly retryInMs: number }
-  /** An event was of a kind that this version does not know, and was skipped; `count` of them so far. */
+  /** An event of a kind that this version does not know was skipped. `count` is the number skipped so far. */
   | { readonly type: 'revocation.skipped'; readonly count: number }
-  /** It has not been followed for more than `maxStaleSec`; told once. `null` when it never was. */
+  /**
+   * The feed has been disconnected for more than `maxStaleSec`. Sent once until it connects again. `ageSec` is null if it was
+   * never connected.
+   */
   | { readonly type: 'revocation.stale'; readonly ageSec: number | null }
-  /** The service has the permissions of the manifest. */
+  /** The service has accepted the permissions of the manifest. */
   | ({ readonly type: 'registration.registered' } & RegistrationCounts)
-  /** It could not be told them now, and will be; once for each reason. */
+  /** The registration failed for now and is tried again in `retryInMs`. Sent when the reason changes. */
   | { readonly type: 'registration.delayed'; readonly reason: string; readonly retryInMs: number }
-  /** It refused them, or `require` ran out of time: nothing more is tried. `error` is what `ready` rejects with. */
+  /** The registration failed for good: the service refused it, or `require` ran out of time. `ready` rejects with `error`. */
   | { readonly type: 'registration.rejected'; readonly error: AuthError }
 
-/** How many permissions a registration has inserted, given another name, taken away and left as they were. */
+/** How many permissions a registration created, renamed (`updated`), removed (`pruned`) and left unchanged. */
 export interface RegistrationCounts {
   readonly created: number
   readonly updated: number
@@ -56,18 +61,20 @@ export interface RegistrationCounts {
   readonly unchanged: number
 }
 
-/** The platform's own `fetch`, in whatever types the app has of it. */
+/** The type of the platform's `fetch`, from the type library that the app uses. */
 export type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : (url: string, init: object) => Promise<unknown>
 
-/** An option that is left out is read from the environment variable in brackets, where there is one. */
+/**
+ * The options of `createAuth`. An option that you leave out is read from the environment variable in brackets, if there is one.
+ */
 export interface AuthOptions<Name extends string = string> {
-  /** The address of the service, with or without `/api/v1`; whatever calls the service needs it [`SERVICE_AUTH_URL`]. */
+  /** The address of the service, with or without `/api/v1` [`SERVICE_AUTH_URL`]. Everything that calls the service needs it. */
   readonly authUrl?: string
-  /** The code of this app: tokens of any other app are refused [`SERVICE_APP_CODE`]. */
+  /** The code of this app, required [`SERVICE_APP_CODE`]. Tokens of any other app are refused. */
   readonly appCode?: string
   /**
-   * The id of this app [`SERVICE_APP_ID`]. When it is left out, the first one that the revocation feed names is required from then on;
-   * until it is known, a token needs some `app_id`.
+   * The id of this app [`SERVICE_APP_ID`]. If you leave it out, the first id that the revocation feed names is required from then
+   * on; until then, a token needs an `app_id`, but any will do.
    */
   readonly appId?: string
   /**
@@ -75,49 +82,55 @@ export interface AuthOptions<Name extends string = string> {
    * [`JWT_ACCESS_SECRET`, `JWT_ACCESS_SECRET_PREVIOUS`].
    */
   readonly secret?: string | readonly [current: string, previous: string]
-  /** What `iss` must be [`JWT_ISSUER`, default `gatehouse`]. */
+  /** The required `iss` claim [`JWT_ISSUER`, default `gatehouse`]. */
   readonly issuer?: string
   /** How far the clocks of this machine and the service may differ, in seconds, 0 to 60 (default 5). */
   readonly clockToleranceSec?: number
-  /** A longer token is refused unread (default 16384). */
+  /**
+   * The longest token accepted, in bytes, 256 to 65536 (default 16384). Longer tokens are refused unread, with `TOKEN_TOO_LARGE`.
+   */
   readonly maxTokenBytes?: number
   /**
-   * How many verified tokens are remembered, so that one that comes again is not verified anew (default 0, at most 1,000,000).
-   * Its times and its revocation are checked each time. A token and what it says take about 3 kB.
+   * How many verified tokens to remember, so that a repeated token is not fully verified again (default 0, at most 1,000,000).
+   * Its times and its revocation are still checked each time. A token with its claims takes about 3 kB.
    */
   readonly cacheTokens?: number
-  /** From `definePermissions`; it types the names that a principal is asked for, and is what `registerPermissions` registers. */
+  /**
+   * The manifest from `definePermissions`. `registerPermissions` registers it, and it types the permission names of principals
+   * and guards.
+   */
   readonly permissions?: PermissionManifest<Name>
+  /** How revoked tokens are recognized (default `feed` on Node with `authUrl`, `off` otherwise). */
   readonly revocation?: RevocationOptions
-  /** The token of a service account (`gsa_…`); `registerPermissions` and `api.registerOrReturn` need it [`SERVICE_ACCOUNT_TOKEN`]. */
+  /** The token of a service account (`gsa_…`), for `registerPermissions` and `api.registerOrReturn` [`SERVICE_ACCOUNT_TOKEN`]. */
   readonly serviceToken?: string
-  /** How the service is called (default the global `fetch`). */
+  /** The function that calls the service (default the global `fetch`). */
   readonly fetch?: Fetch
   /**
-   * Whether `auth.check()` runs once at the start: `warn` writes what it finds, `exit` also ends the process with 1 [`warn` on Node where
-   * a service is named, `off` elsewhere and in tests].
+   * Whether `auth.check()` runs once at the start: `warn` logs the faults it finds, `exit` also ends the process with exit code 1
+   * (default `warn` on Node with `authUrl`, `off` elsewhere and in tests).
    */
   readonly check?: 'exit' | 'warn' | 'off'
   /**
-   * With `true` nothing is read, checked or begun before the first use, for programs that are loaded where they do not run, such as
-   * `next build`. A fault in the configuration then is thrown by that use (default false).
+   * With `true`, nothing is read, checked or started before the first use (default false). Use it for programs that are loaded
+   * where they do not run, such as during `next build`. The first use then throws any configuration error.
    */
   readonly lazy?: boolean
   /**
-   * Takes the lines that say what is wrong: one for each cause, then a count each minute; never a token or a secret. `false` silences
-   * them (default `console`).
+   * Receives the warnings: one line for each cause, then a count each minute; never a token or a secret. `false` silences them
+   * (default `console`).
    */
   readonly logger?: Logger | false
-  /** Is told what happens in the background; what it throws is ignored. */
+  /** Called with each event of the background work. Errors it throws are ignored. */
   readonly onEvent?: (event: AuthEvent) => void
   /** The clock, in milliseconds since 1970 (default `Date.now`); tests move time with it. */
   readonly now?: () => number
 }
 
 export interface Config extends ClaimExpectations {
-  /** Learned from the feed, unless the app was told. */
+  /** From the options, or else learned from the feed. */
   appId: string | undefined
-  /** With `/api/v1`; undefined when no service is named. */
+  /** Ends with `/api/v1`. Undefined if no service is configured. */
   readonly authUrl: string | undefined
   /** One or two, the current one first. */
   readonly secrets: readonly string[]
@@ -128,18 +141,21 @@ export interface Config extends ClaimExpectations {
   readonly revocation: RevocationOptions
   readonly serviceToken: string | undefined
   fetch: Fetch
-  /** Tells the app, until it closes. What it throws then, now or later, is not for us. */
+  /** Calls `onEvent` until `close`. Ignores its errors, thrown or rejected. */
   readonly tell: (event: AuthEvent) => void
-  /** Writes what is wrong to the log of the app. */
+  /** Writes a warning to the log of the app. */
   readonly warn: Warn
   readonly check: 'exit' | 'warn' | 'off'
-  /** Once OpenTelemetry was found. */
+  /** Set once OpenTelemetry is found. */
   count?: (event: AuthEvent) => void
-  /** Ends what runs in the background. */
+  /** Aborted by `close`, which stops the background work. */
   readonly closing: AbortController
 }
 
-/** What is wrong with a value, to stand behind its name; undefined when nothing is. It quotes no value, for some are secrets. */
+/**
+ * Returns what is wrong with a value, as text to append to its name, or undefined. Never quotes the value, since some are
+ * secrets.
+ */
 type Rule = (value: unknown) => string | undefined
 
 const must =
@@ -153,10 +169,10 @@ const number = (least: number, most: number) =>
 const oneOf = (...words: unknown[]) => must((value) => words.includes(value), words.join(' or '))
 const isFunction = (value: unknown) => typeof value === 'function'
 const callable = must(isFunction, 'a function')
-// A blank at either end is the usual slip of an env file, and would refuse every token.
+// A blank at either end is a common mistake in env files, and would cause every token to be refused.
 export const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
 export const httpUrl = must(
-  // `fetch` takes no address with a password in it, and it would stand in the log.
+  // `fetch` refuses an address with a password, which would also appear in the log.
   (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
   'an http(s) URL without @',
 )
@@ -166,19 +182,19 @@ const secret: Rule = (value) => {
   return undefined
 }
 
-/** A variable that is set to nothing counts as not set, as env files have it. */
+/** Reads an environment variable. An empty one counts as not set, as in env files. */
 export function readVariable(name: string): string | undefined {
   return globalThis.process?.env?.[name] || undefined
 }
 
-/** Where the API of the service begins, whichever way its address was given. */
+/** Returns the base URL of the API, which ends with `/api/v1`, for an address with or without it. */
 export function apiUrlOf(authUrl: string): string {
   return authUrl.replace(/(\/api\/v1)?\/*$/, '/api/v1')
 }
 
 /**
- * Reads options and environment. All faults go into one `CONFIG_INVALID`, which names each variable, says what is wrong with it, and
- * quotes no value.
+ * Reads options and environment. Throws one `CONFIG_INVALID` that names each wrong variable and what is wrong with it, but quotes
+ * no value.
  */
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
@@ -214,7 +230,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
   const isTest = readVariable('NODE_ENV') === 'test' || readVariable('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
-  // Tokens can be checked without any service. What asks one needs its address.
+  // Verifying tokens needs no service. The feed and the check do.
   read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, mode === 'feed' || check !== 'off')
   // A secret from code is never paired with a previous one that happens to be in the environment.
   const given = options.secret ?? [readVariable('JWT_ACCESS_SECRET'), readVariable('JWT_ACCESS_SECRET_PREVIOUS')]
@@ -257,7 +273,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   return Object.assign(config, { keyring: createKeyring(config, openNow(config)) })
 }
 
-/** Not where Node is imitated: Bun, Deno, Workers and jsdom say what they are. */
+/** False where Node is imitated: Bun, Deno, Workers and jsdom name themselves in the user agent. */
 function runsOnNode(): boolean {
   return globalThis.process !== undefined && /^Node|^$/.test(globalThis.navigator?.userAgent ?? '')
 }

@@ -1,9 +1,9 @@
 import { configInvalid } from './errors.ts'
 
-/** The permissions that one service declares. Its type carries their names, so that asking for a misspelt one does not compile. */
+/** The permissions that one service declares. Its type carries their names, so a misspelt name does not compile. */
 export interface PermissionManifest<Name extends string = string> {
   readonly service: string
-  /** What each permission allows, by its code `resource:action`. */
+  /** What each permission allows, keyed by its code `resource:action`. */
   readonly permissions: Readonly<Record<Name, string>>
 }
 
@@ -13,8 +13,8 @@ export type PermissionName<Manifest extends PermissionManifest> = keyof Manifest
 const permissionCode = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 
 /**
- * Declares the permissions of `service`, each `resource:action` with a line that says what it allows.
- * Throws `CONFIG_INVALID` for a code of another shape.
+ * Declares the permissions of `service` and returns the manifest, frozen. Each code, `resource:action`, comes with a line that
+ * says what it allows. Throws `CONFIG_INVALID` for a code of another shape or an empty `service`.
  */
 export function definePermissions<Name extends `${string}:${string}`>(
   service: string,

@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 import type { AuthErrorCode } from './errors.ts'
 import { buildAuth, CLAIMS, encode, KID, NOW, PREVIOUS_SECRET, SECRET, signParts, signToken } from './test-tokens.ts'
 
-// The SDK beside jose and jsonwebtoken in strict settings: it takes no token that one of them refuses, and what it refuses although
-// one of them takes it falls under a rule of the table.
+// Compares the SDK with jose and jsonwebtoken in strict settings. It accepts no token that one of them refuses, and if it refuses
+// a token that one of them accepts, a rule of the table says why.
 
 const key = createSecretKey(Buffer.from(SECRET))
 const platforms = [buildAuth(), buildAuth({}, 'web'), buildAuth({ cacheTokens: 100 })]
@@ -48,7 +48,7 @@ function factsOf(token: string): Facts {
 const isOptionalText = (value: unknown) => value === undefined || typeof value === 'string'
 const isList = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string')
 
-/** The same bytes, with a bit set that belongs to none of them. */
+/** Spells the same bytes differently, by setting a bit that belongs to none of them. */
 function respelt(encoded: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   return encoded.slice(0, -1) + alphabet[alphabet.indexOf(encoded.at(-1)!) + 1]
@@ -58,14 +58,14 @@ interface Rule {
   readonly code: AuthErrorCode
   readonly why: string
   readonly holds: (facts: Facts) => boolean
-  /** A token that falls under it, and that jose or jsonwebtoken takes. */
+  /** A token that the rule refuses, and that jose or jsonwebtoken accepts. */
   readonly example: string
 }
 
 const HEADER = encode({ alg: 'HS256', typ: 'JWT', kid: KID })
 const PAYLOAD = encode(CLAIMS)
 
-/** All that is refused although a peer takes it; docs/tokens.md gives the reasons at length. */
+/** Everything that is refused although a peer accepts it. docs/tokens.md gives the reasons at length. */
 const rules: readonly Rule[] = [
   {
     code: 'TOKEN_TOO_LARGE',
@@ -175,7 +175,7 @@ async function outcomesOf(token: string) {
   return { ours, taking }
 }
 
-/** Fails when we take what a peer refuses, refuse for no listed reason what a peer takes, or tell anything of the token. */
+/** Fails if we accept what a peer refuses, refuse for no listed reason what a peer accepts, or reveal anything of the token. */
 async function judge(token: string): Promise<void> {
   const { ours, taking } = await outcomesOf(token)
   const codes = ours.map((outcome) => (outcome.ok ? 'ok' : outcome.error.code))
@@ -246,7 +246,7 @@ const anyClaims = fc.record(
   },
   { requiredKeys: [] },
 )
-/** A few claims at once, so that the others let the token get as far as these. */
+/** Changes only a few claims at once, so that the others let the token get as far as these. */
 const claims = anyClaims.chain((all) =>
   fc
     .subarray(Object.keys(all), { maxLength: 3 })
@@ -265,7 +265,7 @@ const header = fc.record(
 )
 const secret = fc.constantFrom(SECRET, SECRET, SECRET, SECRET, PREVIOUS_SECRET)
 
-/** Texts that JSON can be spelt by, among others: blanks, members twice, lists anywhere. */
+/** Texts that are JSON in unusual spellings, or not at all: with blanks, a member twice, or something inserted anywhere. */
 const payloadText = fc
   .tuple(
     claims,

@@ -7,7 +7,7 @@ import { setAuth } from './request-auth.ts'
 export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
-/** The part of Express's request that a guard reads; Express itself is not needed, nor are its types. */
+/** The part of Express's request that a guard reads. Neither Express nor its types are needed. */
 export interface GuardRequest {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   readonly rawHeaders?: readonly string[]
@@ -24,9 +24,10 @@ export interface GuardResponse {
 export type ExpressGuard = (request: GuardRequest, response: GuardResponse, next: (error?: unknown) => void) => Promise<void>
 
 /**
- * Lets a request through when its bearer token is good and the user may do what is asked; `getAuth(req)` gives the principal.
- * Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no middleware before it,
- * and believes none. For an app (`app.use`), a router or one route; Express 4 and 5.
+ * Returns middleware for an app (`app.use`), a router or one route, in Express 4 and 5. It lets a request through if its bearer
+ * token is valid and meets the requirements; `getAuth(req)` then returns the principal. Otherwise it answers 401 or 403 in the
+ * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no middleware before it,
+ * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -35,14 +36,14 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, for which `getAuth(req)` is undefined; a bad token is answered with 401. */
+/** Like `requireAuth`, but a request without a bearer token passes: `getAuth(req)` is then undefined. A bad token gets 401. */
 export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): ExpressGuard {
   return guardWith(admitAnyone(auth, options))
 }
 
 /**
- * Answers `getAuth(req).assert(…)` that failed in a handler with 403 in the service's error shape, and hands every other error on:
- * `app.use(authErrorHandler)`, after the routes. Without it Express answers 403 as well, with a page.
+ * Answers a failed `getAuth(req).assert(…)` in a handler with 403 in the service's error shape, and passes every other error on:
+ * `app.use(authErrorHandler)`, after the routes. Without it, Express answers 403 with an HTML page.
  */
 export function authErrorHandler(
   error: unknown,

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { authErrorHandler, getAuth, optionalAuth, requireAuth } from './fastify.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// What is Fastify's own; what all guards share is in guards.test.ts.
+// Only what is specific to Fastify. What all guards share is in guards.test.ts.
 
 const auth = buildAuth()
 const headers = { authorization: `Bearer ${signToken()}` }
@@ -28,7 +28,7 @@ test('a guard of one route leaves the others alone', async () => {
   expect(await (await ask(app, '/open', {})).json()).toEqual({ open: true })
 })
 
-// What Fastify injects with needs a Node that can require ES modules.
+// Fastify's `inject` needs a Node that can require ES modules.
 test.skipIf(!process.features.require_module)('an injected request is guarded too', async () => {
   const app = buildApp()
   app.get('/', { onRequest: requireAuth(auth) }, async (request) => ({ user: getAuth(request).userId }))

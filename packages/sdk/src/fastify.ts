@@ -7,7 +7,7 @@ import { setAuth } from './request-auth.ts'
 export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
-/** The part of Fastify's request that a guard reads; Fastify itself is not needed, nor are its types. */
+/** The part of Fastify's request that a guard reads. Neither Fastify nor its types are needed. */
 export interface GuardRequest {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   readonly raw: { readonly rawHeaders?: readonly string[] }
@@ -24,10 +24,11 @@ export interface GuardReply {
 export type FastifyGuard = (request: GuardRequest, reply: GuardReply) => Promise<unknown>
 
 /**
- * A hook, for all routes (`app.addHook('onRequest', requireAuth(auth))`) or for one (its option `onRequest`): as `onRequest` it
- * refuses before the body is read, and it works as `preHandler` too. Lets a request through when its bearer token is good and the
- * user may do what is asked; `getAuth(request)` gives the principal. Answers 401 or 403 otherwise, in the service's error
- * shape. It verifies by itself, so it needs no hook before it, and believes none.
+ * Returns a hook for all routes (`app.addHook('onRequest', requireAuth(auth))`) or for one (its option `onRequest`). As
+ * `onRequest` it refuses before the body is read; it works as `preHandler` too. It lets a request through if its bearer token is
+ * valid and meets the requirements; `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the
+ * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no hook before it, and
+ * trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -36,14 +37,16 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ */
 export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): FastifyGuard {
   return guardWith(admitAnyone(auth, options))
 }
 
 /**
- * Answers `getAuth(request).assert(…)` that failed in a handler with 403 in the service's error shape, and hands every other error
- * on: `app.setErrorHandler(authErrorHandler)`. Without it Fastify answers 403 as well, in its own shape.
+ * Answers a failed `getAuth(request).assert(…)` in a handler with 403 in the service's error shape, and rethrows every other
+ * error: `app.setErrorHandler(authErrorHandler)`. Without it, Fastify answers 403 in its own shape.
  */
 export function authErrorHandler(error: unknown, request: GuardRequest, reply: GuardReply): void {
   if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
@@ -66,7 +69,7 @@ function refuse(error: unknown, request: GuardRequest, reply: GuardReply): Guard
   if (refusal === undefined) throw error
   reply.code(refusal.status)
   reply.headers({ ...refusal.headers, 'content-type': 'application/json; charset=utf-8' })
-  // As text: a response schema of the route, made for other bodies, would leave members out.
+  // Sent as text: a response schema of the route, made for other bodies, would drop members.
   reply.send(JSON.stringify(refusal.body))
   return reply
 }

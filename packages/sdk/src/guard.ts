@@ -4,21 +4,23 @@ import { asksPermissions } from './permission-scope.ts'
 import type { Principal } from './principal.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** What every guard takes. `Request` is the framework's own. */
+/** Options of every guard. `Request` is the request type of the framework. */
 export interface GuardOptions<Request = unknown> {
-  /** Whose tokens it takes: of users, machine tokens of service accounts, or both (default `user`). */
+  /**
+   * Whose tokens the guard accepts: those of users, machine tokens of service accounts, or both (default `user`). Others get 403.
+   */
   readonly kind?: 'user' | 'service' | 'any'
-  /** Is told of every request that the guard refuses, and why; what it throws is ignored. */
+  /** Called for every request that the guard refuses, with the reason. Errors it throws are ignored. */
   onRefused?(error: AuthError, request: Request): void
 }
 
-/** What a guard requires besides a valid token. Every member must hold. */
+/** What a request needs to pass, besides a valid token. All of it must hold. */
 export interface Requirements<Name extends string = string, Request = unknown> extends GuardOptions<Request> {
-  /** Every one of these permissions. */
+  /** The token must carry all of these permissions. */
   readonly permissions?: readonly Name[]
-  /** At least one of these permissions. */
+  /** The token must carry at least one of these permissions. */
   readonly anyOf?: readonly Name[]
-  /** This role. */
+  /** The token must carry this role. */
   readonly role?: string
   /** The token must speak for an organization. */
   readonly org?: 'required'
@@ -35,17 +37,17 @@ const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => b
   onRefused: (value) => typeof value === 'function',
 }
 
-/** What a guard reads of a request. */
+/** The part of a request that a guard reads. */
 export interface IncomingRequest {
   readonly headers: RequestHeaders
-  /** Names and values in turn, as they came; only Node has them. */
+  /** Header names and values in turn, as received. Only Node has them. */
   readonly rawHeaders?: readonly string[]
 }
 
-/** Gives what a handler gets, and throws what is wrong with a request that may not pass. `origin` is what `onRefused` is handed. */
+/** Resolves to what the handler gets, or rejects with the reason why the request may not pass. `onRefused` gets `origin`. */
 export type Admit<Found> = (request: IncomingRequest, origin?: unknown) => Promise<Found>
 
-/** For `requireAuth`: gives the principal of a request that may pass. */
+/** For `requireAuth`: resolves to the principal of a request that may pass. */
 export function admitAuthorized<Name extends string>(
   auth: Auth<Name> & { [asksPermissions]?(): void },
   requirements: Requirements<Name>,
@@ -53,7 +55,7 @@ export function admitAuthorized<Name extends string>(
   checkAuth(auth)
   checkRequirements(requirements)
   let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
-  // Now, or with `lazy` once the auth is made.
+  // Runs at once; with `lazy`, once the auth has been created.
   const askPermissions = () => {
     const ask = isAsking ? auth[asksPermissions] : undefined
     if (ask) isAsking = false
@@ -92,14 +94,14 @@ function tellRefusals<Found>({ onRefused }: GuardOptions, admit: Admit<Found>): 
     try {
       return await admit(request)
     } catch (error) {
-      // What the app's function does, now or later, changes nothing about the answer.
+      // An error of the app's function, thrown or rejected, must not change the answer.
       if (AuthError.is(error) && refusal(error)) (async () => onRefused(error, origin))().catch(() => {})
       throw error
     }
   }
 }
 
-/** All `Authorization` headers. Node keeps only the first, while a proxy may have checked another. */
+/** Returns the headers with every `Authorization` value. Node keeps only the first, while a proxy may have checked another. */
 function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): RequestHeaders {
   const values = rawHeaders.filter((_, index) => index % 2 === 1 && /^authorization$/i.test(rawHeaders[index - 1]!))
   return values.length > 1 ? { authorization: values } : headers
@@ -109,12 +111,12 @@ function checkAuth(auth: { authenticate?: unknown } | undefined): void {
   if (typeof auth?.authenticate !== 'function') throw configInvalid('a guard needs what createAuth returned')
 }
 
-/** `createServer(requireAuth(auth))` would hand the guard a request in the place of a handler, and never answer it. */
+/** Catches `createServer(requireAuth(auth))`: the guard would get a request in place of a handler, and never answer it. */
 export function checkHandler(handler: unknown): void {
   if (typeof handler !== 'function') throw configInvalid('a guard needs the handler that it guards: requireAuth(auth)(handler)')
 }
 
-/** A requirement that is misspelt or undefined would leave a route open: it stops the program where the guard is made. */
+/** Throws when the guard is created, because a misspelt or undefined requirement would leave the route open. */
 function checkRequirements(requirements: Requirements): void {
   for (const [name, value] of Object.entries(requirements)) {
     const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
@@ -130,7 +132,7 @@ function assertAccess(principal: Principal, { kind, permissions, anyOf, role, or
   if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token speaks for no organization')
 }
 
-/** A machine token has permissions too, so a route that never thought of one would let it in. */
+/** A machine token carries permissions too, so a route written for users would let it in. */
 function assertKind({ kind }: Principal, wanted: GuardOptions['kind'] = 'user'): void {
   if (wanted !== 'any' && kind !== wanted) throw refused('PERMISSION_DENIED', `the token is of kind ${kind}, not ${wanted}`)
 }
@@ -143,8 +145,8 @@ function denied(missing: string, { claims: { roles, permissions } }: Principal):
 }
 
 /**
- * How to answer a request that `error` ends; undefined for errors that are not about the caller. The request's id is the one that
- * the app answers with, or else the one that the caller sent.
+ * Returns the answer to a request that failed with `error`, or undefined if the error is not about the caller. The answer has the
+ * request id that the app answers with, or else the one that the caller sent.
  */
 export function refusalFor(error: unknown, answeredId: unknown, sentId: unknown): Refusal | undefined {
   return refusal(error, answeredId || sentId)

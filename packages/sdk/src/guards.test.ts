@@ -5,7 +5,7 @@ import type { Requirements } from './koa.ts'
 import { type Route, stands } from './test-servers.ts'
 import { CLAIMS, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
-// What every guard guarantees, asked of each framework over a socket.
+// What every guard guarantees, tested with each framework over a socket.
 
 const auth = createAuth({
   appCode: 'billing',
@@ -106,7 +106,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     return { status: response.status, headers: response.headers, text, body: text.startsWith('{') ? JSON.parse(text) : text }
   }
 
-  /** With headers that `fetch` would join or refuse; gives the status. */
+  /** Sends headers that `fetch` would join or refuse. Returns the status. */
   function askWith(path: string, headers: readonly string[]): Promise<number | undefined> {
     reached = []
     return new Promise((resolve, reject) => {

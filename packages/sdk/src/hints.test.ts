@@ -5,7 +5,7 @@ import type { AuthErrorCode } from './errors.ts'
 import { createAuth } from './index.ts'
 import { buildAuth, CLAIMS, createKid, encode, KID, NOW, PREVIOUS_SECRET, SECRET, signParts, signToken } from './test-tokens.ts'
 
-// What a developer is told about a token that is refused: what was expected, and what came.
+// The hints that a developer gets about a refused token: what was expected, and what was received.
 
 const OTHER_SECRET = 'a secret that nobody here has ever accepted'
 const OTHER_ID = '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c99'
@@ -124,10 +124,10 @@ describe.each(['node', 'web'] as const)('on %s', (platform) => {
     const auth = buildAuth({ ...options, logger: { warn: (line) => void lines.push(line) } }, platform)
     const { error } = await auth.safeVerify(token)
     expect(error).toMatchObject({ code, hint })
-    // An error is sent by mistake, or logged, and shows no token.
+    // An error that is logged, or sent by mistake, shows no token.
     expect(inspect(error, { showHidden: true })).not.toMatch(/eyJ|CANARY/)
     expect(JSON.stringify(error)).not.toContain('expected')
-    // A request without a token is no sign of a fault.
+    // A request without a token does not point to a fault.
     expect(lines).toEqual(code === 'TOKEN_MISSING' ? [] : [expect.stringContaining(`gatehouse: a token is refused, ${code}: `)])
     expect(lines.join()).not.toMatch(/eyJ|CANARY|\n/)
   })

@@ -3,29 +3,30 @@ import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
 import { invalidSettings } from './errors.ts'
 import type { SecretKey } from './platform.ts'
 
-/** An option that is left out is read from the environment variable in brackets. */
+/** The options of `createServiceTokens`. An option that you leave out is read from the environment variable in brackets. */
 export interface ServiceTokenOptions {
   /** The address of the service, with or without `/api/v1` [`SERVICE_AUTH_URL`]. */
   readonly authUrl?: string
-  /** The token of a service account that has the scope `tokens:issue` for each app that is asked for [`SERVICE_ACCOUNT_TOKEN`]. */
+  /** The token of a service account with the scope `tokens:issue` for each app that you ask for [`SERVICE_ACCOUNT_TOKEN`]. */
   readonly serviceToken?: string
-  /** How the service and the other backends are called (default the global `fetch`). */
+  /** The function that calls the service and the other backends (default the global `fetch`). */
   readonly fetch?: Fetch
   /** The clock, in milliseconds since 1970 (default `Date.now`); tests move time with it. */
   readonly now?: () => number
 }
 
-/** Each of its functions works on its own. */
+/** Machine tokens for calls to other backends. You can call each function without the object. */
 export interface ServiceTokens {
   /**
-   * A machine token for the app of that code. It is asked for once, however many callers wait, and again when a fifth of its life is left;
-   * while the service is away, the old one is given for as long as it lives. Rejects with `SERVICE_REJECTED` when the service refuses,
-   * `SERVICE_UNREACHABLE` when it does not answer within 10 s.
+   * Returns a machine token for the app with that code. Concurrent callers share one request. A token is renewed when a fifth of
+   * its life is left; while the service is down, the old one is returned for as long as it lives. Rejects with `SERVICE_REJECTED`
+   * if the service refuses, and with `SERVICE_UNREACHABLE` if it does not answer within 10 s.
    */
   get(appCode: string): Promise<string>
   /**
-   * `fetch` with such a token. Where the answer is 401 it is sent once more with a new token, for the old one may have been revoked; not
-   * when the body is a stream, which can be read only once.
+   * Calls `fetch` with such a token. If the answer is 401, it sends the request once more with a new token, since the old one may
+   * have been revoked. It does not do so if the token is less than 5 s old, or if the body is a stream, which can be read only
+   * once.
    */
   fetch(appCode: string, url: string, init?: Parameters<Fetch>[1]): ReturnType<Fetch>
 }
@@ -37,9 +38,9 @@ interface Held {
   readonly endsAt: number
 }
 
-/** Neither a backend that answers every token with 401 nor a service that refuses makes every call ask for a new one. */
+/** A backend that answers every token with 401, or a service that refuses, must not make every call ask for a new token. */
 const RENEW_AFTER_MS = 5_000
-/** A token must still live when it arrives. */
+/** A token must still be valid when it arrives. */
 const ARRIVAL_MS = 5_000
 
 /** Throws `CONFIG_INVALID`, naming every variable that is wrong. */
@@ -55,7 +56,7 @@ export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTok
   ]
   if (faults.length > 0) throw invalidSettings(...faults)
   const { fetch = globalThis.fetch, now = Date.now } = options
-  // No app calls here: each request brings the token of the account, so nothing has to be signed.
+  // Each request brings the token of the service account, so nothing has to be signed.
   const key: SecretKey = { kid: '', header: '', signs: () => false, signAsConsumer: () => '' }
   const opened = { keys: [key], readText: String }
   const caller: Caller = { fetch, now, authUrl: apiUrlOf(authUrl!), appCode: '', keyring: { opened, open: async () => opened } }
@@ -73,7 +74,7 @@ export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTok
     held.set(app_code, fresh)
     return fresh
   }
-  /** All who need a new one wait for the same. */
+  /** Concurrent callers wait for the same new token. */
   const renew = (appCode: string): Promise<Held> => {
     let asking = asked.get(appCode)
     if (!asking) {
@@ -87,7 +88,7 @@ export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTok
     if (!known || known.endsAt <= now()) return renew(appCode)
     if (known.renewAt <= now()) {
       known.renewAt = now() + RENEW_AFTER_MS
-      // Nobody waits for the new one while the old one lives.
+      // Callers do not wait for the new token while the old one lives.
       renew(appCode).catch(() => {})
     }
     return known
@@ -106,7 +107,7 @@ export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTok
       const isStream = Symbol.asyncIterator in Object(init?.body)
       if (response.status !== 401 || isStream || used.askedAt + RENEW_AFTER_MS > now()) return response
       await response.body?.cancel()
-      // Another caller may have been told the same, and have a new one already.
+      // Another caller may have got the same answer, and have a new token already.
       const latest = held.get(appCode)
       return send((latest === used ? await renew(appCode) : await get(appCode)).token)
     },

@@ -5,7 +5,7 @@ import { type AuthEnv, optionalAuth, requireAuth } from './hono.ts'
 import { createAuth, definePermissions } from './index.ts'
 import { CLAIMS, NOW, SECRET, signToken } from './test-tokens.ts'
 
-// What is Hono's own; what all guards share is in guards.test.ts. Without a server, as on Workers.
+// Only what is specific to Hono, without a server, as on Workers. What all guards share is in guards.test.ts.
 
 const auth = createAuth({
   permissions: definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' }),

@@ -13,7 +13,7 @@ export interface GuardRequest {
   readonly headers: { get(name: string): string | null }
 }
 
-/** The environment behind `requireAuth`, where Hono does not infer it: `new Hono<AuthEnv<BillingPermission>>()`. */
+/** The environment behind `requireAuth`, if Hono does not infer it: `new Hono<AuthEnv<BillingPermission>>()`. */
 export interface AuthEnv<Name extends string = string> {
   Variables: { auth: Principal<Name> }
 }
@@ -24,9 +24,10 @@ export interface OptionalAuthEnv<Name extends string = string> {
 }
 
 /**
- * Lets a request through when its bearer token is good and the user may do what is asked, with the principal in `c.var.auth`.
- * Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no middleware before it,
- * and believes none.
+ * Returns middleware that lets a request through if its bearer token is valid and meets the requirements, with the principal in
+ * `c.var.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It also
+ * answers a failed `c.var.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware before it,
+ * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -35,7 +36,7 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, without `c.var.auth`; a bad token is answered with 401. */
+/** Like `requireAuth`, but a request without a bearer token passes: `c.var.auth` is then undefined. A bad token gets 401. */
 export function optionalAuth<Name extends string>(
   auth: Auth<Name>,
   options: GuardOptions<GuardRequest> = {},
@@ -51,7 +52,7 @@ function guardWith<Found>(admit: Admit<Found>): MiddlewareHandler<{ Variables: {
       return refuse(context, error)
     }
     await next()
-    // From `c.var.auth.assert(…)` in a handler, unless the app's own `onError` has answered it.
+    // A failed `c.var.auth.assert(…)` in a handler, unless the app's own `onError` has answered it.
     if (AuthError.is(context.error, 'PERMISSION_DENIED') && context.res.status === 500)
       context.res = refuse(context, context.error)
   }

@@ -14,7 +14,7 @@ export interface InspectOptions {
   readonly appCode?: string
   /** The id of that app. Without it, a token needs some `app_id`. */
   readonly appId?: string
-  /** What `iss` must be (default `gatehouse`). */
+  /** The required `iss` claim (default `gatehouse`). */
   readonly issuer?: string
   /** The clock, in milliseconds since 1970 (default `Date.now`). */
   readonly now?: () => number
@@ -23,13 +23,13 @@ export interface InspectOptions {
 export interface TokenCheck {
   readonly name: 'size' | 'form' | 'header' | 'signature' | 'payload' | 'times' | 'issuer' | 'audience' | 'claims' | 'app'
   readonly ok: boolean
-  /** The code with which `auth.verify` refuses such a token. */
+  /** The code with which `auth.verify` refuses such a token, if the check failed. */
   readonly code?: AuthErrorCode
   readonly detail?: string
 }
 
 export interface Inspection {
-  /** Null without a secret, unless the form is already wrong. */
+  /** Null if no secret was given, unless the form is already wrong. */
   readonly valid: boolean | null
   /** Null if it cannot be read. Then the claims are null too. */
   readonly header: Record<string, unknown> | null
@@ -39,8 +39,8 @@ export interface Inspection {
 }
 
 /**
- * Decodes a token, and with a secret verifies it by the rules of `auth.verify`, without revocation. What it finds is for the eyes of
- * an operator: unlike an error, it shows the claims, also those of a token that is refused.
+ * Decodes a token and, if you pass a secret, verifies it by the rules of `auth.verify`, without revocation. Does not throw for a
+ * bad token. Show the result only to an operator: unlike an error, it contains the claims, even of a token that is refused.
  */
 export async function inspectToken(token: string, options: InspectOptions = {}): Promise<Inspection> {
   const material = { secrets: options.secrets ?? [], maxTokenBytes: MAX_TOKEN_BYTES }

@@ -1,6 +1,6 @@
 import type { KeyMaterial, OpenKeys } from './platform.ts'
 
-/** The opened secrets of an app. Without Node they are opened on first use, since Workers forbid this while a module loads. */
+/** The opened secrets of an app. Without Node, they are opened on first use, since Workers forbid it while a module loads. */
 export interface Keyring {
   opened: OpenKeys | undefined
   open(): Promise<OpenKeys>

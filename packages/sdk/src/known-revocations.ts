@@ -1,42 +1,45 @@
 import type { Claims } from './claims.ts'
 
 /**
- * One event of the feed: a floor under the token version of a user, the end of one session, or a floor under the time of issue of an app's
- * tokens. Other events may come to be.
+ * One event of the feed: a floor under the token version of a user, the end of one session, or a floor under the time of issue of
+ * an app's tokens. Newer services may send other events.
  */
 export interface Revocation {
   readonly cursor: number
-  /** Null for everybody, with `min_iat`. */
+  /** Null for all users. Then `min_iat` is set. */
   readonly user_id: string | null
-  /** The app it is about; null for all. */
+  /** The app that the event is about. Null for all apps. */
   readonly app_id: string | null
   readonly session_id: string | null
   readonly min_tv: number | null
-  /** In seconds. */
+  /** In seconds since 1970. */
   readonly min_iat?: number
   readonly at: string
 }
 
 interface Floors {
   readonly heardAt: number
-  /** Below which tokens are dead: token versions of a user by app id, null for all apps; else by '', which is no app's id. */
+  /**
+   * Tokens below these floors are dead. For a user: token versions by app id, null for all apps. For a session or an app: one
+   * floor, by ''.
+   */
   readonly byApp: Map<string | null, number>
 }
 
-/** Access tokens live for an hour at most, and clocks may differ by a minute: what was revoked before that has expired. */
+/** Access tokens live for an hour at most, and clocks may differ by a minute. Tokens revoked longer ago have expired. */
 const KEEP_MS = 3_660_000
-/** In the place of an app's id. */
+/** Used in place of an app's id. */
 const ALL_APPS = '*'
 
-/** What was heard of in the last hour, by the id of the user, the session or the app, the latest last. */
+/** The revocations of the last hour by the id of the user, the session or the app, the latest last. */
 export class KnownRevocations {
   readonly #floors = new Map<string, Floors>()
 
-  /** False for an event of a kind that it does not know. */
+  /** Adds an event. Returns false if it does not know this kind of event. */
   add(event: unknown, now: number): boolean {
     const { user_id, app_id, session_id, min_tv, min_iat } = Object(event) as Revocation
     const isOfApp = user_id === null && min_iat !== undefined
-    // A session has ended whole: no token of it is above its floor.
+    // The whole session has ended: no token reaches this floor.
     const [id, app, floor] = isOfApp
       ? [app_id ?? ALL_APPS, '', min_iat]
       : session_id
@@ -54,7 +57,7 @@ export class KnownRevocations {
     return true
   }
 
-  /** Events of other apps say nothing about this token. */
+  /** Whether the token is revoked. Ignores events of other apps. */
   include({ uid, sid, app_id, tv, iat }: Claims): boolean {
     if (this.#floors.size === 0) return false
     const user = this.#floors.get(uid)?.byApp

@@ -7,7 +7,7 @@ import { type Auth, definePermissions, type PermissionName } from './index.ts'
 import { type AuthState, type OptionalAuthState, optionalAuth, requireAuth } from './koa.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// What is Koa's own; what all guards share is in guards.test.ts.
+// Only what is specific to Koa. What all guards share is in guards.test.ts.
 
 const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })
 type BillingPermission = PermissionName<typeof permissions>

@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
 
-/** The part of Koa's context that a guard touches; Koa itself is not needed, nor are its types. */
+/** The part of Koa's context that a guard uses. Neither Koa nor its types are needed. */
 export interface GuardContext<State> {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   readonly req?: { readonly rawHeaders?: readonly string[] }
@@ -16,10 +16,10 @@ export interface GuardContext<State> {
   set(name: string, value: string): void
 }
 
-/** A chain of `app.use(…)` infers the type of `ctx.state` from it. */
+/** Middleware from which a chain of `app.use(…)` infers the type of `ctx.state`. */
 export type KoaGuard<State> = (context: GuardContext<State>, next: () => Promise<unknown>) => Promise<void>
 
-/** The type of `ctx.state` behind `requireAuth`, where it is not inferred: `new Router<AuthState<BillingPermission>>()`. */
+/** The type of `ctx.state` behind `requireAuth`, if it is not inferred: `new Router<AuthState<BillingPermission>>()`. */
 export interface AuthState<Name extends string = string> {
   auth: Principal<Name>
 }
@@ -30,9 +30,10 @@ export interface OptionalAuthState<Name extends string = string> {
 }
 
 /**
- * Lets a request through when its bearer token is good and the user may do what is asked, with the principal in
- * `ctx.state.auth`. Answers 401 or 403 otherwise, in the service's error shape. It verifies by itself, so it needs no
- * middleware before it, and believes none.
+ * Returns middleware that lets a request through if its bearer token is valid and meets the requirements, with the principal in
+ * `ctx.state.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It
+ * also answers a failed `ctx.state.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware
+ * before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -41,7 +42,7 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, without `ctx.state.auth`; a bad token is answered with 401. */
+/** Like `requireAuth`, but a request without a bearer token passes: `ctx.state.auth` is then undefined. A bad token gets 401. */
 export function optionalAuth<Name extends string>(
   auth: Auth<Name>,
   options: GuardOptions<GuardContext<unknown>> = {},
@@ -59,7 +60,7 @@ function guardWith<Found>(admit: Admit<Found>): KoaGuard<{ auth: Found }> {
     try {
       await next()
     } catch (error) {
-      // From `ctx.state.auth.assert(…)` in a handler. Other errors, of other tokens say, are the app's to answer.
+      // A failed `ctx.state.auth.assert(…)` in a handler. The app answers other errors, such as those about other tokens.
       if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
       refuse(context, error)
     }

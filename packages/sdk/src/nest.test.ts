@@ -6,7 +6,7 @@ import type { Principal } from './index.ts'
 import { AuthErrorFilter, AuthPrincipal, requireAuth } from './nest.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// What is Nest's own; what all guards share is in guards.test.ts.
+// Only what is specific to Nest. What all guards share is in guards.test.ts.
 
 const auth = buildAuth()
 
@@ -27,7 +27,7 @@ for (const [name, path] of [
 }
 Controller('invoices')(InvoicesController)
 
-/** What a pipe makes of the principal, as a class that Nest instantiates and as an object. */
+/** A pipe for the principal, used as a class that Nest instantiates and as an object. */
 class ToUserId implements PipeTransform<Principal, string> {
   transform({ userId }: Principal): string {
     return userId

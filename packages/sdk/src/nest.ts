@@ -16,7 +16,7 @@ import { getAuth, setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
 
-/** What Express and Fastify have in common of a request. */
+/** The part of a request that Express and Fastify have in common. */
 export interface HttpRequest {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   readonly rawHeaders?: readonly string[]
@@ -29,10 +29,11 @@ interface HttpResponse {
 }
 
 /**
- * A guard for `@UseGuards(requireAuth(auth))` or `app.useGlobalGuards(requireAuth(auth))`. Lets a request through when its bearer
- * token is good and the user may do what is asked; `@AuthPrincipal()` gives the principal to a handler. Answers 401 or 403
- * otherwise, in the service's error shape. It verifies by itself, so it needs no guard before it, and believes none. For HTTP
- * on Express or Fastify; it refuses every other transport.
+ * Returns a guard for `@UseGuards(requireAuth(auth))` or `app.useGlobalGuards(requireAuth(auth))`. It lets a request through if
+ * its bearer token is valid and meets the requirements; `@AuthPrincipal()` then passes the principal to a handler. Otherwise it
+ * answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it
+ * needs no guard before it, and trusts none. For HTTP on Express or Fastify. Throws `CONFIG_INVALID` for a misspelt requirement,
+ * and for a request on any other transport.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -41,17 +42,19 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, for which `@AuthPrincipal()` is undefined; a bad token is answered with 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `@AuthPrincipal()` is then undefined. A bad token gets 401.
+ */
 export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<HttpRequest> = {}): CanActivate {
   return guardWith(admitAnyone(auth, options))
 }
 
 /**
- * The principal that a guard found, as a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. A pipe makes
- * something else of it: `@AuthPrincipal(LoadUser) user: User`.
+ * Passes the principal that a guard found to a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. A pipe can
+ * turn it into something else: `@AuthPrincipal(LoadUser) user: User`. Throws `CONFIG_INVALID` for an argument that is not a pipe.
  */
 export const AuthPrincipal = (...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator => {
-  // Many decorators pick a member by its name. This one would ignore the name and hand over the whole principal.
+  // Many decorators take the name of a member. This one would ignore the name and pass the whole principal.
   if (!pipes.every(isPipe)) throw configInvalid('@AuthPrincipal() gives the whole principal, and takes nothing but pipes')
   return principalParameter(...pipes)
 }
@@ -62,8 +65,8 @@ const isPipe = (pipe: Type<PipeTransform> | PipeTransform) =>
 const principalParameter = createParamDecorator((_: unknown, context: ExecutionContext) => getAuth(partsOf(context).request))
 
 /**
- * Answers `principal.assert(…)` that failed in a handler with 403 in the service's error shape, and every other error as Nest does:
- * `app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))`. Without it Nest answers 500.
+ * Answers a failed `principal.assert(…)` in a handler with 403 in the service's error shape, and leaves every other error to
+ * Nest: `app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))`. Without it, Nest answers 500.
  */
 export class AuthErrorFilter extends BaseExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {
@@ -88,13 +91,16 @@ function guardWith(admit: Admit<Principal | undefined>): CanActivate {
 }
 
 function partsOf(host: ArgumentsHost): { request: HttpRequest; response: HttpResponse } {
-  // What another transport carries in the place of a request could be anything.
+  // Another transport could carry anything in place of a request.
   if (host.getType() !== 'http') throw configInvalid(`guards of @gatehouse/sdk/nest are for HTTP, not for ${host.getType()}`)
   const http = host.switchToHttp()
   return { request: http.getRequest<HttpRequest>(), response: http.getResponse<HttpResponse>() }
 }
 
-/** As Nest's own filter answers it; the headers are set on the response. An error that is not about the caller stays as it is. */
+/**
+ * Turns an error about the caller into one that Nest's own filter answers, and sets its headers on the response. Returns any
+ * other error unchanged.
+ */
 function toHttpException(error: unknown, host: ArgumentsHost): unknown {
   const { request, response } = partsOf(host)
   const refusal = refusalFor(error, response.getHeader('X-Request-Id'), request.headers['x-request-id'])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { getAuth, optionalAuth, requireAuth } from './next.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// What is Next.js's own; what all guards share is in guards.test.ts, and a Next.js in test/platforms.
+// Only what is specific to Next.js. What all guards share is in guards.test.ts; test/platforms runs a real Next.js.
 
 const auth = buildAuth()
 const context = { params: Promise.resolve({ id: '7' }) }

@@ -15,14 +15,14 @@ import { setAuth } from './request-auth.ts'
 export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
-/** What Next.js hands a route handler beside the request. */
+/** What Next.js passes to a route handler besides the request. */
 export interface RouteContext {
   readonly params: Promise<Readonly<Record<string, string | string[] | undefined>>>
 }
 
 /**
- * Puts a guard before a route handler, or before what the middleware answers. It gives what Next.js takes: the handler's answer, or
- * the refusal.
+ * Puts a guard before a route handler or the middleware. The result resolves to the handler's answer or to the refusal. Throws
+ * `CONFIG_INVALID` for a handler that is not a function.
  */
 export type NextGuard = <Incoming extends Request = Request, Context = RouteContext, Answer = Response>(
   handler: (request: Incoming, context: Context) => Answer | Promise<Answer>,
@@ -30,9 +30,11 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
 
 /**
  * Guards route handlers (`export const GET = requireAuth(auth)(async (request) => …)`) and the middleware
- * (`export default requireAuth(auth)(() => NextResponse.next())`). A request reaches the handler when its bearer token is good and
- * the user may do what is asked; `getAuth(request)` gives the principal there. Answers 401 or 403 otherwise, in the service's
- * error shape. It verifies by itself: a route handler needs no middleware before it, and believes none.
+ * (`export default requireAuth(auth)(() => NextResponse.next())`). It lets a request through if its bearer token is valid and
+ * meets the requirements; `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the service's error
+ * shape, or 503 if revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in a handler with 403. It
+ * verifies the token itself: it needs no middleware before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt
+ * requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -41,7 +43,9 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ */
 export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<Request> = {}): NextGuard {
   return guardWith(admitAnyone(auth, options))
 }
@@ -58,7 +62,7 @@ function guardWith(admit: Admit<Principal | undefined>): NextGuard {
       try {
         return await handler(request, context)
       } catch (error) {
-        // From `getAuth(request).assert(…)`. Other errors are for Next.js, also those by which it redirects.
+        // A failed `getAuth(request).assert(…)`. Next.js handles all other errors, including those by which it redirects.
         if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
         return refuse(error, request)
       }

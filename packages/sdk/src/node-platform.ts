@@ -9,16 +9,16 @@ import {
 } from './platform.ts'
 import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, CONSUMER_TOKEN_TYPE, keyIdOf } from './protocol.ts'
 
-// Taken from `globalThis`, since some bundlers replace a bare `Buffer` by an imitation.
+// Taken from `globalThis`, since some bundlers replace a bare `Buffer` with an imitation.
 const { Buffer } = globalThis
 
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
-/** A module of Node by its name, where there is one: an `import` would stop bundlers for Workers, Deno and browsers. */
+/** Returns a module of Node, or undefined where there is none. An `import` would stop bundlers for Workers, Deno and browsers. */
 export const builtin = ((name: string) => globalThis.process?.getBuiltinModule?.(name)) as typeof process.getBuiltinModule
 
-/** Undefined if Node's modules are not available. */
+/** Opens the secrets with Node's crypto. Returns undefined if Node's modules are not available. */
 export function openNodeKeys({ secrets, maxTokenBytes }: KeyMaterial): OpenKeys | undefined {
   const crypto = builtin('node:crypto')
   // Runtimes that imitate Node may lack either.
@@ -46,15 +46,15 @@ const encodeText = (text: string) => Buffer.from(text).toString('base64url')
 const encode = (part: object) => encodeText(JSON.stringify(part))
 
 /**
- * HMAC-SHA-256 (RFC 2104) as two one-shot hashes over key blocks that are prepared once, 0.6 times the cost of `createHmac`.
- * Digests travel as strings because Node hands those over faster than buffers.
+ * HMAC-SHA-256 (RFC 2104) as two one-shot hashes over key blocks that are prepared once, at 0.6 times the cost of `createHmac`.
+ * The digests are strings because Node returns those faster than buffers.
  */
 function openKey(digest: typeof hash, secret: string, maxTokenBytes: number): SecretKey['signs'] {
   const bytes = Buffer.from(secret)
   const key = bytes.length > BLOCK_BYTES ? digest('sha256', bytes, 'buffer') : bytes
-  // The inner key block, and room behind it for the UTF-8 of any string of that length, so that writing one never ends early.
+  // The inner key block, then room for the UTF-8 of any string of that length, so that writing one never ends early.
   const inner = Buffer.alloc(BLOCK_BYTES + 3 * maxTokenBytes)
-  // The outer key block, and room for the inner digest behind it.
+  // The outer key block, then room for the inner digest.
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
   for (let i = 0; i < BLOCK_BYTES; i += 1) {
     // A short key is padded with zeros.
@@ -70,7 +70,8 @@ function openKey(digest: typeof hash, secret: string, maxTokenBytes: number): Se
     signed[end] ??= inner.subarray(0, BLOCK_BYTES + end)
     outer.write(digest('sha256', signed[end], 'binary'), BLOCK_BYTES, 'latin1')
     signature.write(digest('sha256', outer, 'base64url'), 'latin1')
-    // To the end wherever it differs, so that time tells nothing; as text, which refuses spare bits in the last letter too.
+    // Compares to the end even after a difference, so that the time it takes reveals nothing, and as text, which also refuses
+    // spare bits in the last letter.
     const begin = BLOCK_BYTES + end + 1
     let difference = token.length + BLOCK_BYTES - begin - SIGNATURE_CHARACTERS
     for (let i = 0; i < SIGNATURE_CHARACTERS; i += 1) difference |= signature[i]! ^ inner[begin + i]!
@@ -78,22 +79,24 @@ function openKey(digest: typeof hash, secret: string, maxTokenBytes: number): Se
   }
 }
 
-/** Those without spare bits, by how many letters are left over after fours; of one letter alone no byte can be made. */
+/**
+ * The last letters without spare bits, by how many letters follow the last group of four. A single letter cannot encode a byte.
+ */
 const lastLetters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048']
 
-/** For ASCII. The buffer is used again for every token: most of the cost of decoding is allocating. */
+/** Returns a reader for ASCII. It reuses one buffer for every token, since most of the cost of decoding is allocating. */
 function createTextReader(maxLength: number): TextReader {
   const buffer = Buffer.alloc(maxLength)
   return (encoded) => {
     const length = buffer.write(encoded, 'base64url')
     const text = buffer.toString('utf8', 0, length)
-    // Node skips what is not base64, stops at padding, takes the other alphabet's two letters as well, and drops spare bits.
+    // Node skips what is not base64, stops at padding, also accepts the `+` and `/` of plain base64, and drops spare bits.
     const isCanonical =
       length === (encoded.length * 3) >> 2 &&
       !encoded.includes('+') &&
       !encoded.includes('/') &&
       (lastLetters[encoded.length % 4]?.includes(encoded.at(-1)!) ?? true)
-    // Invalid UTF-8 becomes U+FFFD. Valid texts rarely contain it, so only then the whole text is compared.
+    // Invalid UTF-8 becomes U+FFFD. Valid texts rarely contain it, so the whole text is compared only then.
     if (!isCanonical || (text.includes('\uFFFD') && encodeText(text) !== encoded)) throw new Error()
     return text
   }

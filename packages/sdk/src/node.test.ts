@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { getAuth, optionalAuth, requireAuth } from './node.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// What is bare Node's own; what all guards share is in guards.test.ts.
+// Only what is specific to bare Node. What all guards share is in guards.test.ts.
 
 const auth = buildAuth()
 

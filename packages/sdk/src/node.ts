@@ -16,17 +16,18 @@ import { setAuth } from './request-auth.ts'
 export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
 
-/** What `createServer` takes. */
+/** A listener for `createServer`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Puts a guard before a handler, which runs for those alone who may pass: `createServer(guard(handler))`. */
+/** Puts a guard before a handler, so that it runs only for requests that may pass: `createServer(guard(handler))`. */
 export type NodeGuard = (handler: (request: IncomingMessage, response: ServerResponse) => unknown) => NodeListener
 
 /**
- * Guards handlers of `node:http`. A request reaches the handler when its bearer token is good and the user may do what is asked;
- * `getAuth(request)` gives the principal there. Answers 401 or 403 otherwise, in the service's error shape. It verifies by
- * itself, so it needs nothing before it, and believes nothing. What the handler throws is thrown, but for a failed
- * `getAuth(request).assert(…)`, which is answered with 403.
+ * Guards handlers of `node:http`. It lets a request through if its bearer token is valid and meets the requirements;
+ * `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the service's error shape, or 503 if
+ * revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in the handler with 403, and rethrows
+ * every other error. It verifies the token itself: it needs no other check before it, and trusts none. Throws `CONFIG_INVALID`
+ * for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,
@@ -35,7 +36,9 @@ export function requireAuth<Name extends string>(
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Lets a request without a bearer token through, for which `getAuth(request)` is undefined; a bad token is answered with 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ */
 export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<IncomingMessage> = {}): NodeGuard {
   return guardWith(admitAnyone(auth, options))
 }
@@ -52,7 +55,7 @@ function guardWith(admit: Admit<Principal | undefined>): NodeGuard {
       try {
         await handler(request, response)
       } catch (error) {
-        // Other errors, of other tokens say, are the app's to answer, and so is an answer that has begun.
+        // The app answers other errors, such as those about other tokens, and completes an answer that has begun.
         if (!AuthError.is(error, 'PERMISSION_DENIED') || response.headersSent) throw error
         refuse(error, request, response)
       }

@@ -1,28 +1,31 @@
 import type { CheckedPayload, Claims } from './claims.ts'
 import { refused } from './errors.ts'
 
-/** Who a verified token speaks for. `Name` are the permissions of the app's manifest. */
+/** Who a verified token stands for. `Name` is the type of the permission names in the app's manifest. */
 export interface Principal<Name extends string = string> {
-  /** All claims, frozen, in their wire spelling. */
+  /** All claims, frozen, spelt as in the token. */
   readonly claims: Claims
-  /** `service` for a machine token: it stands for a service account, not for a user. Guards let users in only, unless they are told. */
+  /**
+   * `service` for a machine token, which stands for a service account and not for a user. Guards refuse it unless you set `kind`.
+   */
   readonly kind: 'user' | 'service'
-  /** Of a machine token, the id of its service account. */
+  /** The id of the user; for a machine token, that of its service account. */
   readonly userId: string
   /** The user's home pool. */
   readonly pool: string
-  /** The organization the token speaks for. */
+  /** The organization that the token speaks for, or null. */
   readonly org: { readonly id: string; readonly slug: string } | null
-  /** Whether the user has every one of these permissions; true when none is named. */
+  /** Whether the token carries all of these permissions. True without arguments. */
   has(...all: Name[]): boolean
-  /** Whether the user has at least one of these permissions; false when none is named. */
+  /** Whether the token carries at least one of these permissions. False without arguments. */
   hasAny(...any: Name[]): boolean
-  /** Throws `PERMISSION_DENIED` unless the user has every one of these permissions. */
+  /** Throws `PERMISSION_DENIED` unless the token carries all of these permissions. */
   assert(...all: Name[]): void
+  /** Whether the token carries this role. */
   hasRole(code: string): boolean
 }
 
-/** A class, so that methods are shared; its field is private, so that logging a principal prints no claims. */
+/** A class, to share the methods. Its field is private, so logging a principal prints no claims. */
 export class TokenPrincipal implements Principal {
   readonly #payload: CheckedPayload
 

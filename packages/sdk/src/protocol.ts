@@ -1,19 +1,19 @@
 // What the service, authctl and this package must agree on. Pure: it runs wherever JavaScript does.
 
-/** A longer token is refused without being read. */
+/** Longer tokens are refused unread. */
 export const MAX_TOKEN_BYTES = 16_384
 export const MIN_SECRET_CHARACTERS = 32
-/** The default of `iss`. */
+/** The default `iss` claim. */
 export const DEFAULT_ISSUER = 'gatehouse'
 /** How far the clocks of two machines may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 
-/** `typ` of what a consumer shows to the service. */
+/** The `typ` of a consumer's assertion. */
 export const CONSUMER_TOKEN_TYPE = 'consumer+jwt'
 export const CONSUMER_TOKEN_SECONDS = 60
 /**
- * A consumer signs under a key of its own, so that an assertion never passes for a token: HKDF-SHA-256 (RFC 5869) of the secret,
- * without salt, with this as info.
+ * A consumer signs assertions with a derived key, so that an assertion never passes for a token: HKDF-SHA-256 (RFC 5869) of the
+ * secret, without salt, with this as info.
  */
 export const CONSUMER_KEY_INFO = 'gatehouse-consumer'
 export const CONSUMER_KEY_BYTES = 32
@@ -29,12 +29,15 @@ export const TOKEN_PREFIXES = {
 } as const
 export type TokenPrefix = (typeof TOKEN_PREFIXES)[keyof typeof TOKEN_PREFIXES]
 
-/** The text whose hash names a secret. */
+/** Returns the text whose hash is the id of a secret. */
 export function keyIdText(secret: string): string {
   return `gatehouse-kid:${secret}`
 }
 
-/** The `kid` of a secret. It tells two secrets apart and does not help to find one. `hash` returns hex digits, as in `node:crypto`. */
+/**
+ * Returns the `kid` of a secret, which tells two secrets apart but does not help to find one. `hash` returns hex digits, as in
+ * `node:crypto`.
+ */
 export function keyIdOf(secret: string, hash: (algorithm: 'sha256', text: string) => string): string {
   return hash('sha256', keyIdText(secret)).slice(0, 8)
 }

@@ -6,28 +6,28 @@ import type { AuthState, BrowserAuth } from './browser/index.ts'
 export type { AuthState, BrowserAuth } from './browser/index.ts'
 
 export interface AuthProviderProps {
-  /** What `createBrowserAuth` of `@gatehouse/sdk/browser` made, once for the page and outside of components. */
+  /** The result of `createBrowserAuth` from `@gatehouse/sdk/browser`. Create it once for the page, outside of components. */
   readonly auth: BrowserAuth
   readonly children?: ReactNode
 }
 
 export interface UsedAuth {
-  /** Who is signed in. The component renders again when it changes, whichever tab changed it. */
+  /** Who is signed in. The component renders again when this changes, in this tab or another. */
   readonly state: AuthState
-  /** `login`, `register`, `logout`, `sso`, … */
+  /** The calls that change it: `login`, `register`, `logout`, `sso`, … */
   readonly auth: BrowserAuth
 }
 
 const Provided = createContext<BrowserAuth | undefined>(undefined)
-/** On a server that renders pages, and for the first rendering in the browser, which must be the same. */
+/** The state on a server that renders pages, and for the first rendering in the browser, which must match the server's. */
 const nobody: AuthState = { status: 'signed_out', reason: null }
 
-/** Gives `useAuth` and `useFetch` below it the session of this page: `<AuthProvider auth={auth}>…</AuthProvider>`. */
+/** Provides the session of this page to `useAuth` and `useFetch` below it: `<AuthProvider auth={auth}>…</AuthProvider>`. */
 export function AuthProvider({ auth, children }: AuthProviderProps): ReactElement {
   return createElement(Provided.Provider, { value: auth }, children)
 }
 
-/** Who is signed in, and the calls that change it: `const { state, auth } = useAuth()`. */
+/** Returns who is signed in and the calls that change it: `const { state, auth } = useAuth()`. Throws without a provider. */
 export function useAuth(): UsedAuth {
   const auth = useProvided()
   const state = useSyncExternalStore(
@@ -38,7 +38,7 @@ export function useAuth(): UsedAuth {
   return { state, auth }
 }
 
-/** `fetch` with the user's token, the same function at each rendering; see `fetch` of `createBrowserAuth`. */
+/** Returns the `fetch` of `BrowserAuth`, the same function at each rendering. Throws without an `AuthProvider`. */
 export function useFetch(): BrowserAuth['fetch'] {
   return useProvided().fetch
 }

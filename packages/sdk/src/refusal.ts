@@ -1,6 +1,6 @@
 import { AuthError } from './errors.ts'
 
-/** The service's error shape, with the service's words: a client sees no difference between the two. */
+/** An answer in the service's error shape and words, so a client cannot tell it from an answer of the service. */
 export interface Refusal {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -14,8 +14,9 @@ export interface Refusal {
 }
 
 /**
- * How to answer a request that `error` ends, for those who write a guard of their own: status, headers, and a body for
- * `application/json`. Undefined for errors that are not about the caller: throw those on. A hint is not in it.
+ * Returns the answer to a request that failed with `error`, for a guard that you write yourself: status, headers, and a body for
+ * `application/json`. It never contains the hint, and contains `requestId` if that is well formed. Returns undefined for errors
+ * that are not about the caller: rethrow those.
  */
 export function refusal(error: unknown, requestId?: unknown): Refusal | undefined {
   if (!AuthError.is(error)) return undefined

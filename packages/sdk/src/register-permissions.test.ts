@@ -38,7 +38,7 @@ function buildAuth(url: string, options: AuthOptions = {}) {
   return { auth, events }
 }
 
-/** What `ready` has come to so far. */
+/** Returns an object that shows how `ready` has settled so far. */
 function outcomeOf({ ready }: Registration) {
   const outcome: { counts?: object; error?: unknown } = {}
   ready.then(
@@ -296,7 +296,7 @@ describe('an end before the answer', () => {
     ['close', (_, auth) => auth.close(), { code: 'SERVICE_UNREACHABLE', hint: expect.stringContaining('close') }],
   ]
   test.each(endings)('comes by %s, while it waits', async (_, end, reason) => {
-    // An open connection would have a timer of its own.
+    // An open connection would have its own timer.
     const service = await buildService(answer(503, {}, { connection: 'close' }))
     const { auth } = buildAuth(service.url)
     const controller = new AbortController()
@@ -364,7 +364,7 @@ test('a token that no header can carry is refused at once, and not quoted', () =
 })
 
 describe('the process', () => {
-  /** Runs a program that registers where nobody listens; its exit code, or the signal that ended it. */
+  /** Runs a program that registers at an address where nothing listens. Returns its exit code, or the signal that ended it. */
   async function run(lines: string): Promise<unknown> {
     const source = `
       import { createAuth, definePermissions } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
@@ -385,7 +385,7 @@ describe('the process', () => {
   })
 
   test('lives while it waits for ready', async () => {
-    // It ends itself on the second try: with 13 it would have ended of nothing left to do.
+    // The program exits with 7 on the second try. With 13, it would have ended because it had nothing left to do.
     const lines = `auth.health()
       let tries = 0
       const trying = createAuth({ authUrl: 'http://127.0.0.1:9', appCode: 'billing', secret: ${JSON.stringify(SECRET)}, permissions,

@@ -2,40 +2,45 @@ import { callPatiently, type Timer, unref } from './call-service.ts'
 import type { Config, RegistrationCounts } from './config.ts'
 import { type AuthError, invalidSettings } from './errors.ts'
 
-/** The platform's own `AbortSignal`, in whatever types the app has of it. */
+/** The type of the platform's `AbortSignal`, from the type library that the app uses. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } } ? Known : { readonly aborted: boolean }
 
-/** How the permissions of the manifest are registered at the service; docs/permissions.md#with-the-sdk says what it does. */
+/** The options of `registerPermissions`; docs/permissions.md#with-the-sdk describes the registration. */
 export interface RegistrationOptions {
   /**
-   * `background` (default): goes on trying while the service is away, 1 to 60 s apart, and neither throws nor keeps the process alive.
-   * `require`: `ready` rejects within 5 s when the service does not take them.
+   * `background` (default): retries while the service is down, 1 to 60 s apart. You may ignore a failure, and waiting for the
+   * next try does not keep the process alive. `require`: `ready` rejects within 5 s unless the service has accepted the
+   * permissions.
    */
   readonly mode?: 'background' | 'require'
-  /** When more permissions would be pruned, nothing is done and `ready` rejects with `PRUNE_LIMIT`. */
+  /**
+   * The most permissions that may be pruned (default no limit). If more would be, nothing is changed and `ready` rejects with
+   * `PRUNE_LIMIT`.
+   */
   readonly maxPrune?: number
-  /** Grows with each release: a list with a lower one than the newest seen prunes nothing. */
+  /** A number that grows with each release. A list with a lower one than the newest seen prunes nothing. */
   readonly revision?: number
-  /** Ends the registration; `ready` then rejects with its reason. */
+  /** Aborts the registration. `ready` then rejects with the signal's reason. */
   readonly signal?: Signal
 }
 
+/** A registration that is under way or has ended. */
 export interface Registration {
   /**
-   * Resolves when the service has taken the permissions. Rejects with an `AuthError` when it refuses them; in `background` nobody
-   * need listen. While it is waited for, it keeps the process alive.
+   * Resolves to the counts when the service has accepted the permissions. Rejects with an `AuthError` if it refuses them; in
+   * `background` you may ignore that. Once you read this property, the process stays alive until it settles.
    */
   readonly ready: Promise<RegistrationCounts>
 }
 
-/** The whole time of `require`, in milliseconds: a little less than the 5 s that it promises. */
+/** How long `require` tries, in milliseconds: a little less than the 5 s that it promises. */
 const REQUIRE_MS = 4_500
 
 export interface RunningRegistration extends Registration {
   readonly state: 'off' | 'pending' | 'registered' | 'rejected'
 }
 
-/** Begins at once, and goes on until the service has answered or `signal` or `auth.close()` ends it. */
+/** Starts at once and goes on until the service has answered, or until `signal` or `auth.close()` ends it. */
 export function startRegistration(
   config: Config,
   { mode, maxPrune, revision, signal }: RegistrationOptions = {},
@@ -84,7 +89,7 @@ export function startRegistration(
     }
   }
   const ready = register()
-  // Listening is optional. A caller that requires the registration gets the error in any case.
+  // The caller may ignore a failure, except with `require`.
   if (mode !== 'require') ready.catch(() => {})
 
   return {

@@ -1,7 +1,7 @@
 import { configInvalid } from './errors.ts'
 import type { Principal } from './principal.ts'
 
-/** In the registry of symbols, so that a guard of one copy of this package serves `getAuth` of another. */
+/** A registered symbol, so that `getAuth` also works with a guard of another copy of this package. */
 const key = Symbol.for('gatehouse.auth')
 
 export function setAuth(request: object, principal: Principal | undefined): void {
@@ -9,9 +9,9 @@ export function setAuth(request: object, principal: Principal | undefined): void
 }
 
 /**
- * The principal that a guard found for this request: `getAuth<BillingPermission>(req).has('invoices:read')`. Throws
- * `CONFIG_INVALID` when no guard ran. Behind `optionalAuth` it is undefined for a request without a token; to have that
- * in the type, write `getAuth<BillingPermission, undefined>(req)`.
+ * Returns the principal that a guard found for this request: `getAuth<BillingPermission>(req).has('invoices:read')`. Throws
+ * `CONFIG_INVALID` if no guard ran. Behind `optionalAuth`, it returns undefined for a request without a token; to have that in
+ * the type, write `getAuth<BillingPermission, undefined>(req)`.
  */
 export function getAuth<Name extends string = string, Nobody extends undefined = never>(
   request: object,

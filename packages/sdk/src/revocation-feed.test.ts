@@ -6,7 +6,7 @@ import { type Auth, type AuthEvent, type AuthOptions, createAuth } from './index
 import { useFakeTimers } from './test-timers.ts'
 import { CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
-// Against servers that speak the protocol, or something like it. The timers stand still unless a test moves them; the network runs.
+// Against servers that speak the protocol, or something like it. Only the test moves the timers. The network is real.
 
 let nowMs: number
 beforeEach(() => {
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Moves the clock and the timers, and lets the network run in between: no answer takes as long as a time-out. */
+/** Moves the clock and the timers, and lets the network run in between, so that no answer takes as long as a time-out. */
 async function advance(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) {
     nowMs += Math.min(left, 1_000)
@@ -28,7 +28,7 @@ async function advance(ms: number): Promise<void> {
   }
 }
 
-/** Lets the network run until it holds. */
+/** Lets the network run until the condition holds. */
 async function until(holds: () => unknown): Promise<void> {
   for (const end = performance.now() + 5_000; !holds(); ) {
     if (performance.now() > end) throw new Error(`never: ${holds}`)
@@ -36,14 +36,14 @@ async function until(holds: () => unknown): Promise<void> {
   }
 }
 
-/** Lets the network run a while, for what must not happen. */
+/** Lets the network run for a while, to show that something does not happen. */
 async function settle(ms = 60): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const OTHER_APP = '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c99'
 let lastCursor = 100
-/** An event about the user of the tests: by default all tokens below version 9, of every app. */
+/** An event about the user of the tests. By default it revokes all tokens below version 9, in every app. */
 const event = (members: object = {}) => {
   lastCursor += 1
   const at = new Date(nowMs).toISOString()
@@ -63,7 +63,7 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (response) =>
     void response.writeHead(code, headers).end('{}')
-/** As the service refuses. */
+/** A refusal in the service's error shape. */
 const refusing =
   (code: number): Answer =>
   (response) =>
@@ -75,7 +75,7 @@ const openStream: Answer = (response) => {
   response.write(': open\n\n')
 }
 
-/** A service that answers as the test says; by default nothing was revoked and the stream is open. */
+/** A service that answers as the test says. By default nothing was revoked and the stream is open. */
 async function buildService(answers: { poll?: Answer; stream?: Answer } = {}) {
   const service = {
     url: '',
@@ -129,7 +129,7 @@ const codeOf = async (auth: Auth, presented: string = token) => {
 }
 const typesOf = (events: AuthEvent[]) => events.map(({ type }) => type.replace('revocation.', ''))
 
-/** A feed that is up: the snapshot read, the stream open. */
+/** A feed that is connected: the snapshot is read, the stream is open. */
 async function buildConnected(options: AuthOptions = {}, answers: { poll?: Answer; stream?: Answer } = {}) {
   const service = await buildService(answers)
   const { auth, events } = buildAuth(service.url, options)
@@ -328,7 +328,7 @@ describe('the app of the feed', () => {
     await until(() => events.length > 0)
     await advance(1_000)
     await until(() => auth.health().revocation.connected)
-    // Also one that was verified before, and is remembered.
+    // A token that was verified before, and is remembered, is refused too.
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['APP_MISMATCH', 'ok'])
   })
 
@@ -368,7 +368,7 @@ describe('the app of the feed', () => {
 })
 
 describe('a rotation', () => {
-  /** Takes assertions that were signed with this secret alone. */
+  /** Accepts only assertions that were signed with this secret. */
   const only =
     (secret: string, answer: Answer): Answer =>
     (response, request) => {
@@ -410,14 +410,14 @@ describe('while the service is away', () => {
   })
 
   test('it comes back at once, then ever more slowly up to 5 s, each time at a random moment', async () => {
-    // Each answer is another one, for the same reason is told once.
+    // Each answer is different, since the same reason is reported only once.
     let code = 500
     const service = await buildService({ poll: (...args) => status(code++)(...args) })
     const { events } = buildAuth(service.url)
     await advance(90_000)
     const delays = events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
     expect(delays.slice(0, 8)).toEqual([100, 200, 400, 800, 1600, 2500, 2500, 2500])
-    // Half of the longest wait each time.
+    // Each wait is half of the longest one.
     expect(service.polls.length).toBeLessThan(42)
     expect(typesOf(events).filter((type) => type === 'stale')).toHaveLength(1)
   })
@@ -554,7 +554,7 @@ describe('where streams do not come through', () => {
     await advance(19_000)
     await settle()
     expect(auth.health().revocation).toMatchObject({ connected: true, ageSec: 19 })
-    // The server is frozen: it takes the connection, and answers nothing.
+    // The server is frozen: it takes the connection, but does not answer.
     service.poll = () => {}
     await advance(1_000)
     await until(() => events.at(-1)!.type === 'revocation.disconnected')
@@ -641,7 +641,7 @@ describe('a service gone mad', () => {
     await advance(29_000)
     await settle()
     expect(service.polls).toHaveLength(1)
-    // In steps: one leap would run past the time that the second poll has to be answered in.
+    // In steps: one leap would run past the time-out of the second poll.
     for (let seconds = 0; service.polls.length < 2 && seconds < 20; seconds += 1) {
       await advance(1_000)
       await settle()
@@ -681,7 +681,7 @@ describe('a service gone mad', () => {
     const delaysOf = () => events.flatMap((event) => (event.type === 'revocation.disconnected' ? [event.retryInMs] : []))
     expect(delaysOf()).toEqual([100, 200, 400, 800, 1600])
 
-    // One that has lived for 5 s does.
+    // A connection that lasts for 5 s does.
     await advance(5_000)
     service.drop()
     await until(() => events.at(-1)!.type === 'revocation.disconnected')

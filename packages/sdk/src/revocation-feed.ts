@@ -8,19 +8,19 @@ interface FeedPage {
   readonly items: readonly unknown[]
   readonly cursor: number
   readonly has_more?: boolean
-  /** The service has another database than before. */
+  /** True if the service has another database than before. */
   readonly reset?: boolean
 }
 
 export interface RevocationFeed {
-  /** Throws when the token was revoked, or when nobody can tell and the app wants it refused then. */
+  /** Throws `TOKEN_REVOKED` if the token was revoked, and `REVOCATION_UNAVAILABLE` if that is unknown and `onStale` is `deny`. */
   check(claims: Claims): void
   health(): { readonly connected: boolean; readonly ageSec: number | null }
-  /** Resolves when all that was revoked so far is known. */
+  /** Resolves when all revocations so far are known. */
   readonly ready: Promise<void>
 }
 
-/** A connection that lasts this long begins the backoff anew. */
+/** A connection that lasts this long resets the backoff. */
 const STEADY_MS = 5_000
 /** The longest wait between two tries. */
 const LONGEST_WAIT_MS = 5_000
@@ -28,8 +28,8 @@ const LONGEST_WAIT_MS = 5_000
 const SILENCE_MS = 20_000
 
 /**
- * Follows the revocations of the service (docs/revocation.md): by server-sent events while they come through, by polling while
- * they do not. It works in the background, where it neither throws nor keeps the process alive.
+ * Follows the revocations of the service (docs/revocation.md): by server-sent events while they come through, otherwise by
+ * polling. It works in the background, never throws, and does not keep the process alive.
  */
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
   const { now, tell, warn, closing } = config
@@ -37,11 +37,11 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   let known = new KnownRevocations()
   let cursor: number | undefined
   let skipped = 0
-  /** When nothing that the service knew was missing here. */
+  /** When the revocations known here were last complete. */
   let completeAt = now()
   let stream: 'opening' | 'alive' | undefined
   let connected = false
-  /** The transport that was told last, then what was told since: each reason why nothing came, and that the feed is stale. */
+  /** The transport last reported, then what was reported since: each reason for a lost connection, and that the feed is stale. */
   let told: string[] = []
   let failures = 0
   let timer: Timer | undefined
@@ -51,7 +51,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     isReady = resolve
     signal.addEventListener('abort', () => reject(signal.reason))
   })
-  // Nobody need wait for it.
+  // The caller may ignore it.
   ready.catch(() => {})
   signal.onabort = () => {
     connected = false
@@ -93,12 +93,12 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const lost = ({ code, hint, message }: AuthError) => {
-    // A service that is started again breaks each stream once: that is no fault, unless nobody answers then.
+    // A restart of the service breaks each stream once. That is not a fault, unless reconnecting fails or does not last.
     const isFault = !signal.aborted && (!connected || failures > 0)
     connected = false
     clearTimeout(steady)
     const jitter = Math.random()
-    // What the service refused, it refuses again: that is tried every 30 to 60 s.
+    // The service will refuse the same again, so it is tried again only every 30 to 60 s.
     const retryInMs =
       code === 'SERVICE_REJECTED' ? 30_000 * (1 + jitter) : jitter * Math.min(LONGEST_WAIT_MS, 200 * 2 ** failures++)
     const reason = hint ?? message
@@ -113,12 +113,12 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     cursor = to
   }
   const take = (event: unknown) => {
-    // What a newer service tells besides is not for this version, and no reason to miss what follows.
+    // A newer service may send other events. This version skips them, and must not miss what follows.
     if (!known.add(event, now())) tell({ type: 'revocation.skipped', count: ++skipped })
     const { cursor: to } = Object(event) as Partial<Revocation>
     if (typeof to === 'number') cursor = to
   }
-  /** A code may come to mean another app, and an address another service: tokens are held against the app that was there first. */
+  /** A code can come to mean another app, and an address another service. Tokens must be of the app that was there first. */
   const checkApp = ({ headers }: Response) => {
     const appId = headers.get('x-app-id')
     if (!appId) return
@@ -168,7 +168,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     try {
       if (!isAlive()) await poll()
       if (!stream) void follow()
-      // 5 s in the mean.
+      // 5 s on average.
       schedule(10_000 * Math.random())
     } catch (error) {
       lost(error as AuthError)

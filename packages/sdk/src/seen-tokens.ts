@@ -6,8 +6,8 @@ interface Entry {
 }
 
 /**
- * Tokens that were verified, in two generations: when the young one is full it becomes the old one, and what the old one held is
- * forgotten unless it was asked for meanwhile. Never more than `most` tokens, which is at least 2.
+ * Verified tokens in two generations. When the young generation is full, it becomes the old one, and the old one is dropped,
+ * except for tokens that were used in the meantime. Holds at most `most` tokens, which is at least 2.
  */
 export class SeenTokens {
   readonly #most: number
@@ -18,7 +18,7 @@ export class SeenTokens {
     this.#most = most
   }
 
-  /** The payload of exactly this token. */
+  /** Returns the payload of exactly this token, or undefined. */
   get(token: string): CheckedPayload | undefined {
     const key = keyOf(token)
     const young = this.#young.get(key)
@@ -38,7 +38,10 @@ export class SeenTokens {
   }
 }
 
-/** The end of the signature as a number: a map finds by it three times as fast as by a part of a string. Of two tokens with one key the later stays. */
+/**
+ * Returns the end of the signature as a number, which a map finds three times as fast as a part of a string. If two tokens have
+ * one key, the later one stays.
+ */
 function keyOf(token: string): number {
   let key = 0
   for (let i = token.length - 5; i < token.length; i += 1) key = (key << 6) ^ token.charCodeAt(i)

@@ -24,7 +24,7 @@ function buildApi(url: string, options: AuthOptions = {}) {
   return auth.api
 }
 
-/** Moves time on until it has come to an end; how. */
+/** Moves time on until the call has ended. Returns how it ended. */
 async function endOf(call: Promise<unknown>): Promise<{ value?: unknown; error?: unknown; afterMs: number }> {
   const start = time.now()
   let end: { value?: unknown; error?: unknown } | undefined

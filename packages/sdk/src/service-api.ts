@@ -3,10 +3,10 @@ import type { Claims } from './claims.ts'
 import type { Config } from './config.ts'
 import { invalidSettings } from './errors.ts'
 
-// Loaded with the calls of `api`, since most apps never make any.
+// In the same module as the calls of `api`, which is loaded late because most apps never need it.
 export { holdServiceTokens } from './hold-service-tokens.ts'
 
-/** The service's answer about a token (RFC 7662). It has only `active: false` if the token is not valid now for this app. */
+/** The service's answer about a token (RFC 7662). It is only `active: false` if the token is not valid now for this app. */
 export type Introspection =
   | { readonly active: false }
   | (Claims & {
@@ -15,23 +15,24 @@ export type Introspection =
       readonly client_id: string
       readonly sub: string
       readonly username: string
-      /** The permissions, with blanks between them. */
+      /** The permissions, separated by blanks. */
       readonly scope: string
     })
 
-/** Members besides these are passed to the webhooks as they are. */
+/** The user to register. Any other members are passed on to the webhooks unchanged. */
 export interface NewUser {
   readonly email: string
   readonly password: string
   readonly first_name?: string
   readonly last_name?: string
-  /** Default: this app. */
+  /** The code of the app to register the user in (default this app). */
   readonly app_code?: string
   readonly [member: string]: unknown
 }
 
+/** A user who was created or already existed. */
 export interface KnownUser {
-  /** False when the user was there before; also when an earlier try made it and its answer was lost on the way. */
+  /** False if the user already existed. Also false if an earlier try created the user but its answer was lost. */
   readonly created: boolean
   readonly user: {
     readonly id: string
@@ -55,13 +56,17 @@ export interface KnownUser {
 }
 
 /**
- * Each call ends within 10 s, and is tried twice more on 429, 5xx and a broken connection, after what `Retry-After` says. Rejects with
- * `SERVICE_REJECTED` when the service refuses it, `SERVICE_UNREACHABLE` when it does not answer; `requestId` is the service's.
+ * Calls to the service. Each ends within 10 s, and is retried twice on 429, 5xx and a broken connection, after the time in
+ * `Retry-After`. Rejects with `SERVICE_REJECTED` if the service refuses it and with `SERVICE_UNREACHABLE` if it does not answer;
+ * `requestId` is the service's.
  */
 export interface ServiceApi {
-  /** Asks whether a token of this app is valid now. */
+  /** Asks the service whether a token of this app is valid now. Resolves to its claims, or to `{ active: false }`. */
   introspect(token: string): Promise<Introspection>
-  /** Creates a user or returns the existing one, without tokens. Needs a `serviceToken` with the scope `users:register_or_return`. */
+  /**
+   * Creates a user, or returns the existing one. Issues no tokens. Needs a `serviceToken` with the scope
+   * `users:register_or_return`; throws `CONFIG_INVALID` without one.
+   */
   registerOrReturn(user: NewUser): Promise<KnownUser>
 }
 

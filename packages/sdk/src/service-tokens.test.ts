@@ -11,7 +11,7 @@ const advance = (seconds: number) => {
 const SERVICE_TOKEN = 'gsa_CANARYtokenOfTheServiceAccount'
 const LIFE_SEC = 900
 
-/** Gives a new token each time: `token 1 for orders`. */
+/** Issues a new token each time: `token-1-for-orders`. */
 function issuing(): Answer {
   let issued = 0
   return (response, request) => {
@@ -68,7 +68,7 @@ test('while the service is away the old one is given for as long as it lives, an
     expect(await tokens.get('orders')).toBe('token-1-for-orders')
     await settle(5)
   }
-  // Refused, it is asked again after 5 s, not for each call.
+  // After a refusal, the service is asked again after 5 s, not for each call.
   expect(service.requests).toHaveLength(2)
   advance(LIFE_SEC * 0.2)
   await expect(tokens.get('orders')).rejects.toMatchObject({
@@ -94,7 +94,7 @@ test('fetch brings the token, and a new one where the old one is refused', async
   expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]))
   expect(service.requests).toHaveLength(2)
   expect(orders.requests.at(-1)).toMatchObject({ method: 'POST', body: { n: 1 }, headers: { 'x-mine': 'yes' } })
-  // A backend that refuses whatever comes makes the service issue no token for each call.
+  // A backend that refuses everything must not make the service issue a token for each call.
   good = 'none'
   expect((await tokens.fetch('orders', orders.url)).status).toBe(401)
   expect(service.requests).toHaveLength(2)

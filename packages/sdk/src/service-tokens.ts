@@ -1,11 +1,11 @@
 import type { ServiceTokenOptions, ServiceTokens } from './hold-service-tokens.ts'
 
 /**
- * Tokens with which this backend calls others for itself, not for a user. What is missing or wrong in the configuration, the first use
- * says: it rejects with `CONFIG_INVALID`, naming every variable.
+ * Creates machine tokens with which this backend calls others for itself, not for a user. It does not throw: if the configuration
+ * is wrong, each use rejects with `CONFIG_INVALID`, naming every variable that is missing or wrong.
  */
 export function createServiceTokens(options?: ServiceTokenOptions): ServiceTokens {
-  // Most backends never call another.
+  // Loaded here, since most backends never call another.
   const loaded = import('./service-api.ts').then((module) => module.holdServiceTokens(options))
   loaded.catch(() => {})
   return {

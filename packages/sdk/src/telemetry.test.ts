@@ -6,7 +6,7 @@ import { type AuthOptions, createAuth, definePermissions } from './index.ts'
 import { answer, buildService, settle, until } from './test-service.ts'
 import { NOW, SECRET, signToken } from './test-tokens.ts'
 
-// With the real API of OpenTelemetry, behind which a recorder stands.
+// With the real API of OpenTelemetry, and a recorder behind it.
 
 let spans: { name: string; root: boolean; attributes: object; status?: object; isEnded: boolean }[]
 let counts: [name: string, attributes: object][]
@@ -105,7 +105,7 @@ test('calls and the feed do too, and no span lasts as long as the stream', async
   const follower = await buildAuth({ authUrl: service.url, revocation: { mode: 'feed' } })
   await until(() => counts.filter(([, { type }]: [string, { type?: string }]) => type === 'revocation.connected').length === 2)
   await settle()
-  // That of the stream ends when it is open.
+  // The span of the stream ends when the stream is open.
   expect(spans.every(({ name, root, isEnded }) => name.startsWith('gatehouse GET /revocations') && root && isEnded)).toBe(true)
   expect(counts.at(-1)).toEqual(['gatehouse.events', { count: 1, ...app, type: 'revocation.connected' }])
   expect(JSON.stringify([spans, counts])).not.toMatch(/eyJ|gsa_/)

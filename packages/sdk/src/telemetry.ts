@@ -2,7 +2,7 @@ import type { Config } from './config.ts'
 import { AuthError } from './errors.ts'
 import type { Verify } from './verify-token.ts'
 
-// Speaks to OpenTelemetry through what its API keeps on the global object, so that nothing is imported. Only what is used is typed.
+// Uses the objects that OpenTelemetry's API keeps on the global object, so that nothing is imported. Types only what is used.
 
 type Attributes = Record<string, string | number>
 
@@ -29,7 +29,9 @@ const NAME = '@gatehouse/sdk'
 const CLIENT = 2
 const ERROR = 2
 
-/** Makes spans and counters of verifications, of calls to the service and of events, by what OpenTelemetry has registered. */
+/**
+ * Reports verifications, calls to the service and events to OpenTelemetry, as spans and counters. Returns the observed `check`.
+ */
 export function observe(config: Config, check: Verify, { trace, metrics }: OpenTelemetry): Verify {
   const tracer = trace?.getTracer(NAME)
   const meter = metrics?.getMeter(NAME)

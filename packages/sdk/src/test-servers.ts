@@ -24,11 +24,11 @@ import * as nestGuard from './nest.ts'
 import * as nextGuard from './next.ts'
 import * as nodeGuard from './node.ts'
 
-// One set of routes, served by each framework on a socket of its own, written as that framework's users write it.
+// One set of routes, served by each framework on its own socket, written the way users of that framework write it.
 
 export interface Route {
   readonly path: string
-  /** Without one, the handler asks for a principal that nobody looked for. */
+  /** Without a guard, the handler asks for a principal that was never set. */
   readonly guard?: 'required' | 'optional'
   readonly requirements?: koaGuard.Requirements
   readonly onRefused?: (error: AuthError, request: { readonly headers: object }) => void
@@ -38,9 +38,9 @@ export interface Route {
 }
 
 export interface Stand {
-  /** A handler of Next.js makes its answer by itself, so that no header stands there before. */
+  /** A handler of Next.js makes its own answer, so no header is set on it before. */
   readonly knowsNoAnswer?: true
-  /** Listens on a port of its own; `failures` collects the errors that reached the framework. */
+  /** Listens on a free port. `failures` collects the errors that reached the framework. */
   readonly serve: (auth: Auth, routes: readonly Route[], failures: unknown[]) => Promise<{ port: number; close: () => unknown }>
 }
 
@@ -194,7 +194,7 @@ const next: Stand = {
   },
 }
 
-/** What `@Controller(path)`, `@UseGuards(…)`, `@Get()` and `@AuthPrincipal()` make of a class. */
+/** Returns the class that `@Controller(path)`, `@UseGuards(…)`, `@Get()` and `@AuthPrincipal()` would make. */
 function controllerOf(auth: Auth, { path, guard, requirements, onRefused, handle }: Route): new () => object {
   const asked = { ...requirements, ...(onRefused && { onRefused }) }
   class RouteController {

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from 'vitest'
 import { useFakeTimers } from './test-timers.ts'
 import { NOW } from './test-tokens.ts'
 
-// Servers that speak the service's protocol, or something like it, and a clock that a test moves. The network runs.
+// Servers that speak the service's protocol, or something like it, and a clock that a test moves. The network is real.
 
 export interface ReceivedRequest {
   readonly method: string | undefined
@@ -20,10 +20,10 @@ export const answer =
   (response) =>
     void response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers }).end(JSON.stringify(body))
 
-/** Nobody listens here. */
+/** Nothing listens here. */
 export const NOWHERE = 'http://127.0.0.1:9'
 
-/** Answers with `service.answer`, which a test may replace; ends with the test. */
+/** Starts a service that answers with `service.answer`, which a test may replace. It stops with the test. */
 export async function buildService(first: Answer) {
   const service = { url: '', answer: first, requests: [] as ReceivedRequest[] }
   const server = createServer(async (incoming, response) => {
@@ -43,7 +43,7 @@ export async function buildService(first: Answer) {
   return service
 }
 
-/** A clock and timers that stand still unless they are moved; for `beforeEach`. */
+/** Replaces the clock and the timers, which then stand still until `advance` moves them; for `beforeEach`. */
 export function stopTime() {
   let nowMs = NOW * 1000
   useFakeTimers()
@@ -61,7 +61,7 @@ export function stopTime() {
   }
 }
 
-/** Lets the network run until it holds. */
+/** Lets the network run until the condition holds. */
 export async function until(holds: () => unknown): Promise<void> {
   for (const end = performance.now() + 5_000; !holds(); ) {
     if (performance.now() > end) throw new Error(`never: ${holds}`)
@@ -69,7 +69,7 @@ export async function until(holds: () => unknown): Promise<void> {
   }
 }
 
-/** Lets the network run a while, for what must not happen. */
+/** Lets the network run for a while, to show that something does not happen. */
 export async function settle(ms = 60): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) await new Promise((resolve) => setImmediate(resolve))
 }

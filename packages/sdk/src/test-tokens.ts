@@ -4,7 +4,7 @@ import { type AuthOptions, readConfig } from './config.ts'
 import { openNodeKeys } from './node-platform.ts'
 import { keyIdOf } from './protocol.ts'
 
-// Tokens for the tests, signed without any code of the package but for the `kid`, of which docs/tokens.md holds two samples.
+// Tokens for the tests, signed without any code of the package except for the `kid`, of which docs/tokens.md has two samples.
 
 export const SECRET = 'the secret that the tests share with nobody'
 export const PREVIOUS_SECRET = 'the secret that the tests had before, ünd ä bit'
@@ -38,18 +38,18 @@ export function encode(part: unknown): string {
   return Buffer.from(typeof part === 'string' || part instanceof Uint8Array ? part : JSON.stringify(part)).toString('base64url')
 }
 
-/** Signs two parts as they stand, whatever they are. */
+/** Signs two parts exactly as they are given. */
 export function signParts(header: string, payload: string, secret: string = SECRET, hash = 'sha256'): string {
   return `${header}.${payload}.${createHmac(hash, secret).update(`${header}.${payload}`).digest('base64url')}`
 }
 
-/** The claims of a good token with some changed; `undefined` leaves one out. A string is taken as the payload's text. */
+/** Signs the claims of a good token with some changed; `undefined` leaves one out. A string becomes the text of the payload. */
 export function signToken(claims: object | string = {}, header: object = {}, secret: string = SECRET): string {
   const payload = typeof claims === 'string' ? claims : { ...CLAIMS, ...claims }
   return signParts(encode({ alg: 'HS256', typ: 'JWT', kid: createKid(secret), ...header }), encode(payload), secret)
 }
 
-/** The public verifier, without the feed, with the clock of the tests, on Node or through WebCrypto. */
+/** Creates the public verifier, without the feed, with the clock of the tests, on Node or through WebCrypto. */
 export function buildAuth(options: AuthOptions = {}, platform: 'node' | 'web' = 'node'): LocalAuth {
   const usual: AuthOptions = {
     secret: SECRET,

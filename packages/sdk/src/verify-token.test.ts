@@ -13,7 +13,7 @@ const PAYLOAD = encode(CLAIMS)
 const GOOD = signToken()
 const SIGNATURE = GOOD.slice(-43)
 
-/** Every way to verify. Each gives the principal or the code of the error; any other error fails the test. */
+/** Every way to verify. Each returns the claims or the code of the error; any other error fails the test. */
 const ways: Record<string, (token: unknown, options?: AuthOptions) => Promise<unknown>> = {
   verify: (token, options) => outcome(async (auth) => auth.verify(token), buildAuth(options)),
   verifySync: (token, options) => outcome(async (auth) => auth.verifySync(token), buildAuth(options)),
@@ -23,7 +23,7 @@ const ways: Record<string, (token: unknown, options?: AuthOptions) => Promise<un
     secondOutcome(token, buildAuth({ cacheTokens: 10, ...options }, 'web')),
 }
 
-/** The good token is remembered by then, and whatever else `auth` took. */
+/** Verifies a token twice. By the second time, the cache holds the good token, and any other that `auth` accepted. */
 async function secondOutcome(token: unknown, auth: LocalAuth): Promise<unknown> {
   await auth.safeVerify(GOOD)
   const first = await outcome(async () => auth.verify(token), auth)
@@ -41,14 +41,14 @@ async function outcome(run: (auth: LocalAuth) => Promise<{ claims: object }>, au
   }
 }
 
-/** The text of the good payload, with one member written as given: `JSON.stringify` cannot write it twice, or as 1e999. */
+/** Returns the good payload as text, with one part replaced: `JSON.stringify` cannot write a member twice, or 1e999. */
 const payloadText = (from: string, to: string) => {
   const text = JSON.stringify(CLAIMS)
   if (!text.includes(from)) throw new Error(`the payload has no ${from}`)
   return text.replace(from, to)
 }
 
-/** A character beyond the groups of four has spare bits; setting one spells the same bytes otherwise. */
+/** The last character beyond the groups of four has spare bits. Setting one spells the same bytes differently. */
 const withSpareBits = (encoded: string) => {
   if (encoded.length % 4 === 0) throw new Error('no spare bits here')
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -62,7 +62,7 @@ const paddedTo = (remainder: number) => {
   }
 }
 
-/** A careless reader, who keeps the low byte of each character, reads the same text. */
+/** A careless reader that keeps the low byte of each character reads the same text. */
 const foldable = (encoded: string) => String.fromCharCode(0x100 + encoded.charCodeAt(0)) + encoded.slice(1)
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -8,14 +8,14 @@ import type { RevocationFeed } from './revocation-feed.ts'
 import { SeenTokens } from './seen-tokens.ts'
 import { kindOf, show } from './show.ts'
 
-/** Verifies access tokens, all but what the app itself is asked: at once on Node, or else through WebCrypto. */
+/** Verifies an access token, except for asking `isCurrent`: synchronously on Node, otherwise through WebCrypto. */
 export type Verify = (token: unknown) => TokenPrincipal | Promise<TokenPrincipal>
 
 const wellFormed = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
- * Verifies in the order of `docs/tokens.md`: size, header, signature, claims, app, revocation. Nothing of a token is believed before
- * its signature has been checked. `feed` refuses what was revoked.
+ * Returns a verifier. It checks in the order of `docs/tokens.md`: size, header, signature, claims, app, revocation. It trusts
+ * nothing in a token before its signature has been checked. `feed` refuses revoked tokens.
  */
 export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'check'>): Verify {
   const { maxTokenBytes, cacheTokens, keyring, secrets } = config
@@ -31,7 +31,7 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
     const known = seen?.get(token)
     if (known) {
       checkTimes(known, config)
-      // Its app may have become known since.
+      // The app id may have become known since.
       checkAppBinding(known.claims, config)
       return admit(known)
     }
@@ -54,16 +54,16 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
 export function checkSize(token: unknown, maxTokenBytes: number): asserts token is string {
   if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected Authorization: Bearer <token>')
   if (typeof token !== 'string') throw malformed(kindOf(token))
-  // Characters are bytes here: a token that holds anything but ASCII is refused further on.
+  // Counts characters as bytes: a token with anything but ASCII is refused later.
   if (token.length > maxTokenBytes)
     throw refused('TOKEN_TOO_LARGE', `expected at most ${maxTokenBytes} characters (maxTokenBytes), got ${token.length}`)
 }
 
-/** The keys that may have signed a token, by its header. */
+/** Returns the keys that may have signed a token, according to its header. */
 function keysFor(token: string, keys: readonly SecretKey[], readText: TextReader): readonly SecretKey[] {
   const header = token.slice(0, token.indexOf('.'))
-  // As the service writes it, compared as text: this settles algorithm, type and key, and parses nothing. `token.startsWith` would
-  // cost a tenth of the verification.
+  // Compared as text with what the service writes, which settles algorithm, type and key without parsing. `token.startsWith`
+  // would cost a tenth of the verification.
   for (const key of keys) if (key.header === header) return [key]
   const members = readHeader(token, readText)
   checkHeader(members)
@@ -80,13 +80,13 @@ export function checkHeader({ alg, typ = 'JWT', crit, b64 }: Record<string, unkn
     throw refused('TOKEN_ALG', `expected alg "HS256", typ "JWT", no crit, no b64, got alg ${show(alg)}, typ ${show(typ)}`)
 }
 
-/** A kid is a hint, not a claim: without a known one, any accepted secret may have signed. */
+/** A kid is only a hint. Without a known one, any accepted secret may have signed. */
 export function keysNamed({ kid }: Record<string, unknown>, keys: readonly SecretKey[]): readonly SecretKey[] {
   const named = keys.filter((key) => key.kid === kid)
   return named.length > 0 ? named : keys
 }
 
-/** Every key is tried, whichever fits, so that time tells nothing about them. */
+/** Tries every key even if one fits, so that the time it takes reveals nothing about them. */
 export function trySignature(token: string, keys: readonly SecretKey[]): (boolean | Promise<boolean>)[] {
   const end = token.lastIndexOf('.')
   return keys.map((key) => key.signs(token, end))
@@ -102,10 +102,10 @@ export function checkSignature(
   if (!answers.includes(true)) throw wrongSignature(token, keys, readText, secrets)
 }
 
-/** A token that is no token at all is told from a forged one: reading its header throws. */
+/** Returns the error for a forged token. Text that is not a token gets another error, because reading its header throws. */
 function wrongSignature(token: string, keys: readonly SecretKey[], readText: TextReader, secrets: readonly string[]): AuthError {
   const { kid } = readHeader(token, readText)
-  // Only in the form that the service gives it: another one may hold anything.
+  // Quoted only in the form that the service gives it: any other may contain anything.
   const named = /^[0-9a-f]{8}$/.test(`${kid}`) ? `key ${kid}` : 'no key id'
   const known = keys.map((key) => key.kid)
   const hint = known.includes(`${kid}`)
@@ -114,7 +114,7 @@ function wrongSignature(token: string, keys: readonly SecretKey[], readText: Tex
   return refused('TOKEN_SIGNATURE', hint + oddityOf(secrets))
 }
 
-/** The two usual slips of env files, which both give another secret. */
+/** Names the two common mistakes in env files, which both result in another secret. */
 export function oddityOf(secrets: readonly string[]): string {
   const has = (pattern: RegExp) => secrets.some((secret) => pattern.test(secret))
   const oddity = has(/^\s*(["']).*\1\s*$/s) ? 'stands in quotes' : has(/^\s|\s$/) ? 'begins or ends with a blank' : ''
@@ -129,7 +129,7 @@ function readPart<Part>(encoded: string, part: string, readText: TextReader, par
   try {
     return parse(readText(encoded))
   } catch {
-    // What `JSON.parse` says would quote the token.
+    // The message of `JSON.parse` would quote the token.
     throw refused('TOKEN_MALFORMED', `expected the ${part} to be a JSON object in canonical base64url`)
   }
 }

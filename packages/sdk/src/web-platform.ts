@@ -37,8 +37,8 @@ async function openKey(secret: string): Promise<SecretKey> {
 }
 
 /**
- * Compared as text, which refuses spare bits in the last character too, and to the end wherever it differs, so that time tells
- * nothing.
+ * Compares as text, which also refuses spare bits in the last character, and to the end even after a difference, so that the time
+ * it takes reveals nothing.
  */
 function isSignature(wanted: string, token: string, end: number): boolean {
   let difference = token.length - end - 1 - SIGNATURE_CHARACTERS
@@ -54,7 +54,7 @@ const readText: TextReader = (encoded) => {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 }
 
-/** For platforms without Node: WebCrypto, which has no synchronous calls. */
+/** Opens the secrets with WebCrypto, which has no synchronous calls, for platforms without Node. */
 export async function openWebKeys({ secrets }: KeyMaterial): Promise<OpenKeys> {
   return { keys: await Promise.all(secrets.map(openKey)), readText }
 }

@@ -1,8 +1,8 @@
 import { type AuthError, configInvalid } from './errors.ts'
 
-/** A user has registered through the app, by whatever door (docs/webhooks.md). */
+/** A user was created through the app, in whichever way (docs/webhooks.md). */
 export interface UserRegistered {
-  /** The same on every attempt and redelivery, and in the header `webhook-id`: keep those you have handled. */
+  /** The same on every attempt and redelivery, and in the header `webhook-id`. Store the ids that you have handled. */
   readonly id: string
   readonly event: 'user.registered'
   /** Only in a sample that an admin sent. */
@@ -29,28 +29,28 @@ export interface UserRegistered {
     readonly name: string
     readonly role_codes: readonly string[]
   } | null
-  /** The body of the registration as a stranger wrote it, without its secrets: treat it as input. */
+  /** The body of the registration, without its secrets. A stranger wrote it, so treat it as untrusted input. */
   readonly registration: Readonly<Record<string, unknown>>
   readonly context: { readonly ip: string | null; readonly user_agent: string | null; readonly request_id: string | null }
 }
 
-/** Told apart by `event`. A later service may send others: answer 2xx to those you don't know. */
+/** An event, identified by `event`. A newer service may send other kinds: answer those that you don't know with 2xx. */
 export type WebhookEvent = UserRegistered
 
 export type WebhookErrorCode =
-  /** A header of Standard Webhooks is missing or not one. */
+  /** A header of Standard Webhooks is missing or malformed. */
   | 'WEBHOOK_HEADERS'
-  /** It was sent too long ago, or in the future: an old message that comes again, or a clock that is off. */
+  /** The message was sent too long ago or in the future: an old message is repeated, or a clock is off. */
   | 'WEBHOOK_TIMESTAMP'
-  /** None of the signatures was made with one of the secrets over these bytes. */
+  /** No signature matches the body under any of the secrets. */
   | 'WEBHOOK_SIGNATURE'
-  /** The body is genuine and no event. */
+  /** The signature is right, but the body is not an event. */
   | 'WEBHOOK_BODY'
 
-// In the registry of symbols, so that two copies of this package know each other's errors.
+// A registered symbol, so that two copies of this package recognize each other's errors.
 const brand = Symbol.for('gatehouse.WebhookError')
 
-/** Why a webhook is not believed. It holds nothing of the message but names of headers. */
+/** The reason why a webhook message is refused. It contains no part of the message except names of headers. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
@@ -67,7 +67,7 @@ export class WebhookError extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
-  /** Like `instanceof`, but it also knows the errors of another copy of this package. */
+  /** Like `instanceof`, but also true for errors of another copy of this package. With `code`, the code must match too. */
   static is(error: unknown, code?: WebhookErrorCode): error is WebhookError {
     return brand in Object(error) && (!code || (error as WebhookError).code === code)
   }
@@ -88,9 +88,9 @@ export interface WebhookOptions {
 const DEFAULT_TOLERANCE_SECONDS = 300
 
 /**
- * Verifies a webhook by Standard Webhooks and gives its event. `rawBody` are the bytes as they came, before any parser;
- * `secret` is the `whsec_…` of the webhook, or several while it is being replaced. Throws `WebhookError`, or `AuthError` with
- * `CONFIG_INVALID` for a secret or a body that is none.
+ * Verifies a webhook message by Standard Webhooks and resolves to its event. Pass `rawBody` as it was received, before any
+ * parser. `secret` is the `whsec_…` of the webhook, or several while it is being replaced. Throws a `WebhookError` if the message
+ * is refused, and an `AuthError` with `CONFIG_INVALID` if a secret is malformed or `rawBody` is not bytes or text.
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,
@@ -105,14 +105,14 @@ export async function verifyWebhook(
   const signatures = readHeader(headers, 'webhook-signature')
   if (!/^\d{1,11}$/.test(timestamp)) throw new WebhookError('WEBHOOK_HEADERS', 'webhook-timestamp must be seconds since 1970')
   const age = Math.floor(now() / 1000) - Number(timestamp)
-  // Written so that a clock that gives NaN refuses.
+  // Written so that a clock that returns NaN refuses the message.
   if (!(Math.abs(age) <= toleranceSec))
     throw new WebhookError('WEBHOOK_TIMESTAMP', `sent ${age} s ago by the clock of this machine; ${toleranceSec} s are allowed`)
 
   const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), body)
   const expected = await Promise.all(keys.map((key) => sign(key, signed)))
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [each.slice('v1,'.length)] : []))
-  // All are compared with all, so that time tells nothing about the secrets.
+  // Compares all with all, so that the time it takes reveals nothing about the secrets.
   const matches = expected.flatMap((right) => given.map((each) => isEqual(each, right)))
   if (!matches.includes(true))
     throw new WebhookError('WEBHOOK_SIGNATURE', 'is it the secret of this webhook, and the body as it came, before any parser?')
@@ -150,7 +150,7 @@ function readHeader(headers: WebhookHeaders, name: string): string {
   return value
 }
 
-/** Plain objects may spell names as they like. */
+/** Finds a header in a plain object, ignoring the case of its name. */
 function headerOf(headers: object, wanted: string): unknown {
   return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
 }
@@ -168,7 +168,7 @@ async function sign(secret: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBu
   return btoa(String.fromCharCode(...new Uint8Array(await subtle.sign('HMAC', key, message))))
 }
 
-/** To the end wherever they differ, so that time tells nothing. */
+/** Compares to the end even after a difference, so that the time it takes reveals nothing. */
 function isEqual(given: string, right: string): boolean {
   let difference = given.length ^ right.length
   for (let i = 0; i < right.length; i += 1) difference |= given.charCodeAt(i) ^ right.charCodeAt(i)
@@ -180,7 +180,7 @@ function parseEvent(body: Uint8Array, id: string): WebhookEvent {
     const event: Record<string, unknown> = Object(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
     if (typeof event.event === 'string' && event.id === id) return event as unknown as WebhookEvent
   } catch {
-    // What `JSON.parse` says would quote the message.
+    // The message of `JSON.parse` would quote the body.
   }
   throw new WebhookError('WEBHOOK_BODY', 'it is signed, and no event of Gatehouse: another sender has this secret')
 }

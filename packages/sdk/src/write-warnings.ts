@@ -1,18 +1,20 @@
 import { escapeControls } from './show.ts'
 
-/** Takes the lines that this package writes by itself: `console`, or the logger of the app. */
+/** Receives the warnings of this package: `console`, or the logger of the app. */
 export interface Logger {
   warn(line: string): void
 }
 
-/** Writes `line`, unless something of the same cause was written before: that is counted, and told each minute. */
+/**
+ * Writes `line`, unless a line with the same cause was written before. Repeats are counted, and the count is written each minute.
+ */
 export type Warn = (cause: string, line: string) => void
 
 const COUNT_MS = 60_000
-/** Causes come from short lists, but for what a proxy or a `fetch` of the app calls its faults. */
+/** Causes come from short lists, except for the names that a proxy or a `fetch` of the app gives its errors. */
 const MOST_CAUSES = 100
 
-/** There is no timer: a count is told by the first one of its kind after the minute, so that nothing keeps a program alive. */
+/** Uses no timer, which would keep a program alive: the first repeat after a minute writes the count. */
 export function createWarn(logger: Logger | false, now: () => number): Warn {
   const causes = new Map<string, { count: number; toldAt: number }>()
   return (cause, line) => {
@@ -29,7 +31,7 @@ export function createWarn(logger: Logger | false, now: () => number): Warn {
     try {
       if (logger) logger.warn(escapeControls(`gatehouse: ${words}`))
     } catch {
-      // A logger that fails is no reason to refuse anything.
+      // An error of the logger must not refuse a request.
     }
   }
 }

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { AuthError } from '../errors.ts'
 import { createAdmin } from './index.ts'
 
-// The routes beside the real service are asked in test/contract/sdk-admin.test.ts.
+// test/contract/sdk-admin.test.ts tests the routes against the real service.
 
 let url: string
 let asked: string[] = []

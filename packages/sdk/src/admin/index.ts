@@ -5,25 +5,26 @@ import type { paths } from './api-types.ts'
 export type { components, paths } from './api-types.ts'
 
 /**
- * Every route of the service by its method and path:
- * `await admin.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: 'shop' } } })`. Each call gives `{ data, error, response }`, of
- * which `data` or `error` is undefined, and throws only when no answer came.
+ * Calls every route of the service, by its method and path:
+ * `await admin.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: 'shop' } } })`. Each call resolves to
+ * `{ data, error, response }`, where `data` or `error` is undefined. It throws only if no answer came.
  */
 export type AdminClient = Client<paths>
 
+/** The options of `createAdmin`. An option that you leave out is read from the environment variable in brackets. */
 export interface AdminOptions {
   /** The address of the service, with or without `/api/v1` [`SERVICE_AUTH_URL`]. */
   readonly authUrl?: string
   /**
-   * The token of a service account (`gsa_…`), or the access token of an admin; a function is asked before each call
-   * [`SERVICE_ACCOUNT_TOKEN`].
+   * The token of a service account (`gsa_…`), or the access token of an admin [`SERVICE_ACCOUNT_TOKEN`]. A function is called
+   * before each request.
    */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>)
-  /** How the service is called (default the global `fetch`). */
+  /** The function that calls the service (default the global `fetch`). */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-/** Makes a client of the admin API, typed by its OpenAPI document. Throws `CONFIG_INVALID` at once, naming what is wrong. */
+/** Creates a client of the admin API, typed by its OpenAPI document. Throws `CONFIG_INVALID` if `authUrl` is missing or wrong. */
 export function createAdmin(options: AdminOptions = {}): AdminClient {
   const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
   const { authUrl = env('SERVICE_AUTH_URL'), token = env('SERVICE_ACCOUNT_TOKEN'), fetch } = options

@@ -21,7 +21,7 @@ import {
 
 const credentials = { email: 'ada@example.com', password: 'correct horse' }
 
-/** Tokens numbered by the exchanges there were; each refresh token is good once, as at the service, without a leeway. */
+/** Answers with numbered tokens. Each refresh token is good once, as at the service, but without a leeway. */
 function strictService(): Answering {
   let issued = 0
   return ({ path, body }) => {
@@ -49,7 +49,7 @@ async function signedInTab(options: Partial<BrowserAuthOptions> = {}) {
   return tab
 }
 
-/** The error that a call ends with. */
+/** Returns the error that a call ends with. */
 async function errorOf(call: Promise<unknown>): Promise<BrowserAuthError> {
   const error = await call.then(
     () => undefined,
@@ -369,7 +369,7 @@ describe('refresh', () => {
     platform.advance(900)
     const token = auth.getAccessToken()
     await expect.poll(() => count('/auth/refresh'), { interval: 10 }).toBe(1)
-    // Without the lock it need not wait for its turn, as after the longest wait.
+    // Without the lock, it does not wait for its turn, as after the longest wait.
     await buildAuth({ ...platform, locks: undefined }, options).login(credentials)
     answer.resolve(late)
     expect(await token).toBe('access-7')
@@ -379,7 +379,7 @@ describe('refresh', () => {
 })
 
 describe('fetch', () => {
-  /** A backend that lets in whoever brings this token. */
+  /** A backend that accepts only this token. */
   const startApi = (token: () => string) =>
     startPeer(({ headers, body }) =>
       headers.authorization === `Bearer ${token()}` ? { status: 200, body: { got: body } } : refusal(401, 'token_expired'),
@@ -522,7 +522,7 @@ describe('tabs', () => {
     expect(deaf.state.status).toBe('signed_out')
   })
 
-  /** A second tab, whose view of the storage and whose messages come when the test says. */
+  /** A second tab. The test decides when its storage changes and when its messages arrive. */
   function buildLaggingTab(platform: TestPlatform, options: BrowserAuthOptions) {
     const storage = new LaggingStorage(platform.localStorage as MapStorage)
     const channel: Channel = { postMessage: () => {}, close: () => {}, onmessage: null }

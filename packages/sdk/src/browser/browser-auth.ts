@@ -9,48 +9,63 @@ import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
 import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
 
-/** All but `sso` may be called without their object: `subscribe` and `state` fit `useSyncExternalStore`, `fetch` any API client. */
+/**
+ * The login of one page. All functions except those of `sso` may be called without the object: `subscribe` and `state` fit
+ * `useSyncExternalStore`, `fetch` fits any API client.
+ */
 export interface BrowserAuth {
-  /** Throws `BrowserAuthError` with the service's code: `invalid_credentials`, `account_locked`, … */
+  /**
+   * Signs a user in. Resolves to the session, or to `two_factor_required`. Throws `BrowserAuthError` with the service's code:
+   * `invalid_credentials`, `account_locked`, …
+   */
   login(input: LoginInput): Promise<LoginResult>
-  /** Throws `BrowserAuthError` with the service's code: `user_exists`, `validation_failed`, … */
+  /**
+   * Registers a user. Resolves to the session, or to what is still missing for one. Throws `BrowserAuthError` with the service's
+   * code: `user_exists`, `validation_failed`, …
+   */
   register(input: RegisterInput): Promise<RegisterResult>
   /**
-   * Signs this browser out, in every tab, whatever the service says; with `everywhere` the user's other devices too. Throws
-   * `service_unreachable` when the service could not be told: sessions there then live on.
+   * Signs this browser out in every tab, whatever the service answers; with `everywhere`, the user's other devices too. Throws
+   * `service_unreachable` if the service did not answer: the sessions there then live on.
    */
   logout(options?: { readonly everywhere?: boolean }): Promise<void>
-  /** A token that is good for some time yet, refreshed when it is not. Throws `signed_out`, or `service_unreachable`: still signed in. */
+  /**
+   * Returns an access token that is valid for some time yet, and refreshes it if needed. Throws `signed_out`, or
+   * `service_unreachable` if the refresh failed; the user is then still signed in.
+   */
   getAccessToken(): Promise<string>
   /**
-   * The platform's `fetch` with the token, which is refreshed once when the answer is 401. Only for this page's origin, the
-   * service's and `apiOrigins`: throws `origin_not_allowed` for any other, and what `getAccessToken` throws.
+   * Calls the platform's `fetch` with the token. If the answer is 401, it refreshes the token once and sends the request again.
+   * Works only for this page's origin, the service's and `apiOrigins`: throws `origin_not_allowed` for any other. Also throws
+   * what `getAccessToken` throws.
    */
   readonly fetch: Fetch
-  /** What few pages do, loaded when one asks for it: a verified or another address, and the end of the account. */
+  /** Loads the calls that few pages need: to verify or change the e-mail address, and to delete the account. */
   account(): Promise<OwnAccount>
+  /** Third-party login. */
   readonly sso: BrowserSso
+  /** Who is signed in. It stays the same object until something changes. */
   readonly state: AuthState
-  /** Calls back after each change of `state`, wherever it came from; returns what ends that. */
+  /** Calls `listener` after each change of `state`, in this tab or another. Returns a function that ends that. */
   subscribe(listener: (state: AuthState) => void): () => void
-  /** Stops listening to the other tabs and the network. The session stays. */
+  /** Stops listening to the other tabs and the network, and drops all listeners. The session stays. */
   dispose(): void
 }
 
-/** Throws `config_invalid` at once, naming the option. */
+/** Creates the login of this page. Throws `config_invalid` at once, naming the option that is missing or wrong. */
 export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   const platform = browserPlatform()
   return new TabAuth(readOptions(options, platform), platform)
 }
 
-/** Refreshing is tried so often when no answer comes, before the leeway of the service ends. */
+/** How often a refresh is tried when no answer comes. The last try begins before the leeway of the service ends. */
 const REFRESH_TRIES = 3
 const REFRESH_PAUSE_MS = 250
 const FUTILE_PAUSE_MS = 10_000
-/** The service knows the session and will give it nothing more; other statuses pass. */
+/** The service knows the session and will give it nothing more. Other statuses are temporary. */
 const endingStatuses = [400, 401, 403]
 
-/** What may be in an answer that opens a session, besides the session. */
+/** What an answer that opens a session may contain besides the session. */
 interface Unchecked {
   access?: unknown
   created?: unknown
@@ -72,7 +87,10 @@ export class TabAuth implements BrowserAuth {
   #channel: Channel | undefined
   #state: AuthState = { status: 'signed_out', reason: null }
   #offline = false
-  /** Why there is no session, as far as this tab or another has said. That one's word may come before its deed is seen here, or after. */
+  /**
+   * Why there is no session, as far as this tab or another has reported. The other tab's report may arrive before its change is
+   * visible here, or after.
+   */
   #reason: Reason = null
   #renewing: Promise<Session> | undefined
   #futileAt = Number.NEGATIVE_INFINITY
@@ -95,7 +113,7 @@ export class TabAuth implements BrowserAuth {
   }
 
   readonly subscribe = (listener: (state: AuthState) => void): (() => void) => {
-    // Wrapped, so that a function that subscribes twice is called twice and can leave once.
+    // Wrapped, so that a function that subscribes twice is called twice and can unsubscribe once.
     const entry = (state: AuthState) => listener(state)
     this.#listeners.add(entry)
     return () => void this.#listeners.delete(entry)
@@ -135,7 +153,7 @@ export class TabAuth implements BrowserAuth {
     try {
       return (await this.#renew(session)).accessToken
     } catch (error) {
-      // It was only ahead of time: what is good for seconds yet is better than nothing.
+      // The refresh was ahead of time. A token that is valid for some seconds yet is better than none.
       if (isRetryable(error) && isUnexpired(session, this.#platform.now())) return session.accessToken
       throw error
     }
@@ -145,7 +163,7 @@ export class TabAuth implements BrowserAuth {
     const request = new Request(input, init)
     if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
       throw new BrowserAuthError('origin_not_allowed', 'The token is for this origin, the service and apiOrigins')
-    // A body can be read once.
+    // A body can be read only once.
     const second = request.clone()
     const token = await this.getAccessToken()
     const response = await this.#send(request, token)
@@ -163,7 +181,10 @@ export class TabAuth implements BrowserAuth {
     return new OwnAccount(this, this.#service, () => this.#end('logout'))
   }
 
-  /** An API that has just refused a new token refuses every one: asking for more would use up the limit of the user's address. */
+  /**
+   * An API that has just refused a new token refuses every token. More refreshes would only use up the rate limit of the user's
+   * address.
+   */
   #isRenewalFutile(): boolean {
     const elapsed = this.#platform.now() - this.#futileAt
     return elapsed >= 0 && elapsed < FUTILE_PAUSE_MS
@@ -174,7 +195,7 @@ export class TabAuth implements BrowserAuth {
     return this.#platform.fetch(request)
   }
 
-  /** Another token than the one that was refused; undefined when the session has ended. */
+  /** Returns another token than the one that was refused, or undefined if the session has ended. */
   async #renewRefused(token: string): Promise<string | undefined> {
     try {
       const session = this.#current()
@@ -185,13 +206,13 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** Any door to a session; what the service asks a code for becomes a state. */
+  /** Opens a session through any call that can. If the service asks for a code, it resolves to `two_factor_required`. */
   async #open<Result extends LoginResult | RegisterResult>(path: string, body: object, code?: string): Promise<Result> {
     const sentAt = this.#platform.now()
     const { store } = this.#config
     try {
       const answer = await this.#service.post(path, { ...body, two_factor_code: code, device_token: store.device() })
-      // The first two are a registration's.
+      // The first two are in the answer to a registration.
       const { access, created, user, device_token }: Unchecked = Object(answer)
       if (access === 'pending') return { status: 'access_pending', user, created } as Result
       if (access === 'unverified') return { status: 'email_unverified', user, created } as Result
@@ -204,11 +225,11 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** Takes the session of an answer for all tabs, in place of one that there was. */
+  /** Stores the session of an answer for all tabs, and ends the previous one. */
   async #begin(answer: unknown, sentAt: number): Promise<SignedIn> {
     const session = readTokens(answer, sentAt)
     if (!session) throw unreachable()
-    // In turn with refreshes: one of the session before could still write over this one.
+    // Takes turns with refreshes: a refresh of the previous session could still overwrite this one.
     const previous = await this.#inTurn(async () => {
       const previous = this.#config.store.read()
       this.#write(session)
@@ -237,12 +258,12 @@ export class TabAuth implements BrowserAuth {
         return this.#replace(session, readTokens(answer, sentAt))
       } catch (error) {
         const isLast = tries === REFRESH_TRIES
-        // Another tab, or a login, has put something else in its place: what came back says nothing about that.
+        // Another tab or a login has replaced the session, so this answer says nothing about the new one.
         const isOvertaken = this.#config.store.read()?.refreshToken !== session.refreshToken
         if (isOvertaken && !isLast) continue
         if (!isOvertaken && this.#endsSession(error)) throw signedOut()
         if (!BrowserAuthError.is(error, 'service_unreachable')) throw error
-        // The answer alone may have been lost: then the same token gets the same successor, but not for long.
+        // Only the answer may have been lost. Then the same token gets the same successor, but not for long.
         if (isLast || !this.#platform.isOnline()) {
           this.#setOffline(true)
           throw error
@@ -252,7 +273,7 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** The session after a refresh, unless it has been ended or exchanged for another meanwhile. */
+  /** Returns the session after a refresh, unless it has been ended or replaced by another in the meantime. */
   #replace(session: Session, renewed: Session | undefined): Session {
     if (!renewed) throw unreachable()
     const current = this.#current()
@@ -293,14 +314,14 @@ export class TabAuth implements BrowserAuth {
     this.#sync()
   }
 
-  /** The session of this moment, whichever tab it came from. Throws `signed_out`. */
+  /** Returns the current session, from whichever tab it came. Throws `signed_out` if there is none. */
   #current(): Session {
     const session = this.#sync()
     if (!session) throw signedOut()
     return session
   }
 
-  /** Makes `state` say what the store holds. */
+  /** Updates `state` from the store, and returns the session. */
   #sync(): Session | undefined {
     const session = this.#config.store.read()
     const known = this.#state.status === 'signed_out' ? this.#state.reason : null
@@ -319,7 +340,7 @@ export class TabAuth implements BrowserAuth {
       try {
         listener(state)
       } catch (error) {
-        // It is the page's, and must not turn a login that succeeded into a failed one.
+        // The error is the page's, and must not turn a login that succeeded into a failed one.
         queueMicrotask(() => {
           throw error
         })
@@ -332,7 +353,7 @@ export class TabAuth implements BrowserAuth {
     this.#sync()
   }
 
-  /** Tabs with a session each have nothing to take turns for. */
+  /** Tabs that each have their own session need not take turns. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const { crossTab, store, name } = this.#config
     const version = () => store.read()?.obtainedAt ?? 0
@@ -344,11 +365,11 @@ export class TabAuth implements BrowserAuth {
     this.#stops.push(
       listen('online', () => this.#goOnline()),
       listen('offline', () => this.#setOffline(true)),
-      // A page that was put to sleep has heard nothing.
+      // A page that was put to sleep has received nothing.
       listen('pageshow', () => void this.#sync()),
     )
     if (!this.#config.crossTab) return
-    // What another tab wrote is seen here when this comes, which may be after its message.
+    // This event comes when a write of another tab is visible here, which may be after its message.
     this.#stops.push(listen('storage', () => void this.#sync()))
     if (!openChannel) return
     this.#channel = openChannel(this.#config.name)
@@ -359,7 +380,7 @@ export class TabAuth implements BrowserAuth {
     })
   }
 
-  /** An answer that was lost with the network can still be had again, for some seconds. */
+  /** Refreshes when the network is back: for some seconds, the service repeats an answer that was lost. */
   #goOnline(): void {
     const wasLost = this.#offline
     this.#setOffline(false)
@@ -367,7 +388,10 @@ export class TabAuth implements BrowserAuth {
     if (wasLost && session && !isFresh(session, this.#platform.now())) this.#renew(session).catch(() => {})
   }
 
-  /** `null` for what is neither logout nor the end of a session. Nothing of a session is sent: whatever storage was chosen keeps it. */
+  /**
+   * Tells the other tabs why a session ended, or `null` for another change. Sends no part of the session: it stays in the chosen
+   * storage.
+   */
   #tell(reason: Reason): void {
     this.#reason = reason
     this.#channel?.postMessage({ reason })
@@ -377,7 +401,7 @@ export class TabAuth implements BrowserAuth {
     const { store } = this.#config
     // That tab has reached the service.
     if (reason === null) this.#offline = false
-    // A session of this tab alone.
+    // A session that only this tab has.
     const own = !store.isShared && reason === 'logout' ? store.read() : undefined
     if (own) {
       store.clear()

@@ -1,14 +1,14 @@
 /** The codes of this package. Every other code comes from the service (docs/errors.md). */
 type OwnCode =
-  /** No answer of the service arrived: offline, cut off, or another server answered in its place. */
+  /** The service did not answer: offline, cut off, or another server answered in its place. */
   | 'service_unreachable'
-  /** Nobody is signed in here. */
+  /** No user is signed in here. */
   | 'signed_out'
   /** `fetch` was asked to send the token to an origin that is not this page's, the service's or one of `apiOrigins`. */
   | 'origin_not_allowed'
-  /** The answer does not belong to a login that this tab began: a foreign link, or one that was opened twice. */
+  /** The answer does not belong to a login that this tab began: a foreign link, or a link that was opened twice. */
   | 'sso_state_mismatch'
-  /** The provider did not log the user in, who may have cancelled. */
+  /** The provider did not log the user in. The user may have cancelled. */
   | 'sso_denied'
   /** A third-party login ended with another error: the provider cannot be reached, or its answer is not valid. */
   | 'sso_failed'
@@ -29,7 +29,7 @@ export type BrowserAuthErrorCode =
   | (string & {})
 
 export interface FieldError {
-  /** Where in the body, such as `password`. */
+  /** The path of the field in the body, such as `password`. */
   readonly path: string
   readonly code: string
   readonly message: string
@@ -42,20 +42,20 @@ interface Details {
   readonly retryAfterSec?: number
 }
 
-// In the registry of symbols, so that two copies of this package know each other's errors.
+// A registered symbol, so that two copies of this package recognize each other's errors.
 const brand = Symbol.for('gatehouse.BrowserAuthError')
 
-/** The one error of this entry point. It never holds a token, a password or a code of a third-party login. */
+/** The error class of this entry point. It never holds a token, a password or a code of a third-party login. */
 export class BrowserAuthError extends Error {
   override readonly name = 'BrowserAuthError'
   readonly code: BrowserAuthErrorCode
   /** The HTTP status of the service's answer. Undefined without an answer. */
   readonly status: number | undefined
-  /** What is wrong with which field; only with `validation_failed`. */
+  /** The fields that are wrong, and why. Empty unless the code is `validation_failed`. */
   readonly fields: readonly FieldError[]
   /** The service's id of the request, for its operators. */
   readonly requestId: string | undefined
-  /** How long to wait before trying again, in seconds, when the service said so. */
+  /** How long to wait before you try again, in seconds, if the service said so. */
   readonly retryAfterSec: number | undefined
   /** Whether the same call may succeed a little later. */
   readonly retryable: boolean
@@ -71,7 +71,7 @@ export class BrowserAuthError extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
-  /** Like `instanceof`, but it also knows the errors of another copy of this package. */
+  /** Like `instanceof`, but also true for errors of another copy of this package. With `code`, the code must match too. */
   static is(error: unknown, code?: BrowserAuthErrorCode): error is BrowserAuthError {
     if (typeof error !== 'object' || error === null || !(brand in error)) return false
     return code === undefined || (error as { code?: unknown }).code === code

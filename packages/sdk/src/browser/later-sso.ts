@@ -3,7 +3,7 @@ import { readSsoAnswer } from './sso-answer.ts'
 
 type Parts = ConstructorParameters<typeof Sso>
 
-/** Third-party login, loaded when a page begins one or comes back from one. */
+/** Third-party login, loaded when a page starts one or comes back from one. */
 export class LaterSso implements BrowserSso {
   readonly #parts: Parts
   #loaded: Promise<Sso> | undefined

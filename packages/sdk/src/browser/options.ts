@@ -2,23 +2,25 @@ import { BrowserAuthError } from './errors.ts'
 import type { Platform, TokenStorage } from './platform.ts'
 import { MemoryStore, type SessionStore, SharedStore } from './session-store.ts'
 
+/** The options of `createBrowserAuth`. */
 export interface BrowserAuthOptions {
   /** The address of the service, with or without `/api/v1`. */
   readonly authUrl: string
+  /** The code of the app that users sign in to. */
   readonly appCode: string
   /**
-   * Where the tokens lie: `local` (default) in localStorage, for all tabs and until logout; `memory` in this tab until it is
-   * reloaded; or a storage of the app's own, which all tabs that use it must see alike. docs/browser.md weighs them.
+   * Where the tokens are kept: `local` (default) in localStorage, for all tabs and until logout; `memory` in this tab until it is
+   * reloaded; or your own storage, which all tabs that use it must see alike. docs/browser.md compares them.
    */
   readonly storage?: 'local' | 'memory' | TokenStorage
-  /** Whether tabs take turns in refreshing and tell each other of login and logout (default true). */
+  /** Whether tabs take turns to refresh, and tell each other of login and logout (default true). */
   readonly crossTab?: boolean
-  /** Origins that `fetch` may send the token to, besides this page's and the service's. */
+  /** Origins that `fetch` may send the token to, besides this page's and the service's (default none). */
   readonly apiOrigins?: readonly string[]
 }
 
 export interface BrowserConfig {
-  /** With `/api/v1`. */
+  /** Ends with `/api/v1`. */
   readonly baseUrl: string
   readonly appCode: string
   /** The key of the stored session, of the lock, and of the channel between tabs. */
@@ -48,7 +50,7 @@ export function readOptions(options: BrowserAuthOptions, { localStorage, locatio
 function chooseStore(storage: BrowserAuthOptions['storage'], localStorage: TokenStorage | undefined, name: string): SessionStore {
   if (typeof storage === 'object' && typeof storage?.getItem === 'function') return new SharedStore(storage, name)
   if (storage !== 'local' && storage !== 'memory') throw invalid('storage')
-  // If the user forbids storage, and on a server that renders pages, only memory is left.
+  // If the user forbids storage, or on a server that renders pages, only memory is left.
   return storage === 'local' && localStorage ? new SharedStore(localStorage, name) : new MemoryStore()
 }
 

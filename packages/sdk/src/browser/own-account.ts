@@ -1,13 +1,13 @@
 import type { AuthState, ChangeEmailInput, IdentityProof, MailLinkInput } from './results.ts'
 import type { ServiceClient } from './service-client.ts'
 
-/** What is needed of the session of a tab. */
+/** The part of a tab's session that is needed here. */
 interface TabSession {
   readonly state: AuthState
   getAccessToken(): Promise<string>
 }
 
-/** What users do with their own account. Throws `BrowserAuthError` with the service's code. */
+/** What users do with their own account. Each call throws `BrowserAuthError` with the service's code. */
 export class OwnAccount {
   readonly #auth: TabSession
   readonly #service: ServiceClient
@@ -19,13 +19,18 @@ export class OwnAccount {
     this.#end = end
   }
 
-  /** Verifies the address that a link was mailed to. Throws `invalid_token`, `invalid_credentials`, … */
+  /** Verifies the e-mail address with the link that was mailed to it. Throws `invalid_token`, `invalid_credentials`, … */
   readonly verifyEmail = (link: MailLinkInput): Promise<void> => this.#confirm('/auth/email/verify', link)
 
-  /** Changes the address with the link that was mailed to the new one. Throws `invalid_token`, `email_exists_in_pool`, … */
+  /**
+   * Changes the e-mail address with the link that was mailed to the new one. Throws `invalid_token`, `email_exists_in_pool`, …
+   */
   readonly confirmEmailChange = (link: MailLinkInput): Promise<void> => this.#confirm('/auth/email/change/confirm', link)
 
-  /** Asks for another address: a link is mailed to it. Throws `signed_out`, `fresh_login_required`, `invalid_credentials`, … */
+  /**
+   * Asks for another e-mail address. The service mails a link to it. Throws `signed_out`, `fresh_login_required`,
+   * `invalid_credentials`, …
+   */
   readonly changeEmail = async ({ email, ...proof }: ChangeEmailInput): Promise<void> => {
     await this.#service.post('/auth/email/change', { email, ...proofOf(proof) }, { token: await this.#auth.getAccessToken() })
   }
@@ -36,7 +41,10 @@ export class OwnAccount {
     this.#end()
   }
 
-  /** By the session of this browser, where there is one and no password. Its user is as the service has them after the next refresh. */
+  /**
+   * Uses the session of this browser if there is one and no password was given. The user of that session changes only with the
+   * next refresh.
+   */
   async #confirm(path: string, { token, password }: MailLinkInput): Promise<void> {
     const isOfSession = password === undefined && this.#auth.state.status === 'signed_in'
     const bearer = isOfSession ? await this.#auth.getAccessToken() : undefined

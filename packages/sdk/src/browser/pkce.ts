@@ -3,12 +3,12 @@ import { BrowserAuthError } from './errors.ts'
 
 const toBase64url = (bytes: Uint8Array) => encodeBase64url(String.fromCharCode(...bytes))
 
-/** 256 random bits; as a PKCE verifier 43 characters (RFC 7636 section 4.1). */
+/** Returns 256 random bits as 43 characters, which make a PKCE verifier (RFC 7636 section 4.1). */
 export function randomWord(): string {
   return toBase64url(crypto.getRandomValues(new Uint8Array(32)))
 }
 
-/** The S256 challenge of a verifier (RFC 7636 section 4.2). */
+/** Returns the S256 challenge of a verifier (RFC 7636 section 4.2). Throws `config_invalid` without WebCrypto. */
 export async function challengeOf(verifier: string): Promise<string> {
   // Browsers offer it on https and localhost only.
   const { subtle } = crypto

@@ -1,4 +1,4 @@
-/** The platform's own `fetch`, in whatever types the app has of it. */
+/** The type of the platform's `fetch`, from the type library that the app uses. */
 export type Fetch = typeof globalThis extends { fetch: infer Known } ? Known : never
 
 /** The part of `Storage` that this package uses. */
@@ -24,8 +24,8 @@ interface Locks {
 }
 
 /**
- * What is used of the browser, each part as far as there is one: a server that renders pages has none of them. In types of our
- * own, since those of the DOM would reach every file of the package.
+ * The parts of the browser that are used, each as far as it exists: a server that renders pages has none of them. Typed here,
+ * since the types of the DOM would reach every file of the package.
  */
 export interface Platform {
   readonly fetch: Fetch
@@ -49,7 +49,7 @@ type Globals = Partial<Pick<Platform, 'localStorage' | 'sessionStorage' | 'locat
 
 export function browserPlatform(): Platform {
   const globals = globalThis as unknown as Globals
-  // Node has some of these too, but must not share them between the users for whom it renders pages.
+  // Node has some of these too, but the users for whom it renders pages must not share them.
   const isBrowser = globals.location !== undefined
   return {
     // Browsers refuse to call it as a method of another object.

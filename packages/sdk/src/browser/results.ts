@@ -10,8 +10,8 @@ export interface SignedIn {
 export interface TwoFactorRequired {
   readonly status: 'two_factor_required'
   /**
-   * Sends the same again with a code: six digits of the authenticator, or a recovery code. Throws `invalid_two_factor_code`;
-   * it may then be called again.
+   * Sends the login again with a code: six digits of the authenticator, or a recovery code. Throws `invalid_two_factor_code` if
+   * the code is wrong; you may then call it again.
    */
   submitCode(code: string): Promise<LoginResult>
 }
@@ -23,31 +23,32 @@ export type RegisterResult =
       /** False for an existing user (`mode: 'register_or_login'`). */
       readonly created: boolean
     })
-  /** The user exists, and an admin has to grant the app. */
+  /** The user exists, but an admin has to grant access to the app first. */
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
-  /** There is a user, and the app lets it in once the link of the mail is opened. */
+  /** The user exists, but the app requires a verified e-mail address: the link in the mail has to be opened first. */
   | { readonly status: 'email_unverified'; readonly user: BrowserUser; readonly created: boolean }
   | { readonly status: 'two_factor_required'; submitCode(code: string): Promise<RegisterResult> }
 
 /** Who is signed in, for a page to show. It stays the same object until something changes. */
 export type AuthState =
   | (SignedIn & {
-      /** The last try did not reach the service or the network. The session goes on. */
+      /** The last try did not reach the service, or there is no network. The session goes on. */
       readonly offline: boolean
     })
   | {
       readonly status: 'signed_out'
-      /** `logout`: asked for, in this tab or another. `session_ended`: the service gives it no more tokens. */
+      /** `logout`: the user signed out, in this tab or another. `session_ended`: the service gives the session no more tokens. */
       readonly reason: 'logout' | 'session_ended' | null
     }
 
 export interface LoginInput {
   readonly email: string
   readonly password: string
+  /** Six digits of the authenticator, or a recovery code. */
   readonly twoFactorCode?: string
   /** The organization whose roles the session uses. */
   readonly organizationId?: string
-  /** Further members of the body, as they go on the wire: `role_code`, `linked_app_codes`. */
+  /** More members of the request body, spelt as on the wire: `role_code`, `linked_app_codes`. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
@@ -56,31 +57,36 @@ export interface RegisterInput {
   readonly password: string
   readonly firstName?: string
   readonly lastName?: string
-  /** Founds an organization with the user as its admin. */
+  /** Creates an organization with this name and the user as its admin. */
   readonly organizationName?: string
+  /** The token of an invitation (`gin_…`). */
   readonly inviteToken?: string
-  /** Whether a user who is there already is logged in, when the password fits (default `register`: refused with `user_exists`). */
+  /**
+   * What happens if the user already exists: `register` (default) is refused with `user_exists`, `register_or_login` logs the
+   * user in if the password is right.
+   */
   readonly mode?: 'register' | 'register_or_login'
+  /** Six digits of the authenticator, or a recovery code. */
   readonly twoFactorCode?: string
-  /** Further members of the body, as they go on the wire; the app's webhooks get what the service does not know. */
+  /** More members of the request body, spelt as on the wire. Those that the service does not know go to the app's webhooks. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** That it is the user who asks: needed unless the last login was in the last ten minutes. */
+/** Shows that the user is the one who asks. Needed unless the last login was in the last ten minutes. */
 export interface IdentityProof {
   readonly password?: string
-  /** Where a second factor is active. */
+  /** Needed if a second factor is active. */
   readonly twoFactorCode?: string
 }
 
 export interface ChangeEmailInput extends IdentityProof {
-  /** The address that the account is to have. */
+  /** The new address of the account. */
   readonly email: string
 }
 
-/** The link of a mail, and what shows whose account it is: the password, or else the session of this browser. */
+/** The link of a mail. The password shows whose account it is; without it, the session of this browser does. */
 export interface MailLinkInput {
-  /** `token` of the link. */
+  /** The parameter `token` of the link. */
   readonly token: string
   readonly password?: string
 }

@@ -1,43 +1,43 @@
 import { BrowserAuthError } from './errors.ts'
 import type { Fetch } from './platform.ts'
 
-/** A refresh that is given up must be tried again within the leeway of the service, which is ten seconds. */
+/** For a refresh: after a time-out, it must be tried again within the leeway of the service, which is ten seconds. */
 const TIMEOUT_MS = 4_000
-/** Of a login: it waits for a hash, and nothing is lost by it. */
+/** For other calls: a login waits for a hash, and waiting loses nothing. */
 const LONG_TIMEOUT_MS = 15_000
 
 export interface PostOptions {
   readonly token?: string | undefined
   readonly method?: 'POST' | 'DELETE'
-  /** The answer has to come before a leeway ends. */
+  /** Uses the short time-out, because the answer has to come before a leeway ends. */
   readonly isUrgent?: boolean
-  /** The page may be left at once. */
+  /** The request goes on if the user leaves the page. */
   readonly keepalive?: boolean
 }
 
-/** Speaks to the service and tells its refusals from whatever else may answer on the way there. */
+/** Calls the service. Tells its refusals apart from the answers of anything else on the way, such as a proxy. */
 export class ServiceClient {
   readonly #fetch: Fetch
   readonly #baseUrl: string
 
-  /** `baseUrl`: with `/api/v1`. */
+  /** `baseUrl` ends with `/api/v1`. */
   constructor(fetch: Fetch, baseUrl: string) {
     this.#fetch = fetch
     this.#baseUrl = baseUrl
   }
 
-  /** The body of the answer. Throws `BrowserAuthError`: the service's refusal by its code, or `service_unreachable`. */
+  /** Returns the body of the answer. Throws `BrowserAuthError`: the service's refusal with its code, or `service_unreachable`. */
   async post(path: string, body: object, { token, method = 'POST', isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
     let response: Response
     let text: string
     try {
-      // Called without an object: browsers refuse their fetch as a method of another.
+      // Taken out of the object, because browsers refuse to call `fetch` as a method of another.
       const fetch = this.#fetch
       response = await fetch(this.#baseUrl + path, {
         method,
         headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
         body: JSON.stringify(body),
-        // No cookie belongs to any of this, and a redirect would carry passwords and tokens elsewhere.
+        // None of these calls needs a cookie, and a redirect would carry passwords and tokens elsewhere.
         credentials: 'omit',
         redirect: 'error',
         cache: 'no-store',
@@ -59,16 +59,16 @@ export function unreachable(status?: number): BrowserAuthError {
   return new BrowserAuthError('service_unreachable', 'The login service cannot be reached', { status })
 }
 
-/** The error that an answer of the service stands for. */
+/** Returns the error that an answer of the service stands for. */
 export async function refusalOf(response: Response): Promise<BrowserAuthError> {
   return readRefusal(response, parseObject(await response.text().catch(() => '')))
 }
 
 function readRefusal({ status, headers }: Response, answer: Record<string, unknown> | undefined): BrowserAuthError {
-  // The second factor is asked for. Thrown as far as to the caller, who makes a state of it.
+  // The service asks for the second factor. The caller turns this error into a state.
   if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A code is required', { status })
   const { code, title, detail, errors, request_id } = answer ?? {}
-  // A proxy or the login page of a network answers with a status too.
+  // A proxy, or the login page of a network, answers with a status too.
   if (typeof code !== 'string') return unreachable(status)
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
   return new BrowserAuthError(code, String(detail ?? title ?? code), {

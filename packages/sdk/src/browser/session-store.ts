@@ -3,11 +3,11 @@ import { parseSession, type Session } from './session.ts'
 
 /** Stores the session. Read it each time: another tab may have written it. */
 export interface SessionStore {
-  /** Whether other tabs read and write the same one. */
+  /** Whether other tabs read and write the same session. */
   readonly isShared: boolean
   /**
-   * What shows the service at the next login that this browser has signed in before; a token that is given replaces it. It stays when
-   * the session ends, and opens nothing.
+   * Returns the device token, which shows the service at the next login that this browser has signed in before. A token that is
+   * passed in replaces it. It stays when the session ends, and opens nothing.
    */
   device(token?: string): string | undefined
   read(): Session | undefined
@@ -20,7 +20,7 @@ export class MemoryStore implements SessionStore {
   readonly isShared = false
   #session: Session | undefined
 
-  /** Nothing is kept after the session. */
+  /** Keeps nothing after the session. */
   device(): undefined {}
 
   read(): Session | undefined {
@@ -41,9 +41,9 @@ export class SharedStore implements SessionStore {
   readonly isShared = true
   readonly #storage: TokenStorage
   readonly #key: string
-  /** What a full storage did not take. Losing a rotated refresh token would end the session. */
+  /** The session that a full storage did not take. Losing a rotated refresh token would end the session. */
   #unsaved: Session | undefined
-  /** Parsing the same text again would give another object, and with it another state to those who subscribe. */
+  /** Parsing the same text again would give another object, and subscribers another state. */
   #last: { text: string; session: Session | undefined } | undefined
 
   constructor(storage: TokenStorage, key: string) {
@@ -56,7 +56,7 @@ export class SharedStore implements SessionStore {
     try {
       if (token) this.#storage.setItem(key, token)
     } catch {
-      // A full storage keeps the one before.
+      // A full storage keeps the previous token.
     }
     return this.#storage.getItem(key) ?? token
   }

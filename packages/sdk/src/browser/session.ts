@@ -1,13 +1,13 @@
-/** A user as the service shows one. */
+/** A user, as the service returns it. */
 export interface BrowserUser {
   readonly id: string
   readonly email: string
   readonly email_verified: boolean
   readonly first_name: string | null
   readonly last_name: string | null
-  /** Home pool. */
+  /** The home pool. */
   readonly namespace: string
-  /** Home pool first, then pool tags. */
+  /** The home pool first, then pool tags. */
   readonly namespaces: readonly string[]
   readonly status: string
   /** ISO 8601. */
@@ -22,7 +22,7 @@ export interface BrowserOrganization {
   readonly role_codes: readonly string[]
 }
 
-/** What is kept of a login. Times are milliseconds of this machine's clock: the service's own never matters here. */
+/** What is stored of a login. Times are in milliseconds of this machine's clock. The service's own clock is never used. */
 export interface Session {
   readonly accessToken: string
   readonly refreshToken: string
@@ -45,21 +45,23 @@ interface TokenAnswer {
   organization: BrowserOrganization | null
 }
 
-/** The session in an answer with tokens. Undefined for an answer without. `sentAt` is the time of the request. */
+/**
+ * Returns the session in an answer with tokens, or undefined without tokens. `sentAt` is the time of the request in milliseconds.
+ */
 export function readTokens(answer: unknown, sentAt: number): Session | undefined {
   const { access_token, refresh_token, expires_in, user, organization }: Unchecked<TokenAnswer> = Object(answer)
   return checkSession({
     accessToken: access_token,
     refreshToken: refresh_token,
     obtainedAt: sentAt,
-    // From the sending on, so that however long the answer took, the token is never taken for fresher than it is.
+    // Counted from when the request was sent, so that a slow answer never makes the token look fresher than it is.
     expiresAt: sentAt + Number(expires_in) * 1000,
     user,
     organization,
   })
 }
 
-/** What `JSON.stringify` made of a session; undefined for anything else that lies in its place. */
+/** Parses what `JSON.stringify` made of a session. Returns undefined for anything else. */
 export function parseSession(text: string | null): Session | undefined {
   try {
     return text === null ? undefined : checkSession(JSON.parse(text))
@@ -91,7 +93,7 @@ function isUser(value: unknown): value is BrowserUser {
   return isText(id)
 }
 
-/** Whether the access token can be used as it is. It is renewed a little before its end. */
+/** Whether the access token can be used as it is. It is refreshed a little before its end. */
 export function isFresh(session: Session, now: number): boolean {
   return isWithin(session, now, marginOf(session))
 }
@@ -106,8 +108,8 @@ function marginOf({ obtainedAt, expiresAt }: Session): number {
 }
 
 /**
- * A clock that was set back says nothing about the age of the token. Back by less than the margin, which makes good for it, may also
- * be the clock of the tab that wrote the session: browsers round the time.
+ * Returns false if the clock was set back, because it then says nothing about the age of the token. It may be back by less than
+ * the margin, which makes up for it: browsers round the time, so the clock of the tab that wrote the session may differ.
  */
 function isWithin(session: Session, now: number, margin: number): boolean {
   return session.obtainedAt - marginOf(session) <= now && now < session.expiresAt - margin

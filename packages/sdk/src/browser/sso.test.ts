@@ -10,7 +10,7 @@ const errorCodeOf = (call: Promise<unknown>) =>
     (error: unknown) => (BrowserAuthError.is(error) ? error.code : String(error)),
   )
 
-/** A tab that is at the provider's; `back` is where the provider sends it. */
+/** A tab that has left for the provider. `back` returns the URL that the provider sends it back to. */
 async function begin(
   answer: Answering = () => tokensOf(1),
   options: Parameters<ReturnType<typeof buildAuth>['sso']['start']>[1] = {},
@@ -100,7 +100,7 @@ test('two-factor is a state here too', async () => {
   expect(service.seen[1]!.body).toEqual({ ...service.seen[0]!.body, two_factor_code: '123456' })
 })
 
-/** A tab where somebody is signed in; `answer` says what the service makes of a link and of its code. */
+/** A tab where a user is signed in. `answer` is what the service answers to a link and to its code. */
 async function signedIn(answer: Answering) {
   const service = await startPeer((request, count) => (request.path === '/auth/login' ? tokensOf(1) : answer(request, count)))
   const platform = buildPlatform()

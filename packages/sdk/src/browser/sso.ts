@@ -7,18 +7,18 @@ import { readSsoAnswer, type SsoAnswer } from './sso-answer.ts'
 
 export interface SsoStartOptions {
   /**
-   * Where the provider's answer comes back to: a page of this origin, listed in the app's `allowed_redirect_urls`
-   * (default: this page, without query and fragment).
+   * Where the user comes back to: a page of this origin, listed in the app's `allowed_redirect_urls` (default this page, without
+   * query and fragment).
    */
   readonly redirectUrl?: string
-  /** Where the user wanted to go; `finish` hands it back. A path or URL of this origin. */
+  /** Where the user wanted to go: a path or URL of this origin. `finish` returns it. */
   readonly returnTo?: string
 }
 
 export interface SsoLinkOptions extends SsoStartOptions {
-  /** Needed when the last login is more than ten minutes ago: the service then refuses with `fresh_login_required`. */
+  /** Needed if the last login is more than ten minutes ago: without it, the service refuses with `fresh_login_required`. */
   readonly password?: string
-  /** The same, where a second factor is active. */
+  /** Needed then too, if a second factor is active. */
   readonly twoFactorCode?: string
 }
 
@@ -28,29 +28,31 @@ export interface Linked {
   readonly provider: string
 }
 
-/** What `finish` made of the page's address. */
+/** The result of `finish`. */
 export type SsoResult = (LoginResult | Linked) & {
-  /** What `start` or `link` was given: a URL of this origin. */
+  /** The `returnTo` of `start` or `link`, as a URL of this origin. */
   readonly returnTo: string | undefined
 }
 
+/** Third-party login. Each call throws `BrowserAuthError`. */
 export interface BrowserSso {
-  /** Leaves the page for the provider's. */
+  /** Leaves this page for the provider's. Throws `config_invalid` if a URL is not of this origin. */
   start(provider: string, options?: SsoStartOptions): Promise<void>
   /**
-   * Leaves the page for the provider's, to link the account there with that of the user who is signed in: after `link_required`, or
-   * from a page of settings. Throws `fresh_login_required`, `signed_out`, and what else the service refuses with.
+   * Leaves this page for the provider's, to link the account there to the user who is signed in: after `link_required`, or from a
+   * settings page. Throws `fresh_login_required`, `signed_out`, and other refusals of the service.
    */
   link(provider: string, options?: SsoLinkOptions): Promise<void>
   /**
-   * Ends what `start` or `link` began in this tab; `url` is the page's address unless told. Undefined when that is no answer of a
-   * provider, so it may be called on every load. Called again for the same answer, it gives the same result. The answer is
-   * taken out of the address bar. Throws `sso_state_mismatch`, `sso_denied`, `sso_failed`, and what the service refuses with.
+   * Completes what `start` or `link` began in this tab, from the answer in `url` (default the page's address). Returns undefined
+   * if `url` has no answer of a provider, so you may call it on every load. Called again for the same answer, it returns the same
+   * result. Removes the answer from the address bar. Throws `sso_state_mismatch`, `sso_denied`, `sso_failed`, and refusals of the
+   * service.
    */
   finish(url?: string): Promise<SsoResult | undefined>
 }
 
-/** What a tab keeps while the user is at the provider's. */
+/** What a tab keeps while the user is at the provider. */
 interface Begun {
   readonly state: string
   readonly verifier: string
@@ -95,7 +97,7 @@ export class Sso implements BrowserSso {
     this.#leave(location, { ...begun, isLink: true })
   }
 
-  /** What this tab keeps, and what the service is told of it. */
+  /** Returns what this tab keeps, and what it tells the service. */
   async #begin({ redirectUrl, returnTo }: SsoStartOptions): Promise<{ begun: Begun; request: Record<string, string> }> {
     const { location } = this.#platform
     if (!location) throw new BrowserAuthError('config_invalid', 'Third-party login needs a page')
@@ -120,7 +122,7 @@ export class Sso implements BrowserSso {
   async finish(url = this.#platform.location?.href ?? ''): Promise<SsoResult | undefined> {
     const answer = readSsoAnswer(url)
     if (!answer) return undefined
-    // Pages call this twice, from effects that run twice; the code is good for one exchange.
+    // Pages call this twice, from effects that run twice. The code is good for only one exchange.
     if (this.#finishing?.state !== answer.state) this.#finishing = { state: answer.state, result: this.#exchange(answer, url) }
     return this.#finishing.result
   }
@@ -132,7 +134,7 @@ export class Sso implements BrowserSso {
       if (!code) throw endedBy(error)
       const result = await this.#redeem(begun, code).catch((error: unknown) => {
         isOver = !(BrowserAuthError.is(error) && error.retryable)
-        // Nothing is known of the code then, so the same answer may be brought again.
+        // The code may still be good then, so the same answer can be tried again.
         if (!isOver) this.#putBack(begun)
         throw error
       })
@@ -155,7 +157,7 @@ export class Sso implements BrowserSso {
     this.#finishing = undefined
   }
 
-  /** What this tab began under that state; it is forgotten, so an answer that comes twice finds nothing. */
+  /** Returns what this tab began under that state, and forgets it, so an answer that comes twice finds nothing. */
   #takeBegun(state: string): Begun {
     const storage = this.#tabStorage()
     const begun: Partial<Begun> | null = JSON.parse(storage.getItem(this.#key) ?? 'null')
@@ -171,7 +173,10 @@ export class Sso implements BrowserSso {
     return sessionStorage
   }
 
-  /** Anywhere else the answer would be of no use to this page, and a link could send the user there. */
+  /**
+   * Resolves a URL, and throws unless it is of this origin: elsewhere the answer is useless to this page, and a link could send
+   * the user there.
+   */
   #ownUrl(name: string, value: string): string {
     const { href, origin } = this.#platform.location!
     if (URL.canParse(value, href)) {
@@ -181,7 +186,7 @@ export class Sso implements BrowserSso {
     throw new BrowserAuthError('config_invalid', `${name} must be a URL of ${origin}`)
   }
 
-  /** A code in the address bar would be bookmarked, shared, and sent along as the referrer. */
+  /** Removes the answer. A code in the address bar would be bookmarked, shared, and sent along as the referrer. */
   #clearAddress(url: string): void {
     const { location, history } = this.#platform
     if (!history || location?.href !== url) return

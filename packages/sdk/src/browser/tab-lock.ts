@@ -7,11 +7,12 @@ const LONGEST_DELAY_MS = 1_000
 const LOOK_EVERY_MS = 10
 
 /**
- * Runs one after another what tabs do under the same name. A tab that holds on too long, or a browser without locks, stops nobody.
+ * Runs `work` of one tab at a time under the same name. It runs anyway if another tab holds the lock for too long, or if the
+ * browser has no locks.
  *
- * The storage of a browser takes a way of its own from one process to another, so a tab may get the lock before it sees what was
- * written under it. `version` says how new that is which this tab sees. Each tab leaves its own with the locks for a while, which all
- * tabs ask in the same order, and the next one looks at its storage until that has come.
+ * Storage and locks travel separately from one process to another, so a tab may get the lock before it sees what the previous tab
+ * wrote. `version` returns how new the storage is that this tab sees. Each tab leaves its version with the locks for a while, in
+ * the name of a second lock. All tabs see the locks in the same order, so the next one waits until its storage has that version.
  */
 export async function withTabLock<Result>(
   { locks }: Pick<Platform, 'locks'>,

@@ -1,4 +1,4 @@
-// What the tests of this folder stand on: a browser's parts handed in, and a service of the test's own on a real socket.
+// Helpers for the tests of this folder: the parts of a browser, and a service on a real socket.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import { browserPlatform, type Platform, type TokenStorage } from './platform.ts
 
 export class MapStorage implements TokenStorage {
   readonly items = new Map<string, string>()
-  /** Throws on each write, as a full one does. */
+  /** Makes each write throw, as in a full storage. */
   isFull = false
 
   getItem(key: string): string | null {
@@ -26,7 +26,7 @@ export class MapStorage implements TokenStorage {
   }
 }
 
-/** A storage as a tab in a process of its own sees it: what others write is there when it has been delivered. */
+/** A storage as a tab in another process sees it: what others write appears only after `deliver`. */
 export class LaggingStorage extends MapStorage {
   readonly #shared: MapStorage
 
@@ -55,12 +55,12 @@ export class LaggingStorage extends MapStorage {
 export interface TestPlatform extends Platform {
   /** Moves this tab's clock. */
   advance(seconds: number): void
-  /** As the browser tells a page of `online`, `pageshow`, … */
+  /** Fires an event of the browser: `online`, `pageshow`, … */
   fire(name: string): void
   setOnline(isOnline: boolean): void
-  /** Goes to an address without leaving the page. */
+  /** Changes the address without leaving the page. */
   visit(url: string): void
-  /** Where the page was sent to. */
+  /** The URLs that the page was sent to. */
   readonly assigned: string[]
 }
 
@@ -117,14 +117,14 @@ export function buildPlatform({
   }
 }
 
-/** As `createBrowserAuth` makes it, in that tab. */
+/** Creates the login of that tab, as `createBrowserAuth` does. */
 export function buildAuth(platform: Platform, options: BrowserAuthOptions): TabAuth {
   const auth = new TabAuth(readOptions(options, platform), platform)
   onTestFinished(() => auth.dispose())
   return auth
 }
 
-/** A promise, and what ends it. */
+/** Returns a promise and the function that resolves it. */
 export function later<Value = void>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
   let resolve: (value: Value) => void = () => {}
   const promise = new Promise<Value>((settle) => {
@@ -141,14 +141,14 @@ export interface SeenRequest {
   readonly body: any
 }
 
-/** `cut` ends the connection without an answer. */
+/** `cut` breaks the connection without an answer. */
 export type PeerReply = { status: number; body?: unknown; headers?: Record<string, string> } | 'cut'
 export type Answering = (request: SeenRequest, count: number) => PeerReply | Promise<PeerReply>
 
 export interface Peer {
   readonly url: string
   readonly seen: SeenRequest[]
-  /** How it answers from now on. */
+  /** How it answers. A test may replace it. */
   answer: Answering
 }
 

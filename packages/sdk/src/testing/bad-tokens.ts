@@ -3,22 +3,22 @@ import { encode, headerFor, signParts } from './sign-token.ts'
 
 /** A token that a backend must refuse. */
 export interface BadToken {
-  /** The fault, for the title of a test. */
+  /** What is wrong with it, for the title of a test. */
   readonly name: string
   readonly token: string
-  /** The code of `auth.verify`. */
+  /** The code with which `auth.verify` refuses it. */
   readonly code: AuthErrorCode
-  /** What somebody could do at a backend that accepts it. */
+  /** What an attacker could do at a backend that accepts it. */
   readonly harm: string
-  /** Only a holder of the secret can make it. The others can be made by anybody who has a good token. */
+  /** Whether only a holder of the secret can make it. If not, anybody who has a good token can. */
   readonly needsSecret: boolean
 }
 
 type Row = [code: AuthErrorCode, name: string, token: string, harm: string]
 
 /**
- * Every way of being wrong, made from a good token and as long-lived. `secret` signed it; without that, what needs the secret is left
- * out. None is too long: Node answers such a header itself.
+ * Makes one token for each way of being wrong, from a good token and as long-lived. `secret` is the one that signed it; without
+ * it, the tokens that need the secret are left out. No token is too long, because Node itself refuses such a header.
  */
 export function createBadTokens(good: string, secret?: string): BadToken[] {
   const made = (rows: Row[], needsSecret: boolean) =>
@@ -26,7 +26,7 @@ export function createBadTokens(good: string, secret?: string): BadToken[] {
   return [...made(rowsOfAnybody(good), false), ...(secret === undefined ? [] : made(rowsOfInsider(good, secret), true))]
 }
 
-/** A good token of a service account with the rights of a user's token. `auth.verify` accepts it; a guard for users alone refuses it. */
+/** Makes a machine token with the permissions of a user's token. `auth.verify` accepts it; a guard for users refuses it. */
 export function createMachineToken(good: string, secret: string): string {
   const { header, claims } = decode(good)
   const ofUser = { sid: undefined, email: undefined, first_name: undefined, last_name: undefined }

@@ -12,7 +12,7 @@ function buildTestAuth<Name extends string>(options: TestAuthOptions<Name> = {})
   return testAuth
 }
 
-/** What an app under test makes in another process: all from the environment, with the clock of the machine. */
+/** What an app under test creates in another process: configured by the environment, with the clock of the machine. */
 function buildFromEnvironment(env: object): Auth {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   const auth = createAuth()

@@ -7,19 +7,20 @@ import { type BadToken, createBadTokens } from './bad-tokens.ts'
 import { startFakeService } from './fake-service.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
 
+/** The options of `createTestAuth`. */
 export interface TestAuthOptions<Name extends string = string> {
   /** The code of the app under test (default `test-app`). */
   readonly appCode?: string
-  /** From `definePermissions`; it types the names that tokens are made with. */
+  /** The manifest from `definePermissions`. It types the permission names of tokens. */
   readonly permissions?: PermissionManifest<Name>
 }
 
-/** The claims of a token that differ from the usual; `undefined` leaves one out. */
+/** The claims of a token that differ from the default. `undefined` leaves a claim out. */
 export type TokenOverrides<Name extends string = string> = {
   readonly [Claim in keyof Claims]?: (Claim extends 'permissions' ? readonly Name[] : Claims[Claim]) | undefined
 }
 
-/** What the environment of the app under test needs, for `Object.assign(process.env, env)`. */
+/** The environment variables that the app under test needs, for `Object.assign(process.env, env)`. */
 export interface TestEnvironment {
   readonly SERVICE_AUTH_URL: string
   readonly SERVICE_APP_CODE: string
@@ -30,34 +31,37 @@ export interface TestEnvironment {
   readonly JWT_ISSUER: string
 }
 
-/** Each of its functions works on its own. */
+/** The result of `createTestAuth`. You can call each function without the object. */
 export interface TestAuth<Name extends string = string> {
-  /** As `createAuth` makes it, with the clock of the test, following the revocations of `service`. */
+  /** An `auth` as from `createAuth`, with the clock of the test, which follows the revocations of `service`. */
   readonly auth: Auth<Name>
   readonly env: TestEnvironment
-  /** The user of tokens without a `uid` of their own. */
+  /** The user of tokens that are made without a `uid`. */
   readonly userId: string
-  /** A token that lives for 900 seconds of the clock of the test, with the role `base_user` and no permission. */
+  /**
+   * Returns a token that lives for 900 seconds of the clock of the test, by default with the role `base_user` and no permissions.
+   */
   token(overrides?: TokenOverrides<Name>): string
-  /** The header of a request by a user with these permissions. */
+  /** Returns the header of a request by a user with these permissions. */
   bearer(...permissions: Name[]): { authorization: string }
-  /** Tokens that must be refused, each with the code that `auth.verify` gives. */
+  /** Returns tokens that must be refused, each with the code with which `auth.verify` refuses it. */
   badTokens(): BadToken[]
-  /** The clock of the test, in milliseconds since 1970: the time of `createTestAuth` until `advance` moves it. */
+  /** The clock of the test, in milliseconds since 1970. It stands at the time of `createTestAuth` until `advance` moves it. */
   now(): number
+  /** Moves the clock of the test forward. */
   advance(seconds: number): void
   /**
-   * Revokes all tokens that the user has, in one app or in all; those made afterwards are good. Resolves when `auth` has heard of
-   * it, or at once while the service is down.
+   * Revokes all tokens that the user has, in one app or in all. Tokens made afterwards are good. Resolves when `auth` has
+   * received the revocation, or at once while the service is down.
    */
   revoke(userId: string, appId?: string): Promise<void>
   readonly service: {
-    /** Resolves when `auth` has lost its connection. */
+    /** Makes the service unreachable. Resolves when `auth` has lost its connection. */
     down(): Promise<void>
-    /** Resolves when `auth` has heard of all that was revoked meanwhile. */
+    /** Makes the service reachable again. Resolves when `auth` has received everything that was revoked meanwhile. */
     up(): Promise<void>
   }
-  /** Ends the service and `auth`. A program that has done its work ends without it. */
+  /** Stops the service and `auth`. A program ends without it when its work is done. */
   close(): Promise<void>
 }
 
@@ -65,12 +69,12 @@ const TOKEN_LIFE_SEC = 900
 const YEAR_SEC = 365 * 86_400
 const LOOK_EVERY_MS = 2
 const LOOKS = 1_000
-/** Kept from the time of the import, since a test may replace the timers. */
+/** Taken at the time of the import, since a test may replace the timers. */
 const { setTimeout } = globalThis
 
 /**
- * Real tokens signed with a secret that nobody else has, and a service on this machine that they come from. Throws
- * `CONFIG_INVALID` when `NODE_ENV` is `production`: there, a caller of this could sign tokens.
+ * Creates an `auth` for tests, with real tokens that are signed with a random secret, and a service on this machine. Throws
+ * `CONFIG_INVALID` if `NODE_ENV` is `production`: there, a caller of this could sign tokens.
  */
 export function createTestAuth<Name extends string = string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
   if (process.env.NODE_ENV === 'production')
@@ -109,7 +113,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     return result.ok ? { active: true, ...result.principal.claims } : { active: false }
   }
   let isStreaming = false
-  // The clock of an app in another process does not stand still: it is wrong only by what the test has advanced.
+  // The clock of an app in another process runs, so this one runs too. They differ only by what the test has advanced.
   const serviceNow = () => Date.now() + advancedMs
   const app = { id: appId, code: appCode }
   const service = startFakeService({ secret, serviceToken, app, now: serviceNow, introspect })
@@ -133,7 +137,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
   })
 
   let isDown = false
-  /** Users, with their last revoked version, of whom `auth` has not heard yet. */
+  /** The users whose revocation `auth` has not received yet, with their last revoked version. */
   const unlearned = new Map<string, number>()
   const learn = () =>
     until('heard what the service tells', async () => {
@@ -160,14 +164,14 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
     userId,
     token,
     bearer: (...names) => ({ authorization: `Bearer ${token({ permissions: names })}` }),
-    // For years: a test that moves its clock finds them wrong in the same way.
+    // Valid for years, so that a test that moves its clock finds them wrong in the same way.
     badTokens: () => createBadTokens(token({ exp: Math.floor(now() / 1000) + 10 * YEAR_SEC }), secret),
     now,
     advance(seconds) {
       advancedMs += seconds * 1000
     },
     async revoke(user, revokedAppId) {
-      // A consumer hears of events for its own app and of those for all apps.
+      // A consumer receives the events for its own app and those for all apps.
       const isOurs = revokedAppId === undefined || revokedAppId === appId
       if (isOurs) unlearned.set(user, versionOf(user))
       versions.set(user, versionOf(user) + 1)

@@ -10,9 +10,9 @@ const HEARTBEAT_MS = 15_000
 export interface FakeService {
   /** Where it listens, without `/api/v1`. */
   readonly url: string
-  /** Tells the consumers, or will once it is up again. */
+  /** Sends an event to the consumers, at once or as soon as the service is up again. */
   revoke(event: Omit<Revocation, 'cursor'>): void
-  /** Cuts all connections. From then on nobody is answered: those who follow revocations wait, all others are cut off. */
+  /** Cuts all connections and answers nothing more: requests for revocations wait, all others are cut off. */
   down(): void
   up(): void
   close(): void
@@ -23,9 +23,9 @@ export interface FakeServiceOptions {
   readonly serviceToken: string
   /** The app of the consumers. */
   readonly app: { readonly id: string; readonly code: string }
-  /** The time that it tells consumers, in milliseconds since 1970. */
+  /** The time that the service tells consumers, in milliseconds since 1970. */
   readonly now: () => number
-  /** What `POST /auth/introspect` tells of a token. */
+  /** Returns what `POST /auth/introspect` answers about a token. */
   readonly introspect: (token: string) => Promise<object>
 }
 
@@ -39,7 +39,10 @@ interface DeclaredPermission {
   readonly name: string
 }
 
-/** The part of the service that a backend speaks to, on loopback: its settings, revocations, permission registration, introspection, health. */
+/**
+ * Starts the part of the service that a backend calls, on loopback: its settings, revocations, permission registration,
+ * introspection, health.
+ */
 export function startFakeService({ secret, serviceToken, app, now, introspect }: FakeServiceOptions): FakeService {
   const serviceId = randomUUID()
   const events: (Revocation & { readonly cursor: number })[] = []
@@ -111,7 +114,7 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
     response.on('close', () => held?.delete(go))
   }
 
-  // With an address in place of a name the port is known at once. Only this machine can connect.
+  // Without a host name, the port is known at once. Only this machine can connect.
   const server = createServer(onRequest).listen(0).unref()
   server.on('connection', (socket) => {
     if (/^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')) socket.unref()

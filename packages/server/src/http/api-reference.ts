@@ -25,8 +25,8 @@ const page = `<!doctype html>
 </html>
 `
 
-// `showExtensions` shows whose token a route takes; the schemas come before the examples, which are made up. The validator would send
-// the address of the document to another host.
+// `showExtensions` shows whose token a route takes. Schemas come before examples, because Swagger UI makes the examples up. The
+// validator is off: it would send the address of the document to another host.
 const init = `if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark-mode')
 SwaggerUIBundle({
   url: '/api/v1/openapi.json',
@@ -44,7 +44,7 @@ const initTag = createHash('sha256').update(init).digest('base64url')
 
 const cached = { 'Cache-Control': 'public, max-age=300' }
 
-/** The page runs what this server sends and calls this server; its pictures are part of its style sheet. */
+/** The page may load scripts and styles only from this server, and call only it. Its images are data URLs in the style sheet. */
 const pageHeaders = {
   ...cached,
   'Content-Type': 'text/html; charset=utf-8',
@@ -67,7 +67,7 @@ const assets: Record<string, Asset> = {
   'swagger-ui.css': packaged('swagger-ui.css', 'text/css'),
 }
 
-/** Streams a file of swagger-ui-dist. It has up to 1.7 MB, which a slow reader must not keep in memory. */
+/** Streams a file of swagger-ui-dist. Files are up to 1.7 MB, and a slow client must not keep that much in memory. */
 function packaged(file: string, type: string): Asset {
   return {
     type,
@@ -76,7 +76,7 @@ function packaged(file: string, type: string): Asset {
   }
 }
 
-/** Leads whoever opens the service in a browser to the page. To a program there is nothing at `/`. */
+/** Redirects browsers that open `/` to the API reference. Other clients find nothing there. */
 export const leadToReference: Middleware = async (ctx, next) => {
   if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
   ctx.vary('Accept')
@@ -85,7 +85,7 @@ export const leadToReference: Middleware = async (ctx, next) => {
   ctx.set('Location', '/docs')
 }
 
-/** `/docs`: the OpenAPI document as a page to read, by Swagger UI, which comes from this server too. */
+/** `/docs`: the OpenAPI document as a web page. Swagger UI is served from here too. */
 export const apiReferenceRoutes: Route[] = [
   route({
     method: 'GET',

@@ -6,7 +6,7 @@ import { isSoundText } from './request-body.ts'
 const header = 'X-Audit-Reason'
 const maxCharacters = 500
 
-/** As OpenAPI shows it; `auditReasonOf` judges the bytes, since Node joins what was sent twice. */
+/** The header as OpenAPI shows it. `auditReasonOf` checks the value itself, because Node joins repeated headers into one. */
 export const auditReason = z
   .string()
   .optional()
@@ -14,7 +14,7 @@ export const auditReason = z
     description: `Why, in percent-encoded UTF-8 of at most ${maxCharacters} characters. Kept with the audit events of the call`,
   })
 
-/** What the caller says for the audit. A blank reason is none. Throws `validation_failed`. */
+/** The audit reason that the caller sent. Undefined if it is absent or blank. Throws `validation_failed`. */
 export function auditReasonOf(ctx: Context): string | undefined {
   const [sent = '', ...more] = ctx.req.headersDistinct[header.toLowerCase()] ?? []
   if (more.length > 0) throw fieldError(header, 'invalid_value', 'must be sent once')
@@ -28,7 +28,7 @@ function decode(sent: string): string {
     const text = decodeURIComponent(sent)
     if (/^[\x20-\x7e]*$/.test(sent) && isSoundText(text)) return text
   } catch {
-    // A stray percent sign, or bytes that are no UTF-8.
+    // A stray percent sign, or bytes that are not UTF-8.
   }
   throw fieldError(header, 'invalid_value', 'must be percent-encoded UTF-8 without NUL')
 }

@@ -5,7 +5,7 @@ import type { AssertedConsumer, Caller, ConsumerCaller } from '../lib/caller.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, RouteAuth } from './route.ts'
 
-/** Looks up whose assertion of a consumer it is; handed in by `app.ts`. */
+/** Verifies the assertion of a consumer and looks up its app; handed in by `app.ts`. */
 export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<AssertedConsumer>
 
 /** The token of `Authorization: Bearer …`, or undefined when there is none. */
@@ -13,20 +13,20 @@ export function bearerOf(ctx: Context): string | undefined {
   return /^Bearer +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
 }
 
-/** The token of a service account that stock clients of RFC 7662 send as the password of their client. */
+/** The token of a service account in HTTP Basic. Standard clients of RFC 7662 send it as their client password. */
 export function serviceTokenOf(ctx: Context): string | undefined {
   const encoded = /^Basic +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
   const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
-  // RFC 6749 section 2.3.1: clients encode both parts as a form does, some of them every character but letters and digits.
+  // RFC 6749 section 2.3.1: clients form-encode both parts, and some encode every character except letters and digits.
   return serviceTokenIn(password && new URLSearchParams(`password=${password}`).get('password'))
 }
 
-/** The same that clients send as `client_secret` in the body. */
+/** The token of a service account in the `client_secret` of a body. Undefined if the secret is something else. */
 export function serviceTokenIn(secret: unknown): string | undefined {
   return typeof secret === 'string' && looksLikeServiceToken(secret) ? secret : undefined
 }
 
-/** The caller that a route asks for. A route for nobody in particular gets none and looks at no token. */
+/** Authenticates the caller that a route requires. A public route gets undefined, and its token is not checked. */
 export async function authorize(
   deps: Deps,
   auth: RouteAuth,

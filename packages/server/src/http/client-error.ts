@@ -9,7 +9,7 @@ const codes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Answers input that is not HTTP, or too slow, in the shape of every other error. Node would answer without a body. */
+/** Answers input that is not HTTP, or too slow, with the usual JSON error. Node would answer without a body. */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()

@@ -5,7 +5,7 @@ const openToBrowsers = /^\/api\/v1\/(auth|organizations)(\/|$)/
 const maxAgeSeconds = 600
 
 /**
- * CORS for calls of browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials.
+ * CORS for browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials.
  * This wraps the error handler, so browsers can read errors too. `methodsOf` returns the methods of a path.
  */
 export function cors(deps: Deps, methodsOf: (path: string) => string[]): Middleware {

@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa'
 import type { Metrics } from '../adapters/metrics.ts'
 import type { Deps } from '../deps.ts'
 
-/** What `router.ts` leaves behind of the route that answered: its own method and pattern. */
+/** The method and path pattern of the route that answered, as declared. Set by `router.ts` and `pages.ts`. */
 export interface AnsweringRoute {
   method: string
   pattern: string
@@ -10,16 +10,16 @@ export interface AnsweringRoute {
 
 declare module 'koa' {
   interface DefaultState {
-    /** Unset where no route answered. */
+    /** Unset if no route answered. */
     route?: AnsweringRoute
-    /** Of the error that was answered. */
+    /** The code of the error response, if it is one. */
     errorCode?: string | undefined
   }
 }
 
 const nowhere: AnsweringRoute = { method: 'none', pattern: 'none' }
 
-/** The doors to a token, and which counter tells of them. */
+/** The doors, each with the counter for it. */
 const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
   'POST /api/v1/auth/login': login('password'),
   'POST /api/v1/auth/magic-link/consume': login('magic_link'),
@@ -34,7 +34,7 @@ function login(method: 'password' | 'magic_link' | 'sso') {
     logins.inc({ method, outcome: errorCode ?? 'success' })
 }
 
-/** Counts every answer by the route that gave it, and the doors by their outcome. What no route answered is `none`, whatever was asked. */
+/** Counts every response by route, and the doors by outcome. Without a route, both labels are `none`, whatever was requested. */
 export function countReplies({ metrics }: Deps): Middleware {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()

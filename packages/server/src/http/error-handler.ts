@@ -8,12 +8,12 @@ import { sendJson } from './send-json.ts'
 
 const retryAfterSeconds = 2
 
-/** A repeat may go through. After a foreign key violation it says what was deleted while the request ran. */
+/** Whether a retry may succeed. After a foreign key violation, the retry reports what was deleted while the request ran. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof HashQueueFullError || isForeignKeyViolation(error)
 }
 
-/** Any thrown value as the error that the caller is told. What is not understood is a 500 that says nothing. */
+/** Converts any thrown value to the error that the caller gets. An unknown one becomes a 500 without details. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (isUnavailable(error)) return new ApiError('unavailable', { retryAfter: retryAfterSeconds, cause: error })
@@ -24,7 +24,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('internal_error', { cause: error })
 }
 
-/** As JSON, with the members of RFC 9457. */
+/** Writes an error as JSON, with the members of RFC 9457. */
 export function writeError(ctx: Context, error: ApiError, requestId: string): void {
   const challenge = error.status === 401 && error.code.startsWith('token_') ? bearerChallenge(error.code) : {}
   ctx.status = error.status
@@ -41,7 +41,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
   sendJson(ctx, ownBodyOf(error.code) ?? problem)
 }
 
-/** RFC 6750: a request that brought no token is told the scheme alone. */
+/** RFC 6750: if the request had no token, the challenge names no error. */
 function bearerChallenge(code: ErrorCode): Record<string, string> {
   const reason = code === 'token_missing' ? '' : `, error="invalid_token", error_description="${errorCodes[code].title}"`
   return { 'WWW-Authenticate': `Bearer realm="gatehouse"${reason}` }
@@ -50,7 +50,7 @@ function bearerChallenge(code: ErrorCode): Record<string, string> {
 /** Shows an error to the caller. */
 export type WriteError = (ctx: Context, error: ApiError, requestId: string) => void
 
-/** The one place where errors become HTTP, as JSON unless told. Internal reasons go to the log only. */
+/** The one place where errors become HTTP responses, as JSON by default. Internal causes go to the log only. */
 export function errorHandler(deps: Deps, write: WriteError = writeError): Middleware {
   return async (ctx: Context, next: Next) => {
     try {

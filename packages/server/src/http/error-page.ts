@@ -4,7 +4,7 @@ import { type WriteError, writeError } from './error-handler.ts'
 import { renderHelp } from './page-layout.ts'
 import { sendView } from './send-view.ts'
 
-/** Answers an error as a page to a client that prefers HTML, such as a browser that opens an address. Others get JSON. */
+/** Sends an error as a page to a client that prefers HTML, such as a browser that opens a URL. Other clients get JSON. */
 export const writeErrorOrPage: WriteError = (ctx, error, requestId) => {
   ctx.vary('Accept')
   if (ctx.accepts('json', 'html') !== 'html') return writeError(ctx, error, requestId)

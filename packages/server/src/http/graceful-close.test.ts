@@ -15,7 +15,7 @@ async function buildServer() {
   return { server, close, open: () => connect((server.address() as AddressInfo).port, '127.0.0.1') }
 }
 
-/** All that a socket receives until its end, or the error that ended it. */
+/** Everything that a socket receives until it ends, or the message of the error that ended it. */
 async function readToEnd(socket: Socket): Promise<string> {
   let received = ''
   socket.setEncoding('utf8').on('data', (text) => {
@@ -25,7 +25,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return Promise.race([once(socket, 'end').then(() => received), failed])
 }
 
-/** Nothing of this process runs meanwhile: no timer, and no reading of what arrives. */
+/** Blocks the whole process: no timer runs, and nothing is read from a socket. */
 function holdUp(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -35,7 +35,7 @@ test('connections that wait in the queue of the kernel are answered', async () =
   const sockets = Array.from({ length: 30 }, open)
   const answers = sockets.map((socket) => readToEnd(socket))
   for (const socket of sockets) socket.write(request)
-  // They connect before the next turn of the event loop, and the server takes one of them in each.
+  // They connect before the next turn of the event loop, and the server accepts one connection per turn.
   await new Promise((resolve) => process.nextTick(resolve))
   const closed = close()
   for (const answer of await Promise.all(answers)) expect(answer).toContain('served')

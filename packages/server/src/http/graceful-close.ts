@@ -3,20 +3,20 @@ import { Server as Listener, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const sweepMs = 50
-/** Long enough for every connection that is in use to carry one more request, whose answer tells its client to let go. */
+/** Long enough for every connection in use to carry one more request. Its response tells the client to close the connection. */
 const idleGraceMs = 500
-/** One connection is accepted in a turn of the event loop; the kernel's queue of them has 511 places. */
+/** The kernel queues up to 511 connections. Each turn of the event loop accepts one. */
 const mostQueued = 511
-/** A turn without work takes a fraction of it; in a longer one, connections can have come after it looked for them. */
+/** A turn without work takes a fraction of this. In a longer turn, a connection may arrive after the loop has looked for one. */
 const briefMs = 1
 
 /**
- * Prepares a server for closing without a lost request. The returned function stops accepting, lets requests in flight finish for
- * `graceMs` at most, and tells clients to reuse no connection. An idle connection may carry the next request of its client
- * already, so unused ones are closed after half a second.
+ * Prepares a server to close without losing a request. The returned function stops accepting connections, gives requests in
+ * flight at most `graceMs` to finish, and tells clients not to reuse their connections. The client of an idle connection may have
+ * sent its next request already, so idle connections are closed only after half a second.
  */
 export function gracefulClose(server: Server, graceMs: number): () => Promise<void> {
-  // A browser opens connections ahead of time. Node counts one that never sent a byte as busy.
+  // Browsers open connections ahead of time. Node counts a connection that never sent a byte as busy.
   const silent = new Set<Socket>()
   const unanswered = new Set<ServerResponse>()
   let isClosing = false
@@ -33,7 +33,7 @@ export function gracefulClose(server: Server, graceMs: number): () => Promise<vo
     if (isClosing) response.shouldKeepAlive = false
   })
 
-  /** Connections that the kernel has taken for us are accepted first; a closed listener would reset them. */
+  /** Accepts the connections in the queue of the kernel first: closing the listener would reset them. */
   const acceptQueued = async () => {
     await nextTurn()
     for (let turn = 0; turn < mostQueued; turn += 1) {
@@ -46,12 +46,12 @@ export function gracefulClose(server: Server, graceMs: number): () => Promise<vo
 
   return async () => {
     await acceptQueued()
-    // Before anything else, so that little time is left for further ones. The listener alone: http's own close() would cut idle
-    // connections at once.
+    // Do this before anything else, so that few further connections arrive. Close only the listener: http's own close() would cut
+    // idle connections at once.
     const ended = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
     isClosing = true
     for (const response of unanswered) response.shouldKeepAlive = false
-    // A process that was held up runs its timers before it reads the requests that came meanwhile.
+    // A process that was blocked runs its timers before it reads the requests that arrived meanwhile.
     const sweep = async () => {
       await nextTurn()
       server.closeIdleConnections()

@@ -17,7 +17,7 @@ const fieldErrorRecord = z.object({
   message: z.string(),
 })
 
-/** The members of RFC 9457, in the shape that every error has. */
+/** The common shape of errors, with the members of RFC 9457. */
 const errorRecord = z
   .object({
     status: z.int(),
@@ -38,7 +38,7 @@ const ownBodies = new Map(
   }),
 )
 
-/** The OpenAPI 3.1 document of the routes, built from the very schemas that validate their requests. */
+/** Builds the OpenAPI 3.1 document of the routes from the same schemas that validate their requests. */
 export function buildOpenApi(routes: readonly Route[], prefix: string) {
   const paths: ZodOpenApiPathsObject = {}
   for (const route of routes) {
@@ -70,7 +70,7 @@ export function buildOpenApi(routes: readonly Route[], prefix: string) {
   })
 }
 
-/** The route that serves the document of all routes, itself among them; built when first asked for. */
+/** The route that serves the OpenAPI document, which includes this route. The document is built on the first request. */
 export function openApiRoute(build: () => unknown): Route {
   let document: unknown
   return route({
@@ -96,7 +96,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary: route.summary,
     ...describe(route),
     security: securityOf(route),
-    // Whose token it takes; OpenAPI itself has no words for that.
+    // Whose token the route takes. OpenAPI itself cannot express that.
     'x-caller': route.auth,
     ...(route.params || route.query || route.headers
       ? {
@@ -115,7 +115,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
   }
 }
 
-/** Where nothing stands in a header, the body brings a `client_secret`. */
+/** The empty requirement stands for a `client_secret` in the body. */
 function securityOf(route: Route): Record<string, string[]>[] {
   if (route.auth === 'public') return []
   return takesClientSecrets(route) ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
@@ -163,7 +163,7 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
   )
 }
 
-/** The codes of a route, by status: its own and those that its kind implies. */
+/** The error codes of a route, by status: its own and those that its kind implies. */
 export function errorsOf(route: Route): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of [...new Set([...route.errors, ...impliedErrors(route)])].sort()) {
@@ -179,7 +179,7 @@ function errorResponses(route: Route): ZodOpenApiResponsesObject {
 
 const responses = new Map<string, ZodOpenApiResponseObject>()
 
-/** The component that every route with these codes refers to. Its name lists them, so that a route shows its codes without a look-up. */
+/** The component that all routes with these codes share. Its name lists the codes, so you can read them without a lookup. */
 function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
   const id = codes.join('.')
   const response = responses.get(id) ?? {
@@ -191,7 +191,7 @@ function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
   return response
 }
 
-/** The common record, or the body that a code has of its own; `two_factor_required` is the component `TwoFactorRequired`. */
+/** The common record, or a code's own body. The body of `two_factor_required` is the component `TwoFactorRequired`. */
 function bodyOf(codes: readonly ErrorCode[]): z.ZodType {
   const own = codes.flatMap((code) => ownBodies.get(code) ?? [])
   if (own.length === 0) return errorRecord

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Html, html } from '../lib/html.ts'
 import type { PageView } from '../lib/page-view.ts'
 
-// Every pair of text and ground is at 4.5:1 or more, in both schemes; borders of fields are at 3:1.
+// Text contrasts with its background at 4.5:1 or more, in both color schemes; borders of fields at 3:1.
 const style = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b1f24; --quiet: #57606a; --edge: #767f89;
   --accent: #1a56db; --on-accent: #ffffff; --fault: #b42318; --fault-ground: #fef3f2; }
@@ -41,7 +41,7 @@ button:hover, .button:hover { text-decoration: underline; }
 
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-/** The whole document of a page: one column, no script, nothing from anywhere else. */
+/** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */
 export function renderPage({ title, place, body }: PageView): string {
   const name = place ? `${title} - ${place}` : title
   const { markup } = html`<!doctype html>
@@ -70,8 +70,8 @@ export function renderHelp(requestId: string): Html {
 }
 
 /**
- * The headers of a page. Its address holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
- * answer to its form redirects, since browsers apply `form-action` to that too.
+ * The headers of a page. Its URL holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
+ * response to its form redirects: browsers apply `form-action` to that too.
  */
 export function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
   const targets = leadsTo ? `'self' ${sourceOf(leadsTo)}` : "'self'"
@@ -83,7 +83,7 @@ export function pageHeaders(leadsTo: string | null | undefined): Record<string, 
   }
 }
 
-/** An origin, where the policy has words for it; the scheme for private ones and for addresses in brackets. */
+/** The origin of a URL if a content security policy can express it, else the scheme (private schemes, addresses in brackets). */
 function sourceOf(url: string): string {
   const { protocol, origin } = new URL(url)
   return /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(origin) ? origin : protocol

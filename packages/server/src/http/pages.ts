@@ -17,7 +17,7 @@ import { validate } from './validate.ts'
 
 const methods = ['GET', 'HEAD', 'POST']
 
-/** Serves pages, errors of theirs as pages too; every other path is left to what comes after. A POST counts as one under `/auth/`. */
+/** Serves pages, and their errors as pages. Other paths go to the next middleware. A POST is limited like one under `/auth/`. */
 export function servePages(deps: Deps<Pool>, pages: readonly WebPage[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
   const byPath = new Map(
     pages.map((page) => {

@@ -24,20 +24,21 @@ export interface LimitOptions {
   findAppOfToken: FindAppOfToken
 }
 
-/** Decides the rest of a limit once the body is known. Returns the code of an exempt app. Throws `rate_limited`. */
+/** Completes the limit once the body is known. Returns the code of the app if it is exempt. Throws `rate_limited`. */
 export type LimitByBody = (body: Record<string, unknown>) => Promise<string | undefined>
 
 const noFurtherLimit: LimitByBody = async () => undefined
 
-/** Counts a call against the address it came from, an IPv6 one by its /64. Throws `rate_limited`. */
+/** Counts a call against the address it came from; IPv6 addresses count by /64. Throws `rate_limited`. */
 export async function limitByAddress(deps: Deps<Pool>, ip: string, { takeAttempt }: Pick<LimitOptions, 'takeAttempt'>) {
   return takeAttempt(deps, `ip:${addressKey(ip)}`, deps.config.ipLimit)
 }
 
 /**
- * Limits a call that may bring the token of a service account with `limits:exempt`, which is not counted if the call is about one
- * of its apps. The body names the app, so only for such an account the decision waits for the body. If the body holds a token
- * instead, the attempt is taken at once and given back if the token belongs to one of these apps, so guesses are counted.
+ * Limits a call by address. A call with the token of a service account with `limits:exempt` is not counted if it is about one of
+ * the account's apps. The body names the app, so for such an account, and only then, the decision waits for the body. If the body
+ * holds a token instead, the attempt counts at once, because it may be a guess, and is given back if one of these apps has the
+ * token.
  */
 export async function limitCall(
   deps: Deps<Pool>,

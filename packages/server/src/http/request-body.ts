@@ -13,8 +13,8 @@ const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff]
 
 const collectors = new Map<number, Middleware>()
 
-// koa-body collects the bytes and keeps the bounds. It is asked for latin1 text, one character per byte, so that UTF-8 is judged
-// strictly here (it would put replacement characters into passwords), and so that a `__proto__` stays the plain member it is.
+// koa-body collects the bytes and enforces the size limit. It returns latin1 text, one character per byte. This file then decodes
+// UTF-8 strictly, where koa-body would put replacement characters into passwords, and keeps a `__proto__` as a plain member.
 function collectorOf(limitBytes: number): Middleware {
   const known = collectors.get(limitBytes)
   if (known) return known
@@ -25,7 +25,7 @@ function collectorOf(limitBytes: number): Middleware {
     text: true,
     textTypes: ['application/json', formType, 'application/x-ndjson'],
     encoding: 'latin1',
-    // Without DELETE, it would leave the body of one unread.
+    // Unless DELETE is listed, koa-body does not read its body.
     parsedMethods: [Method.POST, Method.PUT, Method.PATCH, Method.DELETE],
     textLimit: limitBytes,
     onError(error) {
@@ -38,11 +38,14 @@ function collectorOf(limitBytes: number): Middleware {
 
 export interface ParsedBody {
   value: Record<string, unknown>
-  /** The same with each number in the digits that it came in, to be passed on. */
+  /** Like `value`, but each number keeps the digits it was sent in, for passing it on. */
   verbatim: Record<string, unknown>
 }
 
-/** The JSON object in the body, or the fields of a form where one is taken; a request without a body counts as `{}`. Throws `invalid_json`, 413 and 415. */
+/**
+ * Reads the JSON object in the body, or the fields of a form if `form` allows one. A request without a body counts as `{}`.
+ * Throws `invalid_json`, 413 and 415.
+ */
 export async function readBody(ctx: Context, { form = false, limitBytes = usualLimitBytes } = {}): Promise<ParsedBody> {
   const types = form ? ['application/json', formType] : ['application/json']
   const bytes = await collect(ctx, types, limitBytes)
@@ -51,14 +54,14 @@ export async function readBody(ctx: Context, { form = false, limitBytes = usualL
   return { value, verbatim: value }
 }
 
-/** The fields of a form, as a browser sends it. Throws `invalid_json` for one that is not UTF-8, 413 and 415. */
+/** Reads the fields of a form as browsers send it. Throws `invalid_json` if it is not UTF-8, 413 and 415. */
 export async function readForm(ctx: Context): Promise<Record<string, unknown>> {
   const text = (await collect(ctx, [formType], usualLimitBytes)).toString('latin1')
   if (!isUtf8Form(text)) throw new ApiError('invalid_json', { detail: 'The form is not encoded in UTF-8' })
   return parseForm(text)
 }
 
-/** What is no UTF-8 would come out of the parser as replacement characters, in passwords too. */
+/** The parser would turn bytes that are not UTF-8 into replacement characters, in passwords too. */
 function isUtf8Form(text: string): boolean {
   try {
     decodeURIComponent(text)
@@ -68,26 +71,29 @@ function isUtf8Form(text: string): boolean {
   }
 }
 
-/** The bytes of a body of newline-delimited JSON. They are read whole before the first is used: work on them may outlast the time for sending. */
+/**
+ * Reads a body of newline-delimited JSON as bytes. It reads the whole body before any line is used, because the work on the lines
+ * may take longer than a client may take to send them.
+ */
 export async function readLines(ctx: Context, limitBytes = usualLimitBytes): Promise<Buffer> {
   return collect(ctx, ['application/x-ndjson'], limitBytes)
 }
 
-/** The bytes of a body of one of these types, none for a request without a body. */
+/** Reads a body of one of these types as bytes. A request without a body gives none. */
 async function collect(ctx: Context, types: string[], limitBytes: number): Promise<Buffer> {
   const { headers } = ctx.req
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return Buffer.alloc(0)
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
   if (!ctx.is(types) || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
-  // Unpacking would only give work to whoever sends broken or bloated bodies.
+  // Decompression would only let clients make work with broken or bloated bodies.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collectorOf(limitBytes)(ctx, async () => {})
   const text = 'body' in ctx.request ? ctx.request.body : undefined
   return Buffer.from(typeof text === 'string' ? text : '', 'latin1')
 }
 
-/** A field that comes twice is a list, which no field of a form takes. */
+/** A field that is sent twice becomes a list, which no form schema accepts. */
 function parseForm(text: string): Record<string, unknown> {
   const fields = new URLSearchParams(text)
   const entries = [...new Set(fields.keys())].map((name): [string, unknown] => {
@@ -100,7 +106,7 @@ function parseForm(text: string): Record<string, unknown> {
 }
 
 /**
- * The JSON object that these bytes are, and nothing in it that a database or another program cannot hold or would read otherwise.
+ * Parses bytes as a JSON object. Refuses content that a database or another program cannot hold or would read differently.
  * Throws `invalid_json`.
  */
 export function parseObject(bytes: Buffer): ParsedBody {
@@ -121,7 +127,7 @@ export function parseObject(bytes: Buffer): ParsedBody {
   return { value, verbatim }
 }
 
-/** Refuses what JSON can say and a database or another program cannot: NUL, lone surrogates, overflown numbers, deep nesting. */
+/** Refuses what JSON allows but a database or another program cannot hold: NUL, lone surrogates, huge numbers, deep nesting. */
 function assertSound(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (unsoundString.test(value)) throw new ApiError('invalid_json', { detail: 'A string holds a NUL or half a surrogate pair' })

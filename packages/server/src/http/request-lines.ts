@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { parseObject } from './request-body.ts'
 import { validate } from './validate.ts'
 
-/** A line of newline-delimited JSON, counted from 1: what it says, or why it says nothing. */
+/** A line of newline-delimited JSON: its number, counted from 1, and its value or the error in it. */
 export type RequestLine<T> = { line: number; value: T } | { line: number; error: ApiError }
 
 export type Lines<T> = Iterable<RequestLine<T>, void, undefined>
@@ -12,7 +12,7 @@ const newline = 0x0a
 const longestBytes = 64 * 1024
 const blank = /^[\s\ufeff]*$/
 
-/** Parses the lines one after the other, as they are asked for; a bad one stops nothing, blank ones are passed over. */
+/** Parses the lines lazily, one at a time. A bad line does not stop the others, and blank lines are skipped. */
 export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Lines<z.output<S>> {
   let start = 0
   for (let line = 1; start < bytes.length; line += 1) {

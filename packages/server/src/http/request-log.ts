@@ -14,7 +14,7 @@ declare module 'koa' {
   }
 }
 
-/** What every line that is logged for a request says: its id, and where it stands in the trace of its caller, if that tells. */
+/** The fields of every log line of a request: its id, and its place in the trace of its caller if it sent one. */
 interface LineFields {
   request_id: string
   trace_id?: string
@@ -24,12 +24,12 @@ interface LineFields {
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 
-/** For what is done for one request: every line that it logs names it. */
+/** Returns dependencies for the work of one request. Every line that they log names the request. */
 export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
   return { ...deps, logger: new LazyLogger(deps.logger, ctx.state.lineFields) }
 }
 
-/** Gives each request its id and origin, the headers that every answer has, and one log line when it is done. */
+/** Sets the id and origin of each request and the headers of every response. Logs one line when the request is done. */
 export function requestLog(deps: Deps): Middleware {
   // The line holds no secrets, and redacting it would cost more than writing it.
   const logger = deps.logger.child({}, { redact: [] })

@@ -10,10 +10,15 @@ import { auditReason } from './audit-reason.ts'
 import type { Lines } from './request-lines.ts'
 
 /**
- * Who may call. `public`: anyone, a bearer is handed on unread. `user`: a living access token. `system_admin`: one whose holder
- * has that role now, through an app that may administer. `service`: a service account or a system_admin. `consumer`: a backend with
- * the assertion of its app, which opens nothing else; `any_consumer`: also where no app has the code that it names;
- * `service_account`: a service account alone; `consumer_or_service_account`: a consumer or a service account.
+ * Who may call.
+ * - `public`: anyone. The handler receives the bearer token unparsed.
+ * - `user`: a user with a live access token.
+ * - `system_admin`: a user who holds that role now, with a token of an app that may administer.
+ * - `service`: a service account or a system_admin.
+ * - `consumer`: a backend with the assertion of its app, which opens nothing else.
+ * - `any_consumer`: like `consumer`, also if no app has the code that the assertion names.
+ * - `service_account`: a service account only.
+ * - `consumer_or_service_account`: a consumer or a service account.
  */
 export type RouteAuth =
   | 'public'
@@ -39,17 +44,17 @@ type CallerOf<A extends RouteAuth> = Callers[A]
 
 export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unknown> {
   caller: CallerOf<A>
-  /** The token of the `Authorization` header, for public routes that may have a use for it. */
+  /** The token of the `Authorization` header, for public routes that use it. */
   bearer: string | undefined
   params: P
   query: Q
   body: B
   headers: H
-  /** The lines of a body of newline-delimited JSON, parsed as they are asked for. */
+  /** The lines of a body of newline-delimited JSON, parsed lazily. */
   lines: Lines<L>
-  /** Of the body, what belongs to the record and cannot be set: the use-case compares it with what is. */
+  /** Members of the body that belong to the record but cannot be set. The use case compares them with the stored record. */
   sentBack: SentBack
-  /** The body as it came, to be passed on: unknown members and all, and numbers in the digits that they were sent in (`lib/json.ts`). */
+  /** The body as received, for passing it on: with unknown members, and numbers in their original digits (`lib/json.ts`). */
   rawBody: Record<string, unknown>
   origin: RequestOrigin
 }
@@ -61,60 +66,60 @@ export interface Reply {
   status: number
   body?: unknown
   headers?: Record<string, string>
-  /** Sent as it comes, instead of a body. */
+  /** Sent instead of a body, as the data arrives. */
   stream?: Readable
 }
 
-/** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document all read this. */
+/** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document read this. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below `/api/v1`, or for what is no part of the API below the root, with parameters in braces: `/admin/apps/{appId}`. */
+  /** Relative to `/api/v1`, or to the root outside the API. Parameters are in braces: `/admin/apps/{appId}`. */
   path: string
   tag: string
   summary: string
   description?: string
   auth: RouteAuth
-  /** Looks the caller up in a way of its own, which reads what the route needs along with it. */
+  /** Replaces the usual lookup of the caller, to read what the route needs along with it. */
   authenticate?: AuthenticateCaller
   params?: z.ZodObject | undefined
   query?: z.ZodObject | undefined
   body?: z.ZodType | undefined
   /** The body may be `application/x-www-form-urlencoded` too. */
   formBody?: boolean
-  /** Instead of a body, newline-delimited JSON: the schema of one line. */
+  /** The schema of one line, if the route takes newline-delimited JSON instead of a body. */
   lines?: z.ZodType | undefined
-  /** The record that the body changes. It can be sent back whole: members that the body does not set come to `sentBack`. */
+  /** The record that the body changes. Clients can send it back whole: members that the body cannot set go to `sentBack`. */
   record?: z.ZodObject
-  /** The largest body that it takes; 64 KiB unless told. */
+  /** The largest body that the route accepts. Default: 64 KiB. */
   bodyLimitBytes?: number
-  /** The headers that it reads. */
+  /** The headers that the route reads. */
   headers?: z.ZodObject | undefined
-  /** Answers with server-sent events, for as long as both sides like. */
+  /** Answers with server-sent events until either side closes the stream. */
   eventStream?: boolean
   /** The schema of each success status; null for one without a body. */
   responses: Record<number, z.ZodType | null>
-  /** The codes beyond those that `impliedErrors` gives every route of its kind. */
+  /** The error codes, except those that `impliedErrors` gives every route of this kind. */
   errors: readonly ErrorCode[]
-  /** Token answers, which no cache may keep. */
+  /** For responses that no cache may keep, such as tokens. */
   noStore?: boolean
   /**
-   * A GET that a person's browser is sent to, and that writes. HEAD, sent by whatever looks at a link before a person follows it, is
-   * refused: 405. To a browser its errors are pages.
+   * A GET that browsers are sent to and that writes. HEAD is refused with 405, because programs that inspect a link before a
+   * person follows it send HEAD. Browsers get errors as pages.
    */
   navigation?: boolean
-  /** Without an `app_code` in its body a call is about the app of AUTH_DEFAULT_APP_CODE. */
+  /** A call without an `app_code` in its body is about the app of AUTH_DEFAULT_APP_CODE. */
   takesDefaultApp?: boolean
-  /** Answered without the database, and so never with `unavailable`. */
+  /** Works without the database, so it never answers `unavailable`. */
   offline?: boolean
   handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
   /**
-   * What a dry run answers for a call whose work goes on after its answer, or takes long: what would be done. It is rehearsed like
-   * `handle`, and undefined leaves the answer to that.
+   * Answers a dry run with what would be done, for a call whose work continues after its response or takes long. It is rehearsed
+   * like `handle`. If it returns undefined, `handle` is rehearsed instead.
    */
   plan?(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply | undefined>
   /**
-   * Set by `route` on every write of the admin API, which takes `?dry_run=true` and `X-Audit-Reason`. `rehearsed`: the router runs it in
-   * a transaction that it rolls back. `own`: `handle` reads the parameter itself. Elsewhere the parameter is refused.
+   * Set by `route` on every write of the admin API, which takes `?dry_run=true` and `X-Audit-Reason`. `rehearsed`: the router
+   * runs `handle` in a transaction that it rolls back. `own`: `handle` reads `dry_run` itself. Other routes refuse `dry_run`.
    */
   dryRun?: 'rehearsed' | 'own'
 }
@@ -142,7 +147,7 @@ interface RouteDeclaration<
   ): Promise<Reply | undefined>
 }
 
-/** Declares a route; the request that `handle` gets is typed by its schemas. A write of the admin API gets what all of them take. */
+/** Declares a route. Its schemas type the request that `handle` gets. Admin writes also get the options that all of them take. */
 export function route<
   A extends RouteAuth,
   P extends z.ZodObject | undefined = undefined,
@@ -154,7 +159,6 @@ export function route<
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }
 
-/** Whether it changes what admins govern. */
 function isAdminWrite({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
   return method !== 'GET' && path.startsWith('/admin/')
 }
@@ -180,7 +184,7 @@ export function created(body: unknown): Reply {
   return { status: 201, body }
 }
 
-/** What was asked for is done later. */
+/** The work is done later. */
 export function accepted(): Reply {
   return { status: 202, body: {} }
 }
@@ -189,7 +193,7 @@ export function noContent(): Reply {
   return { status: 204 }
 }
 
-/** Whether stock clients of OAuth may call it: they bring the token of a service account as a password of HTTP Basic or in the body. */
+/** Whether standard OAuth clients may call the route. They send the token of a service account in HTTP Basic or in the body. */
 export function takesClientSecrets({ auth }: Pick<Route, 'auth'>): boolean {
   return auth === 'consumer_or_service_account' || auth === 'service_account'
 }
@@ -201,12 +205,12 @@ export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'
 
 /** The codes that any route of this kind may answer with, besides its own. */
 export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
-  // The parameter `dry_run` is refused wherever nothing can be rehearsed.
+  // Every route may answer `validation_failed`, because those that cannot be rehearsed refuse `dry_run`.
   const codes: ErrorCode[] = ['validation_failed', ...(declared.offline ? [] : (['unavailable'] as const))]
   if (declared.params) codes.push('not_found')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
-  // The token of a service account is unknown once it is replaced, and an assertion is nothing that anybody revokes.
+  // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
   if (isLimitedByAddress(declared)) codes.push('rate_limited')

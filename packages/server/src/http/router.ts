@@ -22,16 +22,16 @@ import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteR
 import { sendJson } from './send-json.ts'
 import { validate } from './validate.ts'
 
-// Its CommonJS form, since the other imports `node:http`: `http/node-http.ts` says what that costs.
+// Loads the CommonJS build. The other build imports `node:http`; `http/node-http.ts` says what that costs.
 const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 
-/** Sees every answer with the route that gave it; the tests hand one in that compares it with the declaration. */
+/** Gets every response with its route. The tests hand one in that compares the response with the declaration. */
 export type ReplyObserver = (route: Route, reply: ObservedReply) => void
 
 export interface ObservedReply {
   requestId: string
   status: number
-  /** Of an error: its code, instead of a body. */
+  /** The code of an error, instead of a body. */
   code?: ErrorCode
   body?: unknown
 }
@@ -42,7 +42,7 @@ export interface RouterOptions extends LimitOptions {
   onReply?: ReplyObserver
 }
 
-/** Runs `fn` on what stands in for the database and the world, and rolls back what it did; handed in by `app.ts`. */
+/** Runs `fn` in a transaction that is rolled back, with stand-ins for what reaches outside; handed in by `app.ts`. */
 type Rehearse = (deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<Reply>) => Promise<Reply>
 
 export interface Routing {
@@ -54,7 +54,7 @@ export interface Routing {
 const noQuery = z.strictObject({})
 const lastWordsMs = 500
 
-/** Routes and the path that they stand below. */
+/** Routes and their path prefix. */
 export interface Mount {
   prefix: string
   routes: readonly Route[]
@@ -77,7 +77,7 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
       const methods = route.method === 'GET' && !route.navigation ? ['HEAD', 'GET'] : [route.method]
       if (pattern.includes('{')) {
         const layer = router.register(pattern.replace(/\{(\w+)\}/g, ':$1'), methods, handler)
-        // With GET the router takes HEAD along.
+        // The router adds HEAD to every GET.
         layer.methods = methods
       } else {
         const handlers = literals.get(pattern) ?? new Map<string, Handler>()
@@ -97,7 +97,7 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
   return {
     methodsOf,
     async middleware(ctx, next) {
-      // A path without parameters is found at once. A word that stands where other paths have an id is no id.
+      // Paths without parameters are matched first, so that a fixed word in the place of an id is not taken for an id.
       const literal = literals.get(ctx.path)?.get(ctx.method)
       if (literal) return literal(ctx)
       const methods = methodsOf(ctx.path)
@@ -126,7 +126,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
       throw fieldError('dry_run', 'unknown_field', 'is a parameter of writes below /admin alone')
     const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
-    // What cannot be read brings no secret, and is then told that one is missing.
+    // An unreadable body holds no secret, so the call fails with `token_missing`.
     const readEarly = takesSecrets && ofHeader === undefined ? await read(route, ctx).catch(() => undefined) : undefined
     const bearer = ofHeader ?? serviceTokenIn(readEarly?.value.client_secret)
     const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
@@ -157,7 +157,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     if (reply.stream) sendEvents(ctx, reply.stream)
     else if (isJson(reply.body)) sendJson(ctx, reply.body)
     else ctx.body = reply.body ?? null
-    // Koa turns a null body into 204; a status that was declared without a body keeps its own.
+    // Koa turns a null body into 204, so set the status of a response without a body again.
     ctx.status = reply.status
     options.onReply?.(route, { requestId, status: reply.status, body: reply.body })
   } catch (error) {
@@ -167,7 +167,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   }
 }
 
-/** What is neither text nor bytes. */
+/** Whether a body is neither text nor bytes. */
 function isJson(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !(body instanceof Stream)
 }
@@ -181,21 +181,21 @@ async function rehearseCall(deps: Deps<Pool>, route: Route, request: AnyRequest)
 
 type AnyRequest = RouteRequest<RouteAuth, unknown, unknown, unknown>
 
-/** The secrets that were made are none: what they open was rolled back. */
+/** Replaces secrets with null: what they would open was rolled back. */
 function withoutSecrets(schema: z.ZodType | null | undefined, body: unknown): unknown {
   if (!(schema instanceof z.ZodObject) || !isRecord(body)) return body
   const isSecret = (name: string) => schema.shape[name]?.meta()?.[shownOnceMark] === true
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, isSecret(name) ? null : value]))
 }
 
-/** Writes a stream of events as it comes. Koa would log each consumer that goes away as a fault. */
+/** Writes a stream of events as they arrive. It bypasses Koa, which would log each consumer that disconnects as an error. */
 function sendEvents(ctx: Context, stream: NonNullable<Reply['stream']>): void {
   ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' })
   ctx.respond = false
   ctx.res.flushHeaders()
-  // A consumer may have gone while it was looked up; nobody is left to write to then.
+  // The consumer may have disconnected while it was being looked up.
   if (ctx.method === 'HEAD' || ctx.res.destroyed) stream.destroy()
-  // The end of a stream is not held up by a reader that takes nothing.
+  // A reader that takes nothing must not hold up the end of the stream.
   stream.once('end', () => setTimeout(() => ctx.res.destroy(), lastWordsMs).unref())
   if (!ctx.res.destroyed) pipeline(stream, ctx.res, () => {})
 }

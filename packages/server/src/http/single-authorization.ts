@@ -3,9 +3,9 @@ import { fieldError } from '../errors.ts'
 
 const isAuthorization = /^authorization$/i
 
-/** Refuses two credentials: a proxy may have checked one while the service uses the other. */
+/** Refuses a second Authorization header: a proxy may have checked one while the service uses the other. */
 export const singleAuthorization: Middleware = (ctx, next) => {
-  // Names and values in turns. Of two, Node keeps the first; to ask it for both would copy every header of every request.
+  // `rawHeaders` alternates names and values. `headers` keeps one of two, and `headersDistinct` would copy every header.
   const sent = ctx.req.rawHeaders.filter((text, index) => index % 2 === 0 && isAuthorization.test(text))
   if (sent.length > 1) throw fieldError('authorization', 'invalid_value', 'must be sent once')
   return next()

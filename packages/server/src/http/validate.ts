@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type FieldError, type FieldErrorCode, fieldErrorCodes, validationFailed } from '../errors.ts'
 
-/** An issue as zod reports it, in the words of the API. `input` is what was judged. */
+/** Translates an issue of zod to the field errors of the API. `input` is the value that was validated. */
 function fieldErrorsOf(issue: z.core.$ZodIssue, input: unknown, prefix: readonly PropertyKey[] = []): FieldError[] {
   const path = [...prefix, ...issue.path]
   if (issue.code === 'unrecognized_keys') {

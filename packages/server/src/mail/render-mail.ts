@@ -1,7 +1,7 @@
 import { escapeHtml } from '../lib/html.ts'
 import { shownAsciiName, shownName } from '../lib/shown-name.ts'
 
-/** What a mail says, in the three forms it is sent in; all of it printable ASCII. */
+/** The parts of a mail as they are sent. All of them are printable ASCII. */
 export interface MailText {
   subject: string
   text: string
@@ -10,20 +10,20 @@ export interface MailText {
 
 type Part = string | { link: string; label: string }
 
-/** A mail as its template gives it: paragraphs, and links each on a line of their own. */
+/** What a template returns: paragraphs and links, each link on a separate line. */
 export interface MailDraft {
   subject: string
   parts: readonly Part[]
 }
 
-/** Puts a name that others chose into a sentence. The text part shows `fallback` for a name that it cannot show in ASCII. */
+/** Prepares a name that others chose for use in a sentence. The text part shows `fallback` if ASCII cannot show the name. */
 export type ShowName = (name: string, fallback: string) => string
 
 const columns = 72
 
 /**
- * Renders a template twice: as text with names in ASCII, as HTML with names as they are. Links are ASCII URLs. What a template puts
- * between, and every name, is escaped.
+ * Renders a template twice: as text with names in ASCII, and as HTML with names as they are. Links are ASCII URLs. The HTML
+ * escapes everything that a template returns, names included.
  */
 export function renderMail(template: (show: ShowName) => MailDraft): MailText {
   const plain = template((name, fallback) => shownAsciiName(name) ?? fallback)
@@ -35,7 +35,7 @@ function textOf({ parts }: MailDraft): string {
   return parts.map((part) => `${typeof part === 'string' ? wrap(part) : part.link}\n`).join('\n')
 }
 
-/** Wraps text at a width. A longer word gets a line of its own. */
+/** Wraps text at a width. A longer word gets a separate line. */
 function wrap(paragraph: string): string {
   const lines: string[] = []
   for (const word of paragraph.split(' ')) {

@@ -1,17 +1,17 @@
 import { iso } from '../lib/timestamps.ts'
 import { type MailDraft, type MailText, renderMail } from './render-mail.ts'
 
-/** An app or an organization: a name that others chose, and the code or slug that stands for it where the name cannot be told in ASCII. */
+/** An app or an organization. `code` is its code or slug, shown in place of a name that cannot be written in ASCII. */
 export interface Named {
   name: string
   code: string
 }
 
-// No mail says the name of its reader: whoever registers somebody else's address would write to them in our name.
+// No mail contains its reader's name: an attacker who registers another person's address could write to them in our name.
 
 const ignore = 'If you did not ask for this, do nothing: without the link, nothing happens.'
 
-/** When and from where a mail was asked for, and where its reader says that it was not them. */
+/** When and from where a mail was requested, and the link for a reader who did not request it. */
 export interface Asked {
   /** Milliseconds. */
   at: number
@@ -56,7 +56,7 @@ export function changeMail(app: Named, link: string, { at, ip }: Asked): MailTex
   })
 }
 
-/** To the address that an account had. */
+/** Sent to the previous address of an account. */
 export function undoMail(app: Named, link: string, { at, ip }: Asked): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
@@ -112,7 +112,7 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
   return renderMail((show) => {
     const place = show(organization.name, organization.code)
     return {
-      // A stranger may have founded it: no word of theirs stands where every mail program shows it first.
+      // A stranger may have founded the organization, so the subject, which mail programs show first, has no text of theirs.
       subject: 'You are invited to an organization',
       parts: [
         'Hello,',
@@ -125,7 +125,7 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
   })
 }
 
-/** To an admin. Without the words of whoever asks, who may be anybody: those are for a place that is known to be ours. */
+/** Sent to an admin. It omits the requester's message: anyone can ask, so admins read messages in a place known to be ours. */
 export function accessRequestedMail(app: Named, { email, requestId }: { email: string; requestId: string }): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
@@ -142,7 +142,7 @@ export function accessRequestedMail(app: Named, { email, requestId }: { email: s
   })
 }
 
-/** To whoever asked. */
+/** Sent to the user who asked for access. */
 export function accessDecidedMail(app: Named, { isApproved, reason }: { isApproved: boolean; reason: string | null }): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
@@ -176,11 +176,11 @@ export type NoticePurpose = (typeof noticePurposes)[number]
 interface Change {
   subject: string
   sentence: string
-  /** What to do, where a new password is not the whole of it. */
+  /** What the user should do, if the usual advice does not fit. */
   advice?: string
 }
 
-/** `provider` is the code of one, of which nothing can become a link. */
+/** `provider` is the code of a provider. Nothing in a code can become a link. */
 const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   password_changed: { subject: 'Your password was changed', sentence: 'the password of your account was changed.' },
   password_reset: {
@@ -245,14 +245,14 @@ const usualAdvice = 'If this was not you, set a new password with "forgot passwo
 export interface NoticeFacts {
   /** Milliseconds. */
   at: number
-  /** Where it was done; left out of what an administrator did. */
+  /** The address of the user who made the change; null if an administrator made it. */
   ip: string | null
   userAgent: string | null
-  /** Code of the provider that an identity is of. */
+  /** The code of the provider of an identity. */
   provider: string | null
 }
 
-/** A notice of a change. Without a link: one that could act would be what others imitate. */
+/** A notice of a change. It has no link: attackers would imitate a link that can act on the account. */
 export function noticeMail(purpose: NoticePurpose, { at, ip, userAgent, provider }: NoticeFacts): MailText {
   const { subject, sentence, advice = usualAdvice } = whatChanged(provider ?? '')[purpose]
   return renderMail((show): MailDraft => {

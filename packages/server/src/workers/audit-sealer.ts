@@ -7,8 +7,9 @@ import { onDemand } from './on-demand.ts'
 const intervalMs = 5_000
 
 /**
- * Seals the audit log every few seconds. The log of the service gets the end of the chain, where nobody who changes the database can
- * reach it: with it, rows that are cut off the end are missed too. What this server has seen of the end it misses by itself.
+ * Seals the audit every few seconds. The head of the chain goes to the service log, out of reach of an attacker who can change
+ * the database. With it, `audit verify` detects rows that were cut off the end. This server itself detects the loss of a head it
+ * saw.
  */
 export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
   const { metrics, logger } = deps
@@ -18,13 +19,13 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
   const sealer = onDemand(
     async () => {
       const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
-      // Afterwards, or what is cut off between the look and the sealing would be forgotten.
+      // Check after sealing. An earlier check would miss rows that are cut off before the sealing.
       const isCutOff = known !== undefined && !(await isInChain(deps, known))
       if (known && isCutOff) {
         metrics.auditCutOffs.inc()
         logger.error({ head: headOf(known) }, 'audit events that were sealed are gone; run: authctl audit verify --head HEAD')
       }
-      // The end just read may itself be from before the cut: told once is enough.
+      // The head just read may itself be one of the lost events. Forget it, so that the loss is reported once.
       known = isCutOff || position === 0 ? undefined : { position, seal }
       metrics.auditSealed.inc(sealed)
       metrics.auditRefused.set(refused)

@@ -20,9 +20,9 @@ import { expireEvents } from '../resources/audit/expire-events.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
 const intervalMs = 10 * 60 * 1_000
-/** Rows that one transaction deletes: a large backlog may not hold locks, or SQLite's one connection, for long. */
+/** Rows that one transaction deletes. A large backlog must not hold locks, or SQLite's one connection, for long. */
 const batchSize = 1_000
-/** Sessions whose refresh tokens are deleted together. Few, since each batch looks at all the tokens that they have left. */
+/** Sessions whose refresh tokens are deleted together. Few, because each batch reads all the tokens that they have left. */
 const sessionsAtOnce = 20
 const dayMs = 86_400_000
 
@@ -58,7 +58,7 @@ function rulesOf(deps: Deps): Rule[] {
   return auditRetentionDays === undefined ? rules : [...rules, auditEvents(auditRetentionDays * dayMs)]
 }
 
-/** Deleted from the beginning of the chain of seals on. */
+/** A rule for audit events. It deletes from the beginning of the chain of seals. */
 function auditEvents(keptMs: number): Rule {
   return {
     name: AuditEvent.tableName,
@@ -72,11 +72,11 @@ function auditEvents(keptMs: number): Rule {
 
 interface Expiring {
   tableName: string
-  /** Says how many it deleted. */
+  /** Returns the number of deleted rows. */
   deleteExpired(db: Pool, expired: Expired): Promise<number>
 }
 
-/** A rule for a table that no other table refers to, whose rows outlive their time by so much. */
+/** A rule for a table that no other table refers to. Rows are kept for `keptMs` after they expire. */
 function expired(model: Expiring, keptMs: number): Rule {
   return {
     name: model.tableName,
@@ -88,8 +88,8 @@ function expired(model: Expiring, keptMs: number): Rule {
 }
 
 /**
- * A rule for sessions. A session may have thousands of refresh tokens, and the foreign key would delete them all in one statement, so
- * they go first, in batches. The sessions stay locked meanwhile: another server takes other sessions.
+ * A rule for sessions. A session may have thousands of refresh tokens, and the foreign key would delete them all in one
+ * statement, so the tokens are deleted first, in batches. Each batch locks its sessions, so another server takes other sessions.
  */
 function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', keptMs: number): Rule {
   return {
@@ -107,8 +107,8 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
 }
 
 /**
- * Deletes what has expired or outlived AUTH_RETENTION_DAYS; several servers may do so at once. `isStopping` ends it between batches.
- * A rule that fails is logged and stops no other rule.
+ * Deletes rows that have expired or outlived AUTH_RETENTION_DAYS. Several servers may run it at once. `isStopping` ends it
+ * between batches. If a rule fails, that is logged and the other rules still run.
  */
 export async function removeExpired(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<void> {
   const now = deps.clock()
@@ -131,7 +131,7 @@ async function apply({ name: rule, deleteBatch }: Rule, deps: Deps<Pool>, now: n
   }
 }
 
-/** Cleans up now and then, one run at a time; `stop` waits for the batch that is under way. */
+/** Cleans up at intervals, one run at a time. `stop` waits for the running batch. */
 export function startCleanup(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
   let isStopping = false
   let running = Promise.resolve()

@@ -16,32 +16,32 @@ import { pauseAfter } from './retries.ts'
 /** How one kind of message is sent. */
 export interface Channel {
   /**
-   * Attempts under way at a time: in all, and to one destination. The second half of the places goes to destinations
-   * that have none yet, one each, so that dead ones take no other's turn.
+   * Concurrent attempts: in total, and to one destination. The second half of the slots goes to destinations that have no attempt
+   * yet, one each, so that dead destinations do not block others.
    */
   atOnce: number
   atOncePerDestination: number
-  /** Pauses after the first attempt, the second, and so on; after the last of them it is given up. */
+  /** Pauses after the first failed attempt, the second, and so on. The attempt after the last pause is the last one. */
   waitsMs: readonly number[]
-  /** One attempt, within its own time limit; a throw counts as a failure that may be tried again. */
+  /** Makes one attempt, within its own time limit. If it throws, the attempt has failed and may be retried. */
   attempt(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome>
-  /** Columns that are overwritten once it is finished. */
+  /** Columns that are overwritten once the message is finished. */
   remains?: Completion['remains']
-  /** Run with what is given up, in one transaction. */
+  /** Runs when a message is given up, in the same transaction. */
   onGivenUp?(deps: Deps<Tx>, message: OutboxRow, outcome: FailedAttempt): Promise<void>
 }
 export type Channels = Record<OutboxKind, Channel>
 
 const leaseSize = 50
 const leasePerDestination = 8
-/** How often it looks for messages that other servers wrote or that a dead one had leased. */
+/** How often the worker looks for messages that other servers wrote or that a dead server had leased. */
 const pollMs = 1_000
 const wakeGridMs = 100
 const completeRetryMs = 500
 
 /**
- * Sends what the outbox holds, with any number of servers: one of them leases a message and completes it when its attempt has
- * ended. A message is sent again only if the server that leased it died or could not reach the database until the lease ended.
+ * Sends the messages of the outbox, on any number of servers. One server leases a message and completes the attempt when it has
+ * ended. A message that was sent is sent again only if that server died or could not reach the database until the lease ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
   const underway = new Map<Promise<void>, OutboxRow>()
@@ -49,7 +49,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
   const stopping = new AbortController()
   let hasLeftSome = false
 
-  /** Retries that fall due in the same tenth of a second have one wake together. */
+  /** Retries that are due in the same tenth of a second share one wake. */
   const wakeIn = (ms: number) => {
     const tick = Math.ceil((performance.now() + ms) / wakeGridMs)
     if (timers.has(tick)) return
@@ -102,7 +102,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
   }
 }
 
-/** What may be taken of a kind beside the attempts under way. */
+/** The messages of a kind that may be leased now, in addition to the attempts under way. */
 function nextLease(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): LeaseRequest {
   const destinations = underway.filter((message) => message.kind === kind).map(({ destination }) => destination)
   const half = Math.ceil(channel.atOnce / 2)
@@ -130,7 +130,7 @@ function describe(error: unknown): string {
   return message || code || String(error)
 }
 
-/** Makes one attempt and writes how it ended. Returns the pause until the next one. */
+/** Makes one attempt and writes how it ended. Returns the pause until the next one, in milliseconds, if any. */
 async function send(deps: Deps<Pool>, channel: Channel, message: OutboxRow, stopping: AbortSignal): Promise<number | undefined> {
   const outcome = await channel
     .attempt(deps, message)
@@ -145,7 +145,7 @@ async function send(deps: Deps<Pool>, channel: Channel, message: OutboxRow, stop
   return waitMs
 }
 
-/** The database may be away just now; what was sent is not to be sent again for that. A server that stops tries once more. */
+/** Retries until the lease ends, so that a lost database connection causes no second send. A stopping server tries once more. */
 async function complete(
   deps: Deps<Pool>,
   message: OutboxRow,
@@ -166,7 +166,7 @@ async function complete(
   }
 }
 
-/** Logs and counts each attempt. Nothing else does. */
+/** The only place that logs and counts attempts. */
 function report({ logger, metrics }: Deps, message: OutboxRow, outcome: AttemptOutcome, waitMs: number | undefined): void {
   const facts = {
     outbox_id: message.id,

@@ -1,7 +1,7 @@
 import type { OutboxRow } from '../models/outbox-message.ts'
 import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
 
-// The pauses after the first failed attempt, the second, and so on. After the last pause one more attempt follows; then the message fails.
+// The pauses after the first failed attempt, the second, and so on. If the attempt after the last pause fails, the message fails.
 
 export const webhookWaitsMs = [2_000, 10_000]
 export const mailWaitsMs = [2_000, 10_000, 60_000, 300_000, 900_000, 3_600_000]

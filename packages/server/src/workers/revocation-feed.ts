@@ -13,20 +13,20 @@ import { continueFeed } from '../resources/revocations/record-revocation.ts'
 import { onDemand } from './on-demand.ts'
 
 const batchSize = 500
-/** While nothing is heard from other processes: on SQLite always, since short commands write too. */
+/** How often to read while no notifications arrive from other processes. On SQLite always, because short commands write too. */
 const pollMs = 1_000
 const tendMs = 30_000
 
 /**
- * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a transaction
- * of this process has committed, when another server tells so, and each second where nothing can be heard. After a failover of the
- * database the streams are told to start over; `patient` then numbers the rows anew, which are those of an hour.
+ * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a
+ * transaction of this process commits, when another server notifies it, and every second while it cannot hear notifications.
+ * After a failover of the database it tells the streams to start over, and renumbers the rows of the last hour with `patient`.
  */
 export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> = deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
   const { newest, first } = await Revocation.readBounds(deps.db)
   hub.head = Math.max(newest, first)
-  /** Of what was read so far. */
+  /** The era of the rows read so far. */
   let era = eraOf(deps.db)
   const goOnAfterFailover = async () => {
     const next = eraOf(deps.db)
@@ -84,14 +84,14 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
   }
 }
 
-/** What the streams get of a row. One about everybody in all apps is the first after a restored backup: they start over with it. */
+/** The events for a row. A row about all users of all apps is the first after a restored backup: streams start over with it. */
 function eventsOf(row: RevocationRow): HubEvent[] {
   const { cursor, user_id: userId, app_id: appId } = row
   const event: HubEvent = { cursor, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
   return userId === null && appId === null ? [{ cursor, appId, form: 1, frame: resetFrame }, event] : [event]
 }
 
-/** Whoever listens is seen all the time. The streams of a deleted app end once its events are forgotten or its code is taken again. */
+/** Records consumers with open streams as seen. Ends streams of a deleted app once its events expire or its code is reused. */
 export async function tendStreams(deps: Deps): Promise<void> {
   const owners = deps.revocationHub.owners()
   const appIds = [...new Set(owners.map(({ appId }) => appId))]

@@ -12,10 +12,10 @@ import { type Attempt, giveBackAttempt } from '../resources/rate-limits/take-att
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
-/** Account mail (docs/account-mail.md). What is finished keeps neither its payload nor its address, which may be a stranger's. */
+/** Account mail (docs/account-mail.md). A finished message loses its payload and its address, which may be a stranger's. */
 export const mailChannel: Channel = {
   atOnce: 5,
-  // One after the other: the newest link is the one that works, so it should come last.
+  // One at a time: only the newest link works, so it should arrive last.
   atOncePerDestination: 1,
   waitsMs: mailWaitsMs,
   remains: { payload: '{}', destination: '' },

@@ -28,7 +28,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
         : message.payload
       const headers = headersOf(deps, message, webhook, body)
       const { webhookAllowPrivate: allowPrivate } = deps.config
-      // Loaded with the first webhook, since its client takes 3 MB.
+      // Loaded with the first webhook, because its HTTP client takes 3 MB.
       const { postWebhook } = await import('../adapters/post-webhook.ts')
       const { resolveOnce } = await import('../adapters/guarded-dial.ts')
       return outcomeOf(deps, await postWebhook({ url, headers, body, allowPrivate, resolve: resolveOnce, ...network }))
@@ -36,7 +36,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
   }
 }
 
-/** A delivery goes to the present URL of the webhook, and the row records that URL. */
+/** A delivery goes to the current URL of the webhook, and the row records that URL. */
 async function noteUrl(deps: Deps, message: OutboxRow, { url }: Webhook): Promise<void> {
   if (url === message.destination) return
   await OutboxMessage.setDestination(deps.db, message, url)

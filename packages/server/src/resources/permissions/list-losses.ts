@@ -8,7 +8,7 @@ export interface Losses {
   user_count: number
 }
 
-/** The roles that hold any of these permissions, and how many users, deleted ones aside, hold those roles. */
+/** The roles that hold any of these permissions, and how many users hold those roles. Deleted users do not count. */
 export async function listLosses(deps: Deps, pruned: readonly LivePermission[]): Promise<Losses> {
   const held = await RolePermission.listOf(
     deps.db,

@@ -3,17 +3,17 @@ import type { LivePermission } from '../../models/permission.ts'
 /** A permission as a service declares it. */
 export type DeclaredPermission = Omit<LivePermission, 'id'>
 
-/** What makes the permissions of a service those that it declares. Every list is sorted by code. */
+/** The changes that make the permissions of a service match its declaration. Every list is sorted by code. */
 export interface RegistrationPlan {
   created: DeclaredPermission[]
   updated: DeclaredPermission[]
   unchanged: DeclaredPermission[]
   pruned: LivePermission[]
-  /** What the service has afterwards. */
+  /** The permissions of the service afterwards. */
   result: DeclaredPermission[]
 }
 
-/** Compares what a service has with what it declares. Without `prunes`, what it no longer declares stays. */
+/** Compares the permissions of a service with its declaration. Without `prunes`, permissions that it no longer declares stay. */
 export function planRegistration(
   live: readonly LivePermission[],
   declared: readonly DeclaredPermission[],

@@ -17,16 +17,16 @@ import { type DeclaredPermission, planRegistration, type RegistrationPlan } from
 import { maxCodesTold, pruneLimit, prunePermissions } from './prune-permissions.ts'
 import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 
-/** What an audit event and an error name at most; the counts are whole. */
+/** An audit event lists at most this many codes of each kind. Its counts are complete. */
 const maxCodesAudited = 200
 
 /**
- * Makes the permissions of a service those that it declares: inserts new codes, updates names, and prunes codes that are no longer
- * declared. Registrations for the same service run one at a time, so the result is the whole list of one of them, however many run.
- * A call with a lower `revision` than the newest seen prunes nothing and does everything else.
+ * Makes the permissions of a service match its declaration: inserts new codes, updates names, and prunes codes that are no longer
+ * declared. Registrations for the same service run one at a time, so the result is always the whole list of one of them. A call
+ * with a lower `revision` than the newest seen prunes nothing and does everything else.
  *
- * A pruned permission stays as a tombstone. It no longer owns its code but keeps its roles, so it works again when the same service
- * declares the code again, as two releases do in turn during a rolling deployment.
+ * A pruned permission stays as a tombstone. It no longer owns its code but keeps its roles, so it works again when the same
+ * service declares the code again, as two releases do in turn during a rolling deployment.
  *
  * Throws `service_reserved`, `scope_required`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
  */
@@ -45,7 +45,7 @@ export async function registerPermissions(
 
     const written = [...plan.created, ...plan.updated]
     const changes = written.length > 0 || plan.pruned.length > 0
-    // Whether a code is free is only certain while no other service can take it or let go of it.
+    // The check below is certain only while no other service can take a code or release it.
     if (changes) await lockUntilCommit(deps.db, 'permission_codes')
     await assertUnowned(deps, service, plan.created)
 
@@ -68,21 +68,21 @@ export async function registerPermissions(
   return { ...answer, ...tokenSizeMember(await warnOfTokens(deps, answer)) }
 }
 
-/** Of the apps that list the service, with what it has after this call, be it written or not. */
+/** Warns of apps that list the service, as if the permissions of this call were written, also in a dry run. */
 function warnOfTokens(deps: Deps, { service, permissions }: { service: string; permissions: readonly DeclaredPermission[] }) {
   const characters = permissions.reduce((total, { code }) => total + code.length, 0)
   const planned = { service, count: permissions.length, characters }
   return warnOfTokenSize(deps, ({ service_codes }) => service_codes.includes(service), planned)
 }
 
-/** A service account registers for its own service, a system_admin for any. Nobody registers built-in permissions. */
+/** A service account registers for its own service, a system_admin for any. No caller registers built-in permissions. */
 function assertMayRegister(caller: Caller, service: string): void {
   if (service === CORE_SERVICE) throw new ApiError('service_reserved', { detail: `The service ${CORE_SERVICE} is built in` })
   const refusal = caller.authority.refusePermissionsOf(service)
   if (refusal) throw new ApiError(refusal.code, refusal)
 }
 
-/** Makes everyone who registers for this service wait until this transaction ends; the newest revision seen. */
+/** Makes other registrations for this service wait until this transaction ends. Returns the newest revision seen, or null. */
 async function lockService(deps: Deps<Tx>, service: string, { create }: { create: boolean }): Promise<number | null> {
   let known = await PermissionService.lock(deps.db, service)
   if (!known && create) {
@@ -103,7 +103,7 @@ async function assertUnowned(deps: Deps, service: string, declared: readonly Dec
   throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })
 }
 
-/** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */
+/** Inserts permissions. Those that the service has, or had before, keep their row and with it the roles that hold them. */
 async function write(deps: Deps<Tx>, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
   const now = deps.clock()
   const rows = declared.map(({ code, name, resource, action }) => {

@@ -38,7 +38,7 @@ export const permissionRoutes: Route[] = [
       'the service declared before and does not now is pruned: it leaves tokens and lists at once, and the roles that held it hold ' +
       'it again when the same service declares it again. Callers at once have their way one after the other, each whole.',
     auth: 'service',
-    // 5,000 permissions, however long and however escaped.
+    // Enough for 5,000 permissions of any length and escaping.
     bodyLimitBytes: 10 * 1024 * 1024,
     query: registerPermissionsQuery,
     body: registerPermissionsBody,

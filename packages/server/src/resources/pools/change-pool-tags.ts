@@ -14,8 +14,9 @@ import { presentPools } from './present.ts'
 import type { ChangePoolTagsInput } from './schema.ts'
 
 /**
- * Adds and removes pool tags of a user. A pool that the user is in already is not added again, and one that is no tag not removed;
- * sessions go on, those of an app that reads no other pool of the user until their next refresh. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`, and `validation_failed` for removing the home pool.
+ * Adds and removes pool tags of a user. Adding a pool that the user is already in, or removing one that is not a tag, does
+ * nothing. Sessions go on, but only until their next refresh if their app reads no other pool of the user. Throws `not_found`,
+ * `email_exists_in_pool`, `last_system_admin`, and `validation_failed` for removing the home pool.
  */
 export async function changePoolTags(
   deps: Deps<Pool>,

@@ -7,7 +7,7 @@ import { presentUser } from '../users/present.ts'
 import { poolExists } from './list-pools.ts'
 import type { collisionRecord } from './schema.ts'
 
-/** The e-mails that two users would share if one app read both pools, in order. Throws `not_found` for a pool that nobody names. */
+/** The e-mails that two users would share if one app read both pools, in order. Throws `not_found` for an unknown `namespace`. */
 export async function listCollisions(
   deps: Deps,
   pools: { namespace: string; with: string },

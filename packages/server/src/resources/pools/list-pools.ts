@@ -10,8 +10,8 @@ import type { poolRecord } from './schema.ts'
 type PoolRecord = z.output<typeof poolRecord>
 
 /**
- * The pools that a user or an app names, by name. Each name is one step into an index, and a page counts the users of its own pools
- * only.
+ * The pools that a user or an app names, by name. Finding a name takes one step into an index, and a page counts only the users
+ * of its own pools.
  */
 export async function listPools(deps: Deps, request: PageRequest): Promise<Page<PoolRecord>> {
   const after = request.cursor ?? ''

@@ -13,7 +13,7 @@ import type { PooledUser } from '../users/present.ts'
 import { presentPools } from './present.ts'
 
 /**
- * Gives a user another home pool. It removes a tag of that pool, and does not keep the old pool as a tag. Tokens name the home
+ * Moves a user to another home pool. A tag of that pool is removed, and the old pool is not kept as a tag. Tokens name the home
  * pool, so all tokens die unless the pool stays the same. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
  */
 export async function moveUser(deps: Deps<Pool>, userId: string, namespace: string, actor: Actor): Promise<PooledUser> {

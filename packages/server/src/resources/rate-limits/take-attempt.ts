@@ -8,8 +8,8 @@ export type { Attempt }
 
 /**
  * Counts an attempt in a fixed window that begins with its first attempt. It is one statement, so concurrent calls on all servers
- * are counted, and it is committed whatever becomes of the request. A refused attempt is not counted, so an attempt that is given
- * back makes room for another one. Throws `rate_limited` with the seconds left.
+ * are counted, and it is committed even if the request fails. A refused attempt is not counted, so an attempt that is given back
+ * makes room for another one. Throws `rate_limited` with the seconds left.
  */
 export async function takeAttempt(deps: Deps<Pool>, key: string, limit: AttemptLimit | null): Promise<Attempt | undefined> {
   if (limit === null) return undefined

@@ -5,14 +5,14 @@ import { App } from '../../models/app.ts'
 import { recordRevocation } from './record-revocation.ts'
 
 /**
- * Kills every access token of an app that was issued before now, or is being issued by a server whose clock is a little ahead. Needs a
- * transaction; `announceCutOff` must follow as its last write, with what this returns.
+ * Kills every access token of an app that was issued before now, or is being issued by a server whose clock is slightly ahead.
+ * Needs a transaction. Returns the floor that you must pass to `announceCutOff`, as the last write of the transaction.
  */
 export async function cutOffTokens(deps: Deps<Tx>, appId: string): Promise<number> {
   return App.raiseMinIat(deps.db, appId, { now: deps.clock(), leadSeconds: CLOCK_TOLERANCE_SECONDS })
 }
 
-/** Tells consumers of what `cutOffTokens` did. Needs its transaction, and comes last in it. */
+/** Tells consumers of the floor that `cutOffTokens` set. Call it last in the same transaction. */
 export async function announceCutOff(deps: Deps<Tx>, appId: string, minIat: number): Promise<void> {
   await recordRevocation(deps, { appId, minIat })
 }

@@ -5,7 +5,7 @@ import { Session } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { recordRevocation } from './record-revocation.ts'
 
-/** Ends one session and audits it as `event`; nothing happens to one that has ended. Needs a transaction, and comes last in it. */
+/** Ends one session and audits it as `event`. Does nothing if the session has already ended. Call it last in a transaction. */
 export async function endSession(
   deps: Deps<Tx>,
   input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },

@@ -6,13 +6,14 @@ import type { ConsumerCaller, FeedForm } from '../../lib/caller.ts'
 import { frameRevocation, resetFrame } from './present.ts'
 import { type FeedPage, readRevocations } from './read-revocations.ts'
 
-/** Few enough to wait in memory for a slow reader. */
+/** Few enough to keep in memory for a slow reader. */
 const pageSize = 500
 const retryAfterSeconds = 1
 
 /**
- * The revocations after a cursor, all that is live without one, and then each as it happens, as server-sent events. At least once:
- * the rows are read until nothing was published meanwhile, then the hub writes on. Throws `unavailable` while the server stops.
+ * Streams the revocations after a cursor, or all live ones without a cursor, and then each new one, as server-sent events.
+ * Delivery is at least once: it reads rows until nothing was published meanwhile, then the hub takes over. Throws `unavailable`
+ * while the server stops or has too many streams.
  */
 export async function openStream(
   deps: Deps,

@@ -3,7 +3,7 @@ import { iso } from '../../lib/timestamps.ts'
 import type { RevocationRow } from '../../models/revocation.ts'
 import type { revocationRecord } from './schema.ts'
 
-/** As a consumer reads it, by poll and by stream alike. */
+/** A revocation as consumers read it, by poll and by stream alike. */
 export function presentRevocation({
   cursor,
   user_id,
@@ -16,10 +16,10 @@ export function presentRevocation({
   return { cursor, user_id, app_id, session_id, min_tv, ...(min_iat === null ? {} : { min_iat }), at: iso(at) }
 }
 
-/** Tells a stream that what it knew is of another database. */
+/** Tells the reader of a stream that the events it knows are from another database. */
 export const resetFrame = Buffer.from('event: reset\ndata: {}\n\n')
 
-/** The same as a server-sent event. */
+/** A revocation as a server-sent event. */
 export function frameRevocation(row: RevocationRow): Buffer {
   return Buffer.from(`id: ${row.cursor}\ndata: ${JSON.stringify(presentRevocation(row))}\n\n`)
 }

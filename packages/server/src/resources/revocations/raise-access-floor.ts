@@ -5,9 +5,9 @@ import { UserApp } from '../../models/user-app.ts'
 import { recordRevocation } from './record-revocation.ts'
 
 /**
- * Kills the access tokens of a user that say more than the user may do now: in all apps, or in those that are named, where null stands for
- * a session without an app. Sessions live on, and the next refresh brings claims of now. Needs a transaction that holds the user's row,
- * and comes last in it.
+ * Kills access tokens that say more than their user may do now. `appIds` names the apps; null, which stands for sessions without
+ * an app, hits all apps. Sessions go on, and the next refresh brings current claims. Call it last in a transaction that holds the
+ * lock on the user's row.
  */
 export async function raiseAccessFloor(
   deps: Deps<Tx>,
@@ -18,7 +18,7 @@ export async function raiseAccessFloor(
   const version = await User.raiseTokenVersion(deps.db, userId, { ofAllApps: false })
   if (version === undefined) throw new Error('there is no such user')
   const named = appIds.filter((id) => id !== null)
-  // A user may be in an app without a grant, which has no row for a floor then.
+  // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
   const isOfNamed = named.length === appIds.length && (await UserApp.setAccessFloors(deps.db, userId, named, version))
   if (!isOfNamed) await User.setAccessFloor(deps.db, userId, version)
   for (const appId of isOfNamed ? named : [null])

@@ -6,9 +6,9 @@ import { UserApp } from '../../models/user-app.ts'
 import { recordRevocation } from './record-revocation.ts'
 
 /**
- * Kills a user's tokens of one app, or of all apps without `appId`: raises the token version, sets the floor that old tokens fall
- * under, ends the sessions below it. Tokens of other apps live on, since their floor stays where it is.
- * `keptSessionId` goes on under the new version. Needs a transaction, and comes last in it.
+ * Kills a user's tokens of one app, or of all apps if `appId` is null: raises the token version, sets the floor above the old
+ * tokens, and ends the sessions below it. Tokens of other apps stay alive, because their floor does not change. The session
+ * `keptSessionId` goes on with the new version. Call it last in a transaction.
  */
 export async function raiseTokenVersion(deps: Deps<Tx>, input: NewFloor & { keptSessionId?: string }): Promise<void> {
   const { userId, appId } = input
@@ -25,8 +25,8 @@ interface NewFloor {
 }
 
 /**
- * The part of `raiseTokenVersion` that may come before other writes of the transaction: this server refuses what is below the floor. Returns
- * the new floor; `announceFloor` must follow as the last write.
+ * The part of `raiseTokenVersion` that may come before other writes of the transaction: it makes this service refuse tokens below
+ * the floor. Returns the new floor, which you must pass to `announceFloor` as the last write.
  */
 export async function setFloor(deps: Deps<Tx>, { userId, appId, reason }: NewFloor): Promise<number> {
   const version = await User.raiseTokenVersion(deps.db, userId, { ofAllApps: appId === null })
@@ -36,7 +36,7 @@ export async function setFloor(deps: Deps<Tx>, { userId, appId, reason }: NewFlo
   return version
 }
 
-/** Tells consumers of a floor that `setFloor` set for all apps. Needs its transaction, and comes last in it. */
+/** Tells consumers of a floor that `setFloor` set for all apps. Call it last in the same transaction. */
 export async function announceFloor(deps: Deps<Tx>, userId: string, minTokenVersion: number): Promise<void> {
   await recordRevocation(deps, { userId, appId: null, sessionId: null, minTokenVersion })
 }

@@ -2,21 +2,21 @@ import type { Deps } from '../../deps.ts'
 import type { FeedForm } from '../../lib/caller.ts'
 import { Revocation, type RevocationRow } from '../../models/revocation.ts'
 
-/** Local validators look back this long: longer than any access token lives, so what is older concerns no living token. */
+/** How far local validators look back. Longer than any access token lives, so older revocations concern no live token. */
 export const revocationKeepMs = 3_660_000
 
 export interface FeedPage {
   rows: RevocationRow[]
-  /** Where to go on: everything up to it was told, or concerns other apps. */
+  /** Where to continue. Everything up to here was returned or concerns other apps. */
   cursor: number
   hasMore: boolean
-  /** The caller came from where this database has never been: what it knows is of another one. */
+  /** The cursor of the caller is not one of this database, so what the caller knows is from another one. */
   isReset: boolean
 }
 
 /**
- * What the consumers of an app have to learn after a cursor, in the order of cursors; all that is live without one. Rows become visible
- * in that order (`record-revocation.ts`), so nothing below the newest cursor is still to come.
+ * The revocations after a cursor for the consumers of an app, in the order of their cursors; all live ones without a cursor. Rows
+ * become visible in that order (`record-revocation.ts`), so no row below the newest cursor can appear later.
  */
 export async function readRevocations(
   deps: Deps,
@@ -42,12 +42,12 @@ export async function readRevocations(
   return { rows, cursor: last?.cursor ?? Math.max(after, newest, first), hasMore, isReset }
 }
 
-/** Whether this database has never given such a cursor. The newest may have been cleaned up. */
+/** Whether this database has never given such a cursor. The row with the newest cursor may have been cleaned up. */
 async function isAhead(deps: Deps, since: number, newest: number): Promise<boolean> {
   return since > newest && since > (await Revocation.lastCursorGiven(deps.db))
 }
 
-/** The next revocations after a cursor, whomever they concern. */
+/** The next revocations after a cursor, for all users and apps. */
 export async function readAllRevocations(deps: Deps, after: number, limit: number): Promise<RevocationRow[]> {
   return Revocation.listAfter(deps.db, after, limit)
 }

@@ -5,14 +5,14 @@ import type { Deps } from '../../deps.ts'
 import { Revocation } from '../../models/revocation.ts'
 import { Service } from '../../models/service.ts'
 
-/** What local validators have to learn: a floor under `tv` of a user, the end of one session, or a floor under `iat` of an app. */
+/** What local validators must learn: a floor under `tv` of a user, the end of one session, or a floor under `iat` of an app. */
 type NewRevocation =
   | { userId: string; appId: string | null; sessionId: string | null; minTokenVersion: number | null }
   | { appId: string; minIat: number }
 
-/** Written under one lock, so that cursors become visible in the order of their numbers and a reader skips none. */
+/** Writes a revocation. All writers take one lock, so that cursors become visible in order and a reader skips none. */
 export async function recordRevocation(deps: Deps<Tx>, revocation: NewRevocation): Promise<void> {
-  // A rehearsal would hold up every revocation of the service until it is over, for a row that nobody reads.
+  // A rehearsal would hold up every revocation of the service until it ends, for a row that is rolled back.
   if (deps.isRehearsal) return
   await lockUntilCommit(deps.db, 'revocations')
   const about =
@@ -28,8 +28,8 @@ export async function recordRevocation(deps: Deps<Tx>, revocation: NewRevocation
 }
 
 /**
- * Begins the feed anew with a floor under `iat` of all tokens: readers with a cursor from before forget what they know. Needs a
- * transaction, and comes last in it.
+ * Restarts the feed with a floor under `iat` of all tokens. Readers with an older cursor forget what they know. Call it last in a
+ * transaction.
  */
 export async function restartFeed(deps: Deps<Tx>, minIat: number): Promise<void> {
   await lockUntilCommit(deps.db, 'revocations')
@@ -39,9 +39,10 @@ export async function restartFeed(deps: Deps<Tx>, minIat: number): Promise<void>
 }
 
 /**
- * Lets the feed go on after a failover, and returns its first cursor. The new primary may lack the last commits of the former one, and
- * give their cursors to others, so all rows get later ones, and readers with a cursor from before start over. Of several servers the first one does it: `head` is the
- * last cursor that this one knows of the former primary. Needs a transaction, and comes last in it.
+ * Continues the feed after a failover, and returns its first cursor. The new primary may lack the last commits of the former one
+ * and give their cursors to other rows. So all rows get later cursors, and readers with an older cursor start over. If several
+ * servers call it, only the first one changes anything. `head` is the last cursor that this server knows of the former primary.
+ * Call it last in a transaction.
  */
 export async function continueFeed(deps: Deps<Tx>, head: number): Promise<number> {
   await lockUntilCommit(deps.db, 'revocations')

@@ -59,7 +59,7 @@ export const revocationRoutes: Route[] = [
   }),
 ]
 
-/** Whose feed it is, and of which service: the code of an app and an address may come to mean others. */
+/** Identifies the app and the service of a feed, because the code of an app and an address may be reused. */
 function identityHeaders({ app, serviceId }: { app: { id: string }; serviceId: string }): Record<string, string> {
   return { 'X-App-Id': app.id, 'X-Service-Id': serviceId }
 }

@@ -4,7 +4,7 @@ import { id, readAs, timestamp } from '../../lib/fields.ts'
 
 const cursorForm = /^\d{1,15}$/
 
-/** A cursor as it stands in a query. */
+/** A cursor in a query. */
 const since = z
   .string()
   .regex(cursorForm, 'must be a cursor of this feed')
@@ -24,7 +24,7 @@ const form = z
 
 export const feedQuery = z.strictObject({ since, form })
 
-/** Whatever a client sends for a last event that is none of ours is like none: it gets all that is live. */
+/** A `Last-Event-ID` that is not a cursor counts as absent: without `since`, the client gets everything that is live. */
 export const streamHeaders = z.object({
   'last-event-id': z
     .string()

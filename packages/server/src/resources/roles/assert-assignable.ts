@@ -1,7 +1,7 @@
 import { fieldError } from '../../errors.ts'
 import type { Role } from '../../models/role.ts'
 
-/** No organization gives a global role. Throws `validation_failed`. */
+/** Organizations cannot give global roles. Throws `validation_failed`. */
 export function assertAssignable(scope: Role['scope'], assignableBy: Role['assignable_by']): void {
   if (scope === 'global' && assignableBy === 'org_admin')
     throw fieldError('assignable_by', 'invalid_value', 'must be system_admin for a global role')

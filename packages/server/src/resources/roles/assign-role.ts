@@ -11,13 +11,13 @@ import { getUser, lockUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import type { HeldRole } from './list-user-roles.ts'
 
-/** Roles that open everything. An unproven account, which a stranger may have registered, never gets one. */
+/** Roles that open everything. An unproven account never gets one, because a stranger may have registered it. */
 const platformRoles = ['system_admin', 'super_admin']
 
 /**
- * Gives a user a global role; tokens carry it from their next refresh on, the admin API knows it at once. Returns whether the user did
- * not hold it before. Throws `not_found`, also for a deleted user, `validation_failed` for an unknown or an org-scoped role, and
- * `account_unverified` for `system_admin` or `super_admin` to an unproven account.
+ * Gives a user a global role. Tokens carry it from their next refresh on; the admin API applies it at once. `created` is false if
+ * the user already held it. Throws `not_found`, also for a deleted user, `validation_failed` for an unknown or an org-scoped
+ * role, and `account_unverified` for `system_admin` or `super_admin` to an unproven account.
  */
 export async function assignRole(
   deps: Deps<Pool>,
@@ -40,7 +40,7 @@ export async function assignRole(
   })
 }
 
-/** A role that a request names for a user, kept from being deleted until the transaction ends. */
+/** Gets a global role and keeps it from being deleted until the transaction ends. Throws `validation_failed`. */
 async function getGlobalRole(deps: Deps<Tx>, code: string): Promise<Role> {
   const role = await Role.findKept(deps.db, code)
   if (!role) throw fieldError('role_code', 'invalid_value', 'names no role')

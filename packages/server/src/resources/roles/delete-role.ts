@@ -18,7 +18,7 @@ import { presentRole } from './present.ts'
  */
 export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
-    // Before the lock: every registration refers to base_user, and would wait.
+    // Check this before the lock: every registration refers to base_user, and would wait.
     const { built_in } = await getRole(deps, code)
     if (built_in) throw new ApiError('built_in', { detail: `${code} cannot be deleted` })
     const role = await getRoleForDeletion(deps, code)

@@ -8,12 +8,12 @@ export async function getRole(deps: Deps, code: string): Promise<Role> {
   return known(await Role.find(deps.db, code))
 }
 
-/** Gets the role and locks it. Other changes and a deletion wait until the transaction ends; a reference to it does not. */
+/** Gets the role and locks it. Other changes and deletions wait until the transaction ends; new references to it do not. */
 export async function getRoleForChange(deps: Deps<Tx>, code: string): Promise<Role> {
   return known(await Role.findForChange(deps.db, code))
 }
 
-/** Gets the role and locks it. A reference to it waits too, and then finds it deleted. */
+/** Gets the role and locks it. New references to it wait too, and then find it deleted. */
 export async function getRoleForDeletion(deps: Deps<Tx>, code: string): Promise<Role> {
   return known(await Role.findForDeletion(deps.db, code))
 }

@@ -3,7 +3,7 @@ import { Permission } from '../../models/permission.ts'
 
 export type HeldPermission = Pick<Permission, 'code' | 'service'>
 
-/** Holds every permission without being assigned any. */
+/** The role that holds every permission without being assigned any. */
 export const HOLDER_OF_ALL = 'super_admin'
 
 /** The permissions of a role that are not pruned, by code. */

@@ -9,7 +9,7 @@ export function presentRole(role: Role): z.output<typeof roleRecord> {
   return { ...presentMembers(role), created_at: iso(role.created_at), updated_at: iso(role.updated_at) }
 }
 
-/** A global role as one that a user holds. */
+/** A global role as held by a user. */
 export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: number }): z.output<typeof userRoleRecord> {
   return { ...presentMembers(role), assigned_at: iso(assignedAt) }
 }

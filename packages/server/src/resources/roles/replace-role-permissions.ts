@@ -12,15 +12,15 @@ import { resolvePermissionIds } from '../permissions/resolve-permission-ids.ts'
 import { getRoleForChange } from './get-role.ts'
 import { type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './list-role-permissions.ts'
 
-/** What a role holds now, and what its caller should know. */
+/** The permissions that a role holds now, and warnings for the caller. */
 export interface ChangedPermissions {
   items: HeldPermission[]
   warnings?: TokenSizeWarning[]
 }
 
 /**
- * Makes the permissions of a role exactly these. Assignments that are out of sight, of permissions that were pruned, end too: nothing
- * comes back that is not in the list. Throws `not_found`, `built_in`, `validation_failed` naming each unknown code.
+ * Replaces the permissions of a role with these. Assignments of pruned permissions end too, so that none of them can come back.
+ * Throws `not_found`, `built_in`, `validation_failed` naming each unknown code.
  */
 export async function replaceRolePermissions(
   deps: Deps<Pool>,
@@ -40,7 +40,7 @@ export async function replaceRolePermissions(
   })
 }
 
-/** Adds permissions to those of a role. Throws as `replaceRolePermissions`. */
+/** Adds permissions to a role. Throws like `replaceRolePermissions`. */
 export async function addRolePermissions(
   deps: Deps<Pool>,
   input: { roleCode: string; permissions: readonly string[] },
@@ -52,8 +52,8 @@ export async function addRolePermissions(
 }
 
 /**
- * Takes a permission from a role, a pruned one too, so that it does not come back. Throws `not_found`, also when the role does not
- * hold it, and `built_in`.
+ * Removes a permission from a role, even a pruned one, so that it does not come back. Throws `not_found`, also if the role does
+ * not hold it, and `built_in`.
  */
 export async function removeRolePermission(
   deps: Deps<Pool>,
@@ -68,14 +68,14 @@ export async function removeRolePermission(
   })
 }
 
-/** As `changeAssignments`; warns of apps whose tokens carry what roles hold, when that makes them long. */
+/** Like `changeAssignments`. Also warns of apps whose tokens carry the permissions of roles and are too long. */
 async function warned(...change: Parameters<typeof changeAssignments>): Promise<ChangedPermissions> {
   const items = await changeAssignments(...change)
   const warnings = await warnOfTokenSize(change[0], ({ permission_scope }) => permission_scope === 'roles')
   return { items, ...tokenSizeMember(warnings) }
 }
 
-/** Runs a change and records how many assignments it wrote. Changes of the same role run one at a time. */
+/** Runs a change, and audits it if it wrote any assignment. Changes to the same role run one at a time. */
 async function changeAssignments(
   deps: Deps<Pool>,
   roleCode: string,

@@ -29,7 +29,7 @@ import { unassignRole } from './unassign-role.ts'
 import { updateRole } from './update-role.ts'
 
 const tag = 'Roles'
-/** 5,000 codes, however long. */
+/** Enough for 5,000 codes of any length. */
 const bodyLimitBytes = 2 * 1024 * 1024
 
 export const roleRoutes: Route[] = [

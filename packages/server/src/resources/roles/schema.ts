@@ -22,7 +22,7 @@ const assignableBy = z.enum(['system_admin', 'org_admin']).meta({
     'Who gives and takes an org-scoped role: `org_admin`s in their organization, or only a `system_admin`, who always may',
 })
 
-/** The one role in tokens of service accounts. */
+/** The only role in tokens of service accounts. */
 const reservedCode = 'service'
 
 export const createRoleBody = z
@@ -65,14 +65,14 @@ export const rolePermissionList = z
   .object({ items: z.array(z.object({ code: z.string(), service: z.string() })) })
   .meta({ id: 'RolePermissions' })
 
-/** The same as whoever changed them is answered. */
+/** The permissions of a role in the answer to the caller who changed them, with warnings. */
 export const changedRolePermissions = rolePermissionList.extend(tokenSizeWarnings).meta({ id: 'ChangedRolePermissions' })
 
 export const assignRoleBody = z.strictObject({ role_code: text }).meta({ id: 'AssignRole' })
 
 export const userRoleRecord = z.object({ ...roleMembers, assigned_at: timestamp }).meta({ id: 'UserRole' })
 
-/** The same as whoever gave it is answered. */
+/** A role of a user in the answer to the admin who gave it, with warnings. */
 export const givenUserRole = userRoleRecord.extend(accountWarnings).meta({ id: 'GivenUserRole' })
 
 export const userRoleList = z.object({ items: z.array(userRoleRecord) })

@@ -10,8 +10,8 @@ import { assertAdministrable } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /**
- * Takes a global role from a user. Access tokens that carry it are dead, and the next refresh brings one without it. Throws `not_found`,
- * also for a role that is not held, and `last_system_admin`.
+ * Takes a global role from a user. Access tokens that carry it die, and the next refresh brings one without it. Throws
+ * `not_found`, also if the user does not hold the role, and `last_system_admin`.
  */
 export async function unassignRole(deps: Deps<Pool>, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
   const { userId, roleCode } = input

@@ -12,8 +12,8 @@ import { presentRole } from './present.ts'
 import type { UpdateRoleInput } from './schema.ts'
 
 /**
- * Changes the name or description of a role, a built-in one too, or who gives it. What is held as a global role is never held in an organization, so
- * a scope does not change. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
+ * Changes the name or description of a role, or who gives it. The role may be built in. The scope never changes, because a global
+ * role is never held in an organization. Throws `not_found`, `code_immutable`, `built_in`, `validation_failed`.
  */
 export async function updateRole(
   deps: Deps<Pool>,

@@ -23,15 +23,15 @@ export interface SecondFactorProof {
   readonly userId: string
   /** Milliseconds. The proof does not cover a newer factor. */
   readonly provenAt: number
-  /** When the factor was activated. Null without one: `openSession` checks again for one that was activated since. */
+  /** When the factor was activated. Null if there is none: `openSession` then checks again for one that was activated since. */
   readonly activatedAt: number | null
   readonly [proven]: true
 }
 
 /**
- * Checks the second factor at every door, after the first one. An accepted code is spent at once, whatever becomes of the login,
- * so call this before the transaction. Of concurrent uses of a code one succeeds. Wrong codes are counted by user over all doors,
- * and lock the second factor for all of them. Throws `account_locked`, `two_factor_required` without a code,
+ * Checks the second factor at every door, after the first one. An accepted code is spent at once, even if the login then fails,
+ * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
+ * all doors, and lock the second factor at all of them. Throws `account_locked`, `two_factor_required` without a code,
  * `invalid_two_factor_code`.
  */
 export async function passSecondFactor(
@@ -52,8 +52,8 @@ export function proofForNewUser(user: NewAccount): SecondFactorProof {
 }
 
 /**
- * Removes the second factor and the recovery codes of an account that is claimed, since nobody knows whose they are. Takes only
- * unproven accounts, and needs a transaction. Says whether the factor was active.
+ * Removes the second factor and the recovery codes of an account that is claimed, because their owner is unknown. Takes only
+ * unproven accounts, and needs a transaction. `removed` says whether the factor was active.
  */
 export async function proofByRemoval(
   deps: Deps<Tx>,
@@ -89,7 +89,7 @@ async function passCode(
 
 const longestLockMs = 6 * 60 * 60 * 1_000
 
-/** Somebody who guesses codes already has the first factor, so the count never expires and each lock is longer than the last. */
+/** An attacker who guesses codes has the first factor, so the count never expires and each lock is longer than the last. */
 function codeRule({ config }: Deps): LockRule {
   const lockMs = config.lockoutSeconds * 1_000
   return { threshold: config.lockoutThreshold, lockMs, maxLockMs: Math.max(lockMs, longestLockMs), staleBefore: 0 }

@@ -9,7 +9,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import { getUser } from '../users/get-user.ts'
 
-/** Takes a user's second factor away, for an admin. Throws `not_found`, also when none is active. */
+/** Removes a user's second factor on behalf of an admin. Throws `not_found`, also if none is active. */
 export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await getUser(deps, userId)
@@ -19,14 +19,14 @@ export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor
   })
 }
 
-/** Deletes the second factor, also one whose setup is not complete, with its recovery codes. Says whether an active one was among them. */
+/** Deletes the second factor with its recovery codes, even if its setup is not complete. Returns whether it was active. */
 export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await deleteSecondFactor(deps, userId)
   await SecondFactor.deleteOfUser(deps.db, userId)
   return wasActive
 }
 
-/** Deletes the active second factor with its recovery codes; false when there was none. Needs a transaction. */
+/** Deletes the active second factor with its recovery codes. Returns false if there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await SecondFactor.deleteActive(deps.db, userId)
   if (wasActive) await RecoveryCode.deleteOfUser(deps.db, userId)

@@ -10,8 +10,8 @@ import { type AccountRow, ServiceAccount } from '../../models/service-account.ts
 const useResolutionMs = 60_000
 
 /**
- * The service account that a `gsa_` bearer stands for, as it is now. A token whose checksum does not fit is refused without a look
- * into the database. Throws `token_invalid`, also for a rotated or deleted one, and `token_expired`.
+ * Looks up the service account that a `gsa_` token stands for. A token with a wrong checksum is refused without a query. Throws
+ * `token_invalid`, also if the token was rotated or the account deleted, and `token_expired`.
  */
 export async function authenticateServiceAccount(deps: Deps, token: string): Promise<ServiceCaller> {
   if (!isServiceToken(token)) throw new ApiError('token_invalid')

@@ -22,8 +22,8 @@ export interface IssuedAccount {
 }
 
 /**
- * Creates a service account. Throws `service_account_name_taken`, and `validation_failed` when it would be expired from the start, when
- * it names no app for a scope that is bound to apps, and when it names an app that does not exist.
+ * Creates a service account. Throws `service_account_name_taken`. Throws `validation_failed` if it would already be expired, if
+ * it names no app for a scope that is bound to apps, or if it names an app that does not exist.
  */
 export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()

@@ -8,7 +8,7 @@ import { announceFloors, type MachineFloor, raiseFloor } from './end-machine-tok
 import { getServiceAccount, unknownAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 
-/** Deletes a service account; its token and the machine tokens that it got are dead from then on. Throws `not_found`. */
+/** Deletes a service account. Its token and its machine tokens die at once. Throws `not_found`. */
 export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await announceFloors(deps, await removeServiceAccount(deps, await getServiceAccount(deps, id), actor))
@@ -16,8 +16,8 @@ export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: 
 }
 
 /**
- * The same in the transaction of the caller, whose last write must be `announceFloors` with what this returns. Throws `not_found` if the
- * account has gone meanwhile.
+ * Deletes a service account in the transaction of the caller. You must pass the floors that it returns to `announceFloors`, as
+ * the last write of the transaction. Throws `not_found` if the account was deleted meanwhile.
  */
 export async function removeServiceAccount(deps: Deps<Tx>, account: ServiceAccount, actor: Actor): Promise<MachineFloor[]> {
   const floors = await raiseFloor(deps, account.id)

@@ -10,7 +10,7 @@ export async function getServiceAccount(deps: Deps, id: string): Promise<Service
   return account
 }
 
-/** The same, locked until the transaction ends. */
+/** Gets a service account and locks it until the transaction ends. Throws `not_found`. */
 export async function getServiceAccountForUpdate(deps: Deps<Tx>, id: string): Promise<ServiceAccount> {
   const account = await ServiceAccount.findLocked(deps.db, id, 'exclusive')
   if (!account) throw unknownAccount()

@@ -3,8 +3,8 @@ import { AuditEvent } from '../../models/audit-event.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 
 /**
- * The service accounts whose present token a user was shown: the user created the account, or rotated it, and nobody has rotated it
- * since. The audit tells, so an account from before its oldest event is not found.
+ * The service accounts whose current token a user has seen: the user created or rotated the account, and no other caller has
+ * rotated it since. This is read from the audit, so accounts that are older than its oldest event are not found.
  */
 export async function listKnownTo(deps: Deps, userId: string): Promise<ServiceAccount[]> {
   const shown = await AuditEvent.listByActor(deps.db, userId, ['service_account.created', 'service_account.rotated'])
@@ -18,7 +18,7 @@ export async function listKnownTo(deps: Deps, userId: string): Promise<ServiceAc
   return ServiceAccount.listByIds(deps.db, [...known.keys()])
 }
 
-/** The account that such an event is about. */
+/** The id of the account that an event is about, if it names one. */
 function idsIn({ details }: AuditEvent): string[] {
   const after = details?.after
   return typeof after === 'object' && after !== null && 'id' in after && typeof after.id === 'string' ? [after.id] : []

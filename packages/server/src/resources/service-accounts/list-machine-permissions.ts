@@ -3,7 +3,7 @@ import type { App } from '../../models/app.ts'
 import { ServiceAccountPermission } from '../../models/service-account-permission.ts'
 import type { Catalog } from '../catalog/read-catalog.ts'
 
-/** The permissions of a machine token: what the account was given of the app's services, and all of `core`. Sorted, unique. */
+/** The permissions of a machine token: the account's permissions of the app's services, and all of `core`. Sorted, unique. */
 export async function listMachinePermissions(
   deps: Deps,
   accountId: string,

@@ -3,7 +3,7 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { ServiceAccount } from '../../models/service-account.ts'
 import type { serviceAccountRecord } from './schema.ts'
 
-/** A service account as every answer and audit event shows one: neither token nor hash. */
+/** A service account as every answer and audit event shows one: without token or hash. */
 export function presentServiceAccount(account: ServiceAccount): z.output<typeof serviceAccountRecord> {
   return {
     id: account.id,

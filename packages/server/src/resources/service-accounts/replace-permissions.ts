@@ -12,8 +12,8 @@ import { getServiceAccount, getServiceAccountForUpdate } from './get-service-acc
 import { presentServiceAccount } from './present.ts'
 
 /**
- * Makes the permissions of an account exactly these, pruned ones included: nothing comes back that is not in the list. Throws `not_found`,
- * and `validation_failed` naming each unknown code.
+ * Replaces the permissions of an account with these. Pruned permissions go too, so that none of them can come back. Throws
+ * `not_found`, and `validation_failed` naming each unknown code.
  */
 export async function replacePermissions(
   deps: Deps<Pool>,
@@ -29,7 +29,7 @@ export async function replacePermissions(
   })
 }
 
-/** Adds permissions to those of an account and takes others, pruned ones too, in one step. Throws as `replacePermissions`. */
+/** Adds permissions to an account and removes others, pruned ones too, in one step. Throws like `replacePermissions`. */
 export async function patchPermissions(
   deps: Deps<Pool>,
   input: { serviceAccountId: string; add: readonly string[]; remove: readonly string[] },
@@ -43,7 +43,7 @@ export async function patchPermissions(
   })
 }
 
-/** Changes of the same account run one at a time. Tokens that say more than the account may do now are dead when this is over. */
+/** Changes to the same account run one at a time. If the account loses a permission, its machine tokens die. */
 async function changePermissions(
   deps: Deps<Pool>,
   accountId: string,

@@ -85,7 +85,7 @@ export const serviceAccountRoutes: Route[] = [
   ...permissionRoutes(),
 ]
 
-/** What machine tokens of an account carry. */
+/** The routes for the permissions that an account's machine tokens carry. */
 function permissionRoutes(): Route[] {
   const path = '/admin/service-accounts/{serviceAccountId}/permissions'
   return [

@@ -3,7 +3,7 @@ import { isVerifiedFor } from '../../lib/account-record.ts'
 import type { App } from '../../models/app.ts'
 import type { PooledUser } from '../users/present.ts'
 
-/** Throws `email_unverified` where the app asks for a verified address and this is none. */
+/** Throws `email_unverified` if the app asks for a verified address and the user has none. */
 export function assertVerifiedFor(app: App | null, user: Pick<PooledUser, 'mailbox_proven_at'>): void {
   if (isVerifiedFor(app, user)) return
   throw new ApiError('email_unverified', {

@@ -11,9 +11,9 @@ import { readCatalog } from '../catalog/read-catalog.ts'
 import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
 
 /**
- * Who a bearer token stands for, looked up at each call: signature and times, then the session, the account, the app and the floors
- * under a token as they are now. Roles are read here and never from the token: every consumer holds the secret that signs
- * it. The token of a service account is told by its prefix. Throws `token_invalid`, `token_expired`, `token_revoked`.
+ * Identifies the caller by a bearer token. Every call checks signature and times, and then the current state of the session, the
+ * account, the app and the floors. Roles come from the database and never from the token, because every consumer holds the secret
+ * that signs it. A prefix marks tokens of service accounts. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
@@ -21,8 +21,8 @@ export async function authenticateCaller(deps: Deps, bearer: string): Promise<Ca
 }
 
 /**
- * Verifies a token and reads whose it is. The keys are those kept in memory; where what was read is of a later generation of them, the
- * token is verified once more. Throws `token_invalid`, `token_expired`, and what `read` throws.
+ * Verifies a token with the keys in memory and reads its caller. If the database has another generation of keys, the token is
+ * verified again with those. Throws `token_invalid`, `token_expired`, and what `read` throws.
  */
 export async function callerWithToken<C extends UserCaller>(
   deps: Deps,
@@ -35,12 +35,12 @@ export async function callerWithToken<C extends UserCaller>(
   return caller
 }
 
-/** What has another form is no token, whatever the keys are. */
+/** A bearer of another form cannot be a token, so it is refused before the keys are read. */
 const jwtForm = /^[^.]+\.[^.]+\.[^.]+$/
 
 /**
- * The claims of a token that a key of its app signed, and the generation of the keys that say so: the given one, or the one kept here,
- * or the present one where that says no. Throws `token_invalid`, `token_expired`.
+ * Returns the claims of a token that a key of its app signed, and the generation of the keys that verified it. It tries the given
+ * generation; without one, the generation in memory and then the current one. Throws `token_invalid`, `token_expired`.
  */
 async function verifyToken(
   deps: Deps,
@@ -73,7 +73,7 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     session.user_id === claims.uid &&
     session.app_id === (claims.app_id ?? null) &&
     claims.aud === (session.app_code ?? deps.config.issuer) &&
-    // A consumer holds the secret and can write any claim; none that we signed says these.
+    // A consumer holds the secret and can write any claim. A token that we signed never exceeds these two.
     claims.tv <= session.user_version &&
     claims.exp * 1000 <= session.expires_at
   if (!isOfSession) throw new ApiError('token_invalid')
@@ -95,7 +95,7 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
   }
 }
 
-/** Whether the session goes on: whether a refresh would find it. One token of it may be dead before. */
+/** Whether a session is alive, so that it can be refreshed. One of its tokens may already be dead. */
 export function isSessionAlive(deps: Deps, session: LiveSession): boolean {
   return (
     session.ended_at === null &&

@@ -6,7 +6,7 @@ import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
 
-/** Whom a token speaks for, and what it lets them do. */
+/** The user whom a token speaks for, and what it lets them do. */
 interface Admitted {
   user: ShownUser & Pick<PooledUser, 'token_version'>
   app: App | null

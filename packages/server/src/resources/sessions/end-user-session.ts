@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { Session } from '../../models/session.ts'
 import { endSession } from '../revocations/end-session.ts'
 
-/** Ends one session of a user. Throws `not_found` for a session of somebody else and for one that has ended. */
+/** Ends one session of a user. Throws `not_found` if the session has ended or belongs to another user. */
 export async function endUserSession(
   deps: Deps<Pool>,
   { userId, sessionId }: { userId: string; sessionId: string },

@@ -5,7 +5,7 @@ import { getUser } from '../users/get-user.ts'
 import { listSessions } from './list-sessions.ts'
 import type { sessionRecord } from './schema.ts'
 
-/** The same for an admin, who may name anybody. Throws `not_found` for no user. */
+/** Like `listSessions`, for an admin, who may name any user. Throws `not_found` if there is no such user. */
 export async function listUserSessions(
   deps: Deps,
   of: { userId: string; currentId: string },

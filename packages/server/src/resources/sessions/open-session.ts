@@ -32,35 +32,35 @@ import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
 /** A user who has proven who they are and asks for tokens. */
 export interface SessionRequest {
   user: PooledUser
-  /** Null for a login without an app, where the settings allow one. */
+  /** Null for a login without an app, if the settings allow one. */
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
-  /** Read here unless the door read it. */
+  /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
-  /** By an invitation accepted on the way in; the default organization is then not joined as well. */
+  /** Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. */
   invitedTo?: Membership | undefined
 }
 
-/** What the gate found; what a token is made of. */
+/** The result of the gate: everything a token is built from. */
 export interface Admission {
   user: PooledUser
   app: App | null
   membership: Membership | null
   roles: string[]
   permissions: readonly string[]
-  /** The least `iat` of a token that lives, in seconds. */
+  /** The lowest `iat` of a live token, in seconds. */
   minIat: number
   /** The keys of the app. */
   keyring: Keyring
-  /** Milliseconds; no token outlives the grant it stands on. */
+  /** Milliseconds. No token outlives its grant. */
   grantExpiresAt: number | null
 }
 
 /**
- * The gate that every door to a token leads through: login, registration, refresh, magic link, third-party login. It looks at
- * the account, the app, the pools, the address, the organization, the roles and the grant (docs/flows/login.md). The door has checked the
- * password or its like. Provisioning that is due happens here, in the door's transaction.
+ * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
+ * app, the pools, the address, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
+ * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `email_unverified`, `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
@@ -71,8 +71,8 @@ export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Pr
 }
 
 /**
- * The same for a door without a transaction, to the organization that the session is for already or to none: one is opened where
- * provisioning is due.
+ * Like `admit`, for callers that have no open transaction. It opens one only if provisioning is due. The request must keep the
+ * organization of the session, or have none.
  */
 export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Actor): Promise<Admission> {
   return judge(deps, request, actor, { asOne: (provision) => transaction(deps, provision), keepUser: async () => {} })
@@ -83,7 +83,7 @@ type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantSta
 
 interface Door {
   asOne: AsOne
-  /** Makes whoever takes something from the user wait until the session is there. */
+  /** Makes transactions that take something from the user wait until the session exists. */
   keepUser: () => Promise<void>
 }
 
@@ -92,16 +92,16 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
   if (user.status !== 'active') throw new ApiError('account_suspended')
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
-  // As it is now: the door read it before a password was hashed, and a token of an app that is closed since would outlive that.
+  // Read the app again. The door read it before a password was hashed, and an app that was closed since must not get a token.
   const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
-  // Doors that look for a user among the pools have found this one there; a session may be older than the app's pools or the user's.
+  // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
   if (!isInPools(user, poolSet(app))) throw new ApiError('app_access_denied', { detail: 'The user is in no pool of this app' })
   assertVerifiedFor(app, user)
 
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
 
-  // Who takes a membership away looks for sessions in the organization. This one will be there, or the membership is gone by now.
+  // A request that removes a membership looks for sessions in the organization. It finds this one, or has removed the membership.
   if (request.organizationId !== undefined) await keepUser()
   const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
@@ -118,12 +118,12 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  // Whoever administers the service enters any app without a grant, but for one that was taken away.
+  // A system_admin enters any app without a grant, unless the grant was revoked.
   if (globalRoles.includes('system_admin') && !grant.isRevoked)
     return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
   if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
-    // Of several first touches at once, also through apps that link one another, one provisions and the others find its rows.
+    // Of several first entries at once, even through apps that link one another, one provisions and the others find its rows.
     await lockUserRow(deps, request.user.id)
     const current = await findGrantState(deps, request.user.id, request.app.id)
     if (current.exists) return current
@@ -135,8 +135,8 @@ async function resolveGrant(
 }
 
 /**
- * Not where an invitation goes before, or an organization that the user founded. Where the app asks for a verified address, that was at
- * the registration, and what is provisioned has waited for the first entry.
+ * False if the user accepted an invitation, or founded an organization at registration. If the app asks for a verified address,
+ * that registration was an earlier request, and provisioning has waited for the first entry.
  */
 async function joinsDefaultOrganization(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
   if (invitedTo !== undefined) return false
@@ -151,13 +151,13 @@ async function getMembership(deps: Deps, userId: string, organizationId: string)
   return membership
 }
 
-/** A request that begins a session. A door that forgot the second factor does not compile. */
+/** A request that begins a session. A door that forgets the second factor does not compile. */
 export interface NewSessionRequest extends SessionRequest {
   authMethod: string
   secondFactor: SecondFactorProof
 }
 
-/** Opens a session for a request that the gate admits, and gives its first tokens. */
+/** Opens a session for a request that the gate admits, and returns its first tokens. */
 export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
   if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of somebody else was proven')
   const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
@@ -173,7 +173,7 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
     appId: request.app?.id ?? null,
     organizationId: admission.membership?.id ?? null,
     authMethod: request.authMethod,
-    // What the user's version was when the account was read: a floor that rose since then ends this session.
+    // The user's version when the account was read: a floor that has risen since then ends this session.
     version: request.user.token_version,
     ip: actor.origin.ip || null,
     userAgent: actor.origin.userAgent,
@@ -187,7 +187,7 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
   return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
 }
 
-/** By which the device that gets it is known at the next login. It is bound to the active second factor, by when that was activated. */
+/** Identifies a device at its next login. The token is bound to the active second factor through its activation time. */
 export function newDeviceTokenOf(deps: Deps, user: PooledUser, factorActivatedAt: number | null): string {
   return newDeviceToken(deps.config.encryptionKeys, { ...user, factor_activated_at: factorActivatedAt }, deps.clock())
 }
@@ -204,12 +204,12 @@ export async function insertRefreshToken(
   return expiresAt
 }
 
-/** When a refresh token that is given out now expires, in milliseconds. */
+/** When a refresh token that is issued now expires, in milliseconds. */
 export function refreshExpiry(deps: Deps, session: { expiresAt: number }, now: number): number {
   return Math.min(now + deps.config.refreshTtlSeconds * 1000, session.expiresAt)
 }
 
-/** Signs an access token for an admission and puts the answer together. */
+/** Signs an access token for an admission and builds the answer. */
 export function issueTokens(
   deps: Deps,
   admission: Admission,
@@ -218,7 +218,7 @@ export function issueTokens(
 ): TokenAnswer {
   const now = deps.clock()
   const nowSeconds = Math.floor(now / 1000)
-  // After the app was deactivated, or a backup was restored, older tokens are told by this from those of now.
+  // After an app was deactivated or a backup was restored, `iat` separates new tokens from older ones, so it must reach `minIat`.
   const issuedAt = Math.max(nowSeconds, admission.minIat)
   const expiresAtMs = Math.min(
     now + deps.config.accessTtlSeconds * 1000,

@@ -7,12 +7,12 @@ import { type SelfRow, Session } from '../../models/session.ts'
 import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { callerOf } from './authenticate-caller.ts'
 
-/** A caller with what the same statement told of them. */
+/** A caller with the rows that the same statement read about them. */
 export interface SelfCaller extends UserCaller {
   rows: [SelfRow, ...SelfRow[]]
 }
 
-/** The caller whose token has these claims, as the database has it now. Throws `token_invalid`, `token_revoked`. */
+/** Reads the caller whose token has these claims. Throws `token_invalid`, `token_revoked`. */
 export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promise<SelfCaller> {
   const [first, ...others] = await Session.listSelf(deps.db, claims.sid)
   if (!first) throw new ApiError('token_revoked')

@@ -10,7 +10,7 @@ interface Found {
   catalog: Catalog
 }
 
-/** The roles and permissions in a token. A login of AUTH_ALLOW_BASE_USER_LOGIN has the core permissions alone. */
+/** The roles and permissions in a token. A login without an app, under AUTH_ALLOW_BASE_USER_LOGIN, gets only core permissions. */
 export async function resolveRights(
   deps: Deps,
   { app, membership, globalRoles, catalog }: Found,

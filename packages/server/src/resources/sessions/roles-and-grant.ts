@@ -3,11 +3,11 @@ import { wordsIn } from '../../lib/words.ts'
 import { type RolesAndGrantRow, User } from '../../models/user.ts'
 import { type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 
-/** The global roles of a user and their grant for an app. Read in one statement, alone or with what the door reads anyway. */
+/** The global roles of a user and their grant for an app. One statement reads them, alone or with what the door reads anyway. */
 export interface RolesAndGrant {
   globalRoles: string[]
   grant: GrantState
-  /** Of the same moment. */
+  /** The generation of the catalog at the same moment. */
   catalogGeneration: string
 }
 
@@ -16,7 +16,7 @@ export function rolesAndGrantOf(deps: Deps, row: RolesAndGrantRow): RolesAndGran
   return { globalRoles: wordsIn(row.global_roles), grant: grantStateOf(deps, grant), catalogGeneration: row.catalog_generation }
 }
 
-/** Reads them for an app, or for a login without one. */
+/** Reads the roles and the grant for an app, or for a login without one. */
 export async function readRolesAndGrant(
   deps: Deps,
   userId: string,

@@ -12,10 +12,10 @@ import { presetIssuers } from './preset-issuers.ts'
 import { resolveProviderChanges } from './resolve-provider-changes.ts'
 import type { CreateProviderInput } from './schema.ts'
 
-/** A new provider lets nobody in: an admin names the apps that it serves and the domains where its word counts. */
+/** A new provider lets no user in until an admin names the apps that it serves. It is trusted in no e-mail domain by default. */
 const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
 
-/** Creates a provider without a request to it, since it may be down now. Throws `sso_provider_code_taken`, `validation_failed`. */
+/** Creates a provider without a request to it, because it may be down. Throws `sso_provider_code_taken`, `validation_failed`. */
 export async function createProvider(
   deps: Deps<Pool>,
   { code, ...input }: CreateProviderInput,

@@ -10,7 +10,7 @@ export async function getProvider(deps: Deps, code: string): Promise<SsoProvider
   return found(await SsoProvider.findByCode(deps.db, code))
 }
 
-/** Gets the provider and locks it until the transaction ends: nobody is linked with it meanwhile. */
+/** Gets the provider and locks it until the transaction ends. No user can be linked with it meanwhile. */
 export async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
   return found(await SsoProvider.findByCodeForUpdate(deps.db, code))
 }

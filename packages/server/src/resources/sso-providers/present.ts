@@ -3,7 +3,7 @@ import { iso } from '../../lib/timestamps.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import type { providerRecord } from './schema.ts'
 
-/** Where a provider sends browsers back to. Each has a path of its own, so that the answer of one cannot pass for that of another. */
+/** Where a provider sends browsers back to. Each provider has a different path, so one's answer cannot pass for another's. */
 export function callbackUrlOf(publicUrl: string, code: string): string {
   return `${publicUrl}/api/v1/auth/sso/${code}/callback`
 }

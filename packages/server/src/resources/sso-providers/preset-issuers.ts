@@ -2,7 +2,7 @@ import type { SsoProvider } from '../../models/sso-provider.ts'
 
 const google = 'https://accounts.google.com'
 
-/** The issuers that are known by the code of their provider. */
+/** The known issuers, by the code of their provider. */
 export const presetIssuers: Record<string, string> = { google }
 
 /** Whether a provider is the preset `google`. Another issuer may use that code too. */

@@ -9,7 +9,7 @@ type ProviderSettings = Pick<
   'issuer' | 'client_id' | 'client_secret_box' | 'scopes' | 'app_codes' | 'trusted_email_domains' | 'enabled'
 >
 
-/** The columns that an input sets in the provider of this id. Throws `validation_failed` for an issuer that production cannot trust. */
+/** The columns that an input sets in a provider. Throws `validation_failed` for an issuer without https in production. */
 export function resolveProviderChanges(
   deps: Deps,
   id: string,

@@ -13,7 +13,7 @@ import { resolveProviderChanges } from './resolve-provider-changes.ts'
 import type { UpdateProviderInput } from './schema.ts'
 
 /**
- * Changes a provider. Its issuer only while no user is linked: another issuer could give the subject of one of them to anybody.
+ * Changes a provider. The issuer can change only while no user is linked: another issuer could give a user's subject to anyone.
  * Throws `code_immutable`, `not_found`, `sso_provider_in_use`, `validation_failed`.
  */
 export async function updateProvider(

@@ -15,15 +15,15 @@ const hourMs = 60 * 60 * 1_000
 const longestMs = 7 * 24 * hourMs
 /** The clock of the caller may be behind. */
 const slackMs = hourMs
-/** Logins are counted in so many equal parts of the time. */
+/** The number of equal parts of the time in which logins are counted. */
 const stepCount = 60
 const mostListed = 20
-/** Given up deliveries are counted to here. */
+/** Given-up deliveries are counted up to this number. */
 const mostGivenUp = 1_000
 
 export interface Stats {
   at: number
-  /** Of the logins. The first is what was asked for; from the second on all of them are counted. */
+  /** `since` is the start that was requested for logins. From `countedSince` on, all logins are counted. */
   since: number
   countedSince: number
   stepMs: number
@@ -35,7 +35,7 @@ export interface Stats {
   consumers: { apps: number; behind: ConsumersBehind[] }
 }
 
-/** How the service is doing. It reads a bounded number of rows off indexes, whatever there is. */
+/** How the service is doing. Reads a bounded number of rows from indexes, however large the tables are. */
 export async function collectStats(deps: Deps, asked: number | undefined): Promise<Stats> {
   const now = deps.clock()
   const since = asked ?? now - hourMs

@@ -76,7 +76,7 @@ export function presentStats(stats: Collected): StatsRecord {
   }
 }
 
-/** The parts of the time that were counted, oldest first, those without a login too. */
+/** The parts of the time that were counted, oldest first, including those without a login. */
 function presentSteps({ at, countedSince, stepMs, tallies }: Collected): StatsRecord['logins']['steps'] {
   const count = Math.floor((at - countedSince) / stepMs) + 1
   const steps = Array.from({ length: count }, (_, step) => ({ at: iso(countedSince + step * stepMs), succeeded: 0, failed: 0 }))

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { listViolations } from '../../models/invariants.ts'
 
-/** What the service relies on and does not find in the database, a line each that ends with its cure. Reads whole tables. */
+/** The invariants that the database violates, one line each, ending with the cure. Reads whole tables. */
 export async function checkInvariants(deps: Deps): Promise<string[]> {
   const violations = await listViolations(deps.db, deps.clock())
   return violations.map(

@@ -11,8 +11,9 @@ export function checkHealth(): Health {
 const fine = { ok: true, detail: null }
 
 /**
- * Whether a balancer should send requests here: not shutting down, the database answers, its schema lacks nothing. Only what stops
- * every request counts: with a mail server or a receiver away, the rest is served, and mail and webhooks wait.
+ * Whether a load balancer should send requests here: the server is not shutting down, the database answers, and no migration is
+ * pending. Only failures that stop every request count. If a mail server or a webhook receiver is down, mail or webhooks wait and
+ * the rest is served.
  */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
   const accepting = deps.lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine

@@ -18,7 +18,7 @@ export function assertMetricsToken(deps: Deps, bearer: string | undefined): void
     throw new ApiError('token_invalid')
 }
 
-/** The metrics as text. If the database does not answer within a second, they say so and keep the other figures. */
+/** The metrics as text. If the database does not answer within a second, they say so and contain only the other figures. */
 export function collectMetrics(deps: Deps<Pool>): Promise<string> {
   const { metrics } = deps
   return metrics.collect(async () => {
@@ -51,7 +51,7 @@ async function figuresInTime(deps: Deps): Promise<Figures | undefined> {
   return Promise.race([measured, late]).finally(() => timer.abort())
 }
 
-/** Leaves out unknown figures: an old number would look like one that does not change. */
+/** Leaves out unknown figures: a stale number would look constant. */
 function setBacklogs({ metrics, clock }: Deps, figures: Figures | undefined): void {
   metrics.databaseUp.set(figures ? 1 : 0)
   metrics.outboxPending.reset()

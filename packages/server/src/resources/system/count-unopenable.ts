@@ -11,7 +11,10 @@ export interface Unopenable {
   count: number
 }
 
-/** Counts seeds of second factors and secrets of webhooks, apps and providers, and keys of the audit, that are sealed under a key that is no longer configured. */
+/**
+ * Counts what is sealed under a key that is no longer configured: seeds of second factors, secrets of webhooks, apps and
+ * providers, and keys of the audit.
+ */
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)

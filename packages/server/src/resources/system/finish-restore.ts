@@ -19,9 +19,10 @@ export interface FinishedRestore {
 }
 
 /**
- * What must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so all that
- * a client may hold ends: access tokens, sessions with their refresh tokens, links of mails, open invitations and unfinished third-party
- * logins. Consumers forget what they know of the revocations. A second run ends what came meanwhile and harms nothing else.
+ * Must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so
+ * everything that a client may hold ends: access tokens, sessions with their refresh tokens, mail links, open invitations and
+ * unfinished third-party logins. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
+ * and is harmless otherwise.
  */
 export async function finishRestore(deps: Deps<Pool>): Promise<FinishedRestore> {
   return transaction(deps, async (deps) => {

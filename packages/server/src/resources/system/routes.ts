@@ -7,7 +7,7 @@ import { healthRecord, readyRecord, settingsRecord } from './schema.ts'
 
 const tag = 'System'
 
-/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN where that is set (docs/operating.md#metrics). */
+/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/operating.md#metrics). */
 export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',

@@ -22,8 +22,8 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import { eraseUser } from './erase-user.ts'
 
 /**
- * Deletes a user: the row stays as `deleted`, the e-mail is free again, every token and session is dead. With `erase`, which also takes
- * a user who is deleted already, what tells who it was is blanked everywhere. Throws `not_found`, `last_system_admin`.
+ * Deletes a user: the row stays as `deleted`, the e-mail is free again, every token and session is dead. `erase` also blanks
+ * everything that identifies the user, and accepts a user who is already deleted. Throws `not_found`, `last_system_admin`.
  */
 export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { erase: boolean }, actor: Actor): Promise<void> {
   const deletes = await closeUnlessDeleted(deps, userId, actor)
@@ -31,7 +31,7 @@ export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { 
   else if (!deletes) throw new ApiError('not_found', { detail: 'No user has this id' })
 }
 
-/** False where the user is deleted already. Throws `not_found`, `last_system_admin`. */
+/** Deletes a user. Returns false if the user was already deleted. Throws `not_found`, `last_system_admin`. */
 export async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor: Actor): Promise<boolean> {
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
@@ -42,8 +42,8 @@ export async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor
 }
 
 /**
- * Deletes a user in the transaction of the caller, who holds the lock on the user's row and has looked that there is one. Comes last in it.
- * Throws `last_system_admin`.
+ * Deletes a user in the transaction of the caller, who must hold the lock on the user's row and have checked that the user
+ * exists. Call it last in the transaction. Throws `last_system_admin`.
  */
 export async function closeAccount(
   deps: Deps<Tx>,
@@ -53,7 +53,7 @@ export async function closeAccount(
 ): Promise<void> {
   const wasAdmin = await holdsAdminRole(deps, userId)
   const before = await describeUser(deps, userId)
-  // Those who govern an organization look whether another admin is left.
+  // Lock the organizations: a change to one of them checks whether an admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
   for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])

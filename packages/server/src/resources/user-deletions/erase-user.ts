@@ -13,13 +13,13 @@ import { blankEvents } from '../audit/blank-events.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser } from '../users/get-user.ts'
 
-/** So many rows are read at a time: others get the connection in between. */
+/** Rows that are read at a time. Other requests get the connection in between. */
 const portion = 100
 
 /**
- * Blanks the e-mail and the names of a deleted user wherever they are kept; ids stay. The user's row comes last, since it is what tells
- * the address: cut off half-way, the same call again does the rest. Audit events that name nobody (failed logins of an unknown
- * address) are blanked too when they hold an address of this user.
+ * Blanks the e-mail and the names of a deleted user wherever they are kept; ids stay. The user's row comes last, because it holds
+ * the address: if the call is interrupted, repeat it to do the rest. Audit events without a user (failed logins with an unknown
+ * address) are blanked too if they hold an address of this user.
  */
 export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   const { email } = await getUser(deps, userId)
@@ -43,7 +43,7 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   })
 }
 
-/** The address and those that the user had before, as the audit tells. */
+/** The address of the user, and the earlier ones that the audit contains. */
 export async function listAddresses(deps: Deps, userId: string, email: string): Promise<Set<string>> {
   const addresses = new Set<string>()
   if (email !== '') addresses.add(email)
@@ -68,7 +68,7 @@ function blankDetails(details: string | null, addresses: ReadonlySet<string>, is
   return { details: details === null ? null : JSON.stringify(blank(JSON.parse(details), addresses, isOfUser)) }
 }
 
-/** A copy without the addresses; of what is all about the user, without any e-mail, name and reason of a grant. */
+/** A copy without the addresses. With `isOfUser`, also without any e-mail, name and reason of a grant. */
 function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean): unknown {
   if (typeof value === 'string') return addresses.has(value) ? '' : value
   if (Array.isArray(value)) return value.map((entry) => blank(entry, addresses, isOfUser))
@@ -82,32 +82,32 @@ function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean
 }
 
 /**
- * Invitations that the user accepted, and those that wait for an address nobody has any more. The latter end with it: without an
- * address, anybody could accept them.
+ * Blanks the invitations that the user accepted, and open ones for an address that no user has any more. Open ones also end:
+ * without an address, anyone could accept them.
  */
 async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
   await Invitation.blankAccepted(deps.db, userId)
   await Invitation.blankOpen(deps.db, await withoutHolder(deps, addresses))
 }
 
-/** The addresses that no user has now: what still waits for one of the others belongs to its new holder. */
+/** The addresses that no user has now. What is pending for one of the others belongs to its new holder. */
 export async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
   const held = await User.listHeldEmails(deps.db, [...addresses])
   return [...addresses].filter((address) => !held.includes(address))
 }
 
-/** What is or was to be sent about the user, or to the addresses. What was not sent yet never is. */
+/** Blanks the messages about the user or to the addresses. Pending messages are discarded. */
 async function eraseOutbox(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
   const now = deps.clock()
   await OutboxMessage.blankMailsOf(deps.db, userId, now)
-  // Asked for by an address alone: what still waits for one that somebody else has now is theirs.
+  // Mails that were requested by address only. Pending ones belong to another user if that user has the address now.
   await OutboxMessage.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
   await OutboxMessage.blankFinishedMailsTo(deps.db, [...addresses], now)
   for (const { id, payload } of await OutboxMessage.listWebhooksOf(deps.db, userId))
     await OutboxMessage.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
 }
 
-/** The registration as received is all about the user, whatever fields it has. */
+/** The registration as received is all about the user, whatever fields it has, so it is dropped. */
 function blankWebhook(payload: string): string {
   const body = JSON.parse(payload)
   return JSON.stringify({ ...body, user: blank(body.user, new Set(), true), registration: {} })

@@ -10,8 +10,8 @@ import { listAddresses, withoutHolder } from './erase-user.ts'
 import type { ErasurePlan } from './schema.ts'
 
 /**
- * How much erasing a user would blank. For a rehearsal: it deletes the user, and so throws what that throws, and counts instead of
- * blanking, which may take long. Throws `not_found`, `last_system_admin`.
+ * Counts what erasing a user would blank. Call it only in a rehearsal: it deletes the user, so that it throws the same errors. It
+ * does not blank anything, because that may take long. Throws `not_found`, `last_system_admin`.
  */
 export async function planErasure(deps: Deps<Pool>, userId: string, actor: Actor): Promise<ErasurePlan> {
   const deletes = await closeUnlessDeleted(deps, userId, actor)

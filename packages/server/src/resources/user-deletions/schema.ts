@@ -9,7 +9,7 @@ export const deleteUserQuery = z.strictObject({
     .meta({ description: 'Also blank e-mail and names everywhere; takes a user who is deleted already, too' }),
 })
 
-/** What a dry run answers in place of erasing. */
+/** The answer of a dry run instead of erasing. */
 export const erasurePlan = z
   .object({
     user_id: id,

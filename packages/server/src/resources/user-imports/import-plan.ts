@@ -14,7 +14,7 @@ import type { ClaimableAccount } from '../users/present.ts'
 import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 import type { ImportedUser } from './schema.ts'
 
-/** What became of a line. */
+/** The outcome of a line; an object is an error. */
 export type ImportOutcome = 'imported' | 'updated' | 'unchanged' | { code: string; message: string }
 
 /** A user after the lines so far. */
@@ -29,7 +29,7 @@ export interface PlannedUser {
   madeFrom?: ImportedUser
   /** Set for an existing user with an unproven account. */
   unproven?: ClaimableAccount | undefined
-  /** The line that claimed it, and is written as that of a new user. */
+  /** The line that claimed the account. It is written like the line of a new user. */
   claimedBy?: { account: ClaimableAccount; line: ImportedUser }
   /** What lines added to an existing user. */
   added: { tags: string[]; roles: string[]; appIds: string[] }
@@ -37,7 +37,7 @@ export interface PlannedUser {
   before: { namespaces: string[]; roles: string[] }
 }
 
-/** The users of some addresses, the roles and the apps that lines name; lines are taken into it one after the other. */
+/** The users, roles and apps that lines name. `take` adds the lines one at a time. */
 export class ImportPlan {
   readonly #claimsUnproven: boolean
 
@@ -49,7 +49,7 @@ export class ImportPlan {
   readonly appIds = new Map<string, string>()
   readonly roleScopes = new Map<string, string>()
 
-  /** Judges a line by the lines before it, and adds it to the plan. */
+  /** Checks a line against the plan so far, and adds it to the plan. */
   take(deps: Deps, line: ImportedUser): ImportOutcome {
     const { email, namespace = DEFAULT_POOL } = line
     const fault = this.#faultOf(line)
@@ -87,7 +87,7 @@ export class ImportPlan {
     for (const tag of tags) known.tags.add(tag)
     for (const role of roles) known.roles.add(role)
     for (const id of appIds) known.appIds.add(id)
-    // A user whom an earlier line of this portion made is written as it is in the end.
+    // `added` counts for existing users only. A user whom an earlier line made is written from the final state.
     known.added.tags.push(...tags)
     known.added.roles.push(...roles)
     known.added.appIds.push(...appIds)
@@ -112,8 +112,8 @@ function unprovenMessage(id: string): string {
 }
 
 /**
- * The plan for some lines: with all that they touch locked until the transaction ends, or, for a rehearsal, on top of what the lines
- * before have changed in `rehearsed`.
+ * Loads the plan for some lines, and locks everything that they touch until the transaction ends. A rehearsal extends `rehearsed`
+ * instead, which holds the changes of earlier lines.
  */
 export async function loadPlan(
   deps: Deps<Tx>,
@@ -126,7 +126,7 @@ export async function loadPlan(
   if (!rehearsed) await lockAllUntilCommit(deps.db, 'email', emails)
   const ids = await User.listIdsByEmail(deps.db, emails)
   if (ids.length === 0) return plan
-  // Nobody comes to one of the addresses now; who leaves one was faster.
+  // No user can take one of the addresses now. Users who left one before their row was locked are filtered out below.
   if (!rehearsed) await User.lockAll(deps.db, ids)
   const wanted = new Set(emails)
   const found = (await listUsersByIds(deps, ids)).filter(({ email }) => wanted.has(email))
@@ -149,7 +149,7 @@ export async function loadPlan(
   return plan
 }
 
-/** The apps and roles that lines name, kept from being deleted until the transaction ends. */
+/** Loads the apps and roles that lines name, and keeps them from being deleted until the transaction ends. */
 async function loadNamed(deps: Deps<Tx>, lines: readonly ImportedUser[], plan: ImportPlan): Promise<void> {
   const refs = [...new Set(lines.flatMap(({ apps = [] }) => apps))]
   const apps = await App.listKeptByRefs(deps.db, { ids: refs.filter(isUuid), codes: refs })

@@ -13,7 +13,7 @@ import { assignedRoles } from '../users/assigned-roles.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
 
-/** Writes what the lines of a plan came to, in the transaction that loaded it. */
+/** Writes the result of a plan, in the transaction that loaded it. */
 export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor): Promise<void> {
   const now = deps.clock()
   const codes = new Map([...plan.appIds].map(([ref, id]) => [id, ref]))
@@ -60,7 +60,7 @@ function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: 
   return { account, given: { ...columnsOf(line, now, account), made_by: 'import' }, appId: null }
 }
 
-/** What a line says of the user itself. */
+/** The columns of the user's row that a line sets. */
 function columnsOf({ email_verified, password_hash, first_name, last_name }: ImportedUser, now: number, account?: AccountRecord) {
   return {
     ...(email_verified ? verifiedNow(now, account) : { ...unverified, first_verified_at: null }),
@@ -85,7 +85,7 @@ function newRow(user: PlannedUser, line: ImportedUser, { email, now }: { email: 
   }
 }
 
-/** Before and after, without the hash. */
+/** The user before and after, without the password hash. */
 function detailsOf(user: PlannedUser, email: string, codes: ReadonlyMap<string, string>): Record<string, unknown> {
   const pools = { namespaces: [user.namespace, ...[...user.tags].sort()], roles: [...user.roles].sort() }
   const appsOf = (ids: Iterable<string>) => [...ids].map((id) => codes.get(id) ?? id).sort()

@@ -12,9 +12,9 @@ import { userOf } from './present.ts'
 const ROLE = 'system_admin'
 
 /**
- * Throws `last_system_admin` if nobody could administer the service: an active system_admin who can enter an active app of
- * AUTH_ADMIN_APP_CODES. Call it right after the change (a role, a state, a grant, a pool, an app), in its transaction. If admins
- * remove one another concurrently, on any number of servers, one stays.
+ * Throws `last_system_admin` unless an active system_admin can enter an active app of AUTH_ADMIN_APP_CODES. Call it right after
+ * the change (a role, a state, a grant, a pool, an app), in its transaction. If admins remove one another concurrently, on any
+ * number of servers, one stays.
  */
 export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
   await lockUntilCommit(deps.db, 'system_admins')
@@ -24,7 +24,7 @@ export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
   })
 }
 
-/** The same after a change to one user, which matters where the user administers. */
+/** Like `assertAdministrable`, after a change to one user. Checks only if the user is a system_admin. */
 export async function assertAdministrableWithout(deps: Deps<Tx>, userId: string): Promise<void> {
   if (await holdsAdminRole(deps, userId)) await assertAdministrable(deps)
 }

@@ -1,7 +1,9 @@
 import { type FieldError, validationFailed } from '../../errors.ts'
 import type { Role } from '../../models/role.ts'
 
-/** Throws `validation_failed` and names each code without a role or with a role of the other scope. `roles` are the existing ones. */
+/**
+ * Throws `validation_failed` naming each code without a role or with a role of the other scope. `roles` are the existing ones.
+ */
 export function assertRoleScopes(
   field: 'roles' | 'role_codes',
   codes: readonly string[],

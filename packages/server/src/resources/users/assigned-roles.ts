@@ -2,7 +2,7 @@ import type { Actor } from '../../lib/caller.ts'
 import type { NewAuditEvent } from '../audit/record-event.ts'
 import { BASE_ROLE } from './resolve-global-roles.ts'
 
-/** The events of the roles that a user is made with or gains. Every user holds `base_user`, so that one is told of nobody. */
+/** The audit events of the roles that a user is made with or gains. `base_user` has no event, because every user holds it. */
 export function assignedRoles(userId: string, roles: Iterable<string>, actor: Actor): NewAuditEvent[] {
   return [...roles]
     .filter((role) => role !== BASE_ROLE)

@@ -6,9 +6,9 @@ import { getUser, lockUser } from './get-user.ts'
 import type { PooledUser } from './present.ts'
 
 /**
- * Runs `change` in a transaction that holds the locks of a user's e-mail, of `newEmail` where there is one, and then of the user's row:
- * nobody else registers, moves or tags a user of these addresses meanwhile. It must read the address before it can lock it, and starts
- * over if the address changed in between. Throws `not_found`, also for a deleted user.
+ * Runs `change` in a transaction that locks a user's e-mail, `newEmail` if there is one, and then the user's row. No other
+ * request registers, moves or tags a user of these addresses meanwhile. The address must be read before it can be locked, so this
+ * starts over if the address changed in between. Throws `not_found`, also for a deleted user.
  */
 export async function changeUser<T>(
   deps: Deps<Pool>,

@@ -15,7 +15,7 @@ import { resolveGlobalRoles } from './resolve-global-roles.ts'
 import type { CreateUserInput, userDetail } from './schema.ts'
 
 /**
- * Creates a user for an admin: no app, no mail, no webhook. Without a password the user gets one by resetting it.
+ * Creates a user on behalf of an admin: no app, no mail, no webhook. A user without a password sets one by a reset.
  * Throws `validation_failed`, `email_exists_in_pool`.
  */
 export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor: Actor): Promise<z.output<typeof userDetail>> {

@@ -32,7 +32,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
   }
 }
 
-/** An account has few: one for each provider, as a rule. */
+/** More than an account has: usually one for each provider. */
 const mostIdentities = 200
 
 async function listIdentitiesOf(deps: Deps, userId: string): Promise<z.output<typeof userDetail>['identities']> {
@@ -40,7 +40,7 @@ async function listIdentitiesOf(deps: Deps, userId: string): Promise<z.output<ty
   return items.map(({ id, provider, created_at }) => ({ id, provider: provider.code, created_at: iso(created_at) }))
 }
 
-/** When the last of the locks ends that wrong passwords for the address and wrong codes led to; null while there is none. */
+/** When the last lock after wrong passwords for the address or wrong codes ends; null if there is none. */
 async function lockedUntil(deps: Deps, { id, email, namespace, tags }: PooledUser, now: number): Promise<number | null> {
   const keys = [...addressKeys(deps.config.encryptionKeys[0], email, [namespace, ...tags]), secondFactorKey(id)]
   const ends = (await Lockout.listLocks(deps.db, keys)).flatMap(({ locked_until }) => locked_until ?? [])

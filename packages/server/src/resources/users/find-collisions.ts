@@ -7,8 +7,8 @@ import { type PooledUser, pooled } from './present.ts'
 // Two users collide if they share an e-mail and one app reads a pool of each.
 
 /**
- * Throws `email_exists_in_pool` when one of the pools, as home or by tag, holds a user of this e-mail other than `exceptUserId`. The
- * caller holds the lock on the e-mail, so that what is found stays true until its transaction ends.
+ * Throws `email_exists_in_pool` if one of the pools, as home or by tag, holds a user of this e-mail other than `exceptUserId`.
+ * The caller must hold the lock on the e-mail, so that the result stays true until its transaction ends.
  */
 export async function assertEmailFree(
   deps: Deps,
@@ -22,7 +22,7 @@ export async function assertEmailFree(
   }
 }
 
-/** An e-mail that more than one user of a set of pools has; those users, who would meet if one app read all of the pools. */
+/** An e-mail that several users of a set of pools share, and those users. They collide in an app that reads all of the pools. */
 export interface Collision {
   email: string
   users: PooledUser[]
@@ -32,8 +32,8 @@ export interface Collision {
 const portion = 500
 
 /**
- * The e-mails that several users of these pools (home or tag) share, in order after `after`, at most `most`. It reads the few
- * e-mails that more than one user has anywhere off the index of addresses, and then compares the pools of their users.
+ * The e-mails that several users of these pools (home or tag) share, in order after `after`, at most `most`. It reads the e-mails
+ * that several users share in any pools, which are few, from the index of addresses. Then it compares the pools of their users.
  */
 export async function findCollisions(
   deps: Deps,
@@ -49,7 +49,7 @@ export async function findCollisions(
   return found.slice(0, most)
 }
 
-/** In the order of the e-mails; the users in the order of the pools that have them. */
+/** The collisions in the order of the e-mails. The users of each are in the order of their pools. */
 async function collisionsAmong(deps: Deps, emails: readonly string[], pools: readonly string[]): Promise<Collision[]> {
   if (emails.length === 0) return []
   const users = await User.listByEmailInPools(deps.db, emails, pools)
@@ -61,7 +61,7 @@ async function collisionsAmong(deps: Deps, emails: readonly string[], pools: rea
     .map(([email, users]) => ({ email, users: users.sort((a, b) => rank(a) - rank(b)) }))
 }
 
-/** Those of the pools that a user is in, in their order. */
+/** The pools of `pools` that a user is in, in the same order. */
 function poolsWithin(user: Pick<PooledUser, 'namespace' | 'tags'>, pools: readonly string[]): string[] {
   return pools.filter((pool) => isIn(user, pool))
 }
@@ -82,7 +82,7 @@ export interface CollisionWarning {
 const mostCounted = 1_000
 const mostWarnings = 200
 
-/** What an app that reads these pools should know: which pairs of them hold e-mails that two users share, of whom it finds one alone. */
+/** Warns an app that reads these pools of the pairs of them that share e-mails. The app finds only one of the two users. */
 export async function warnOfCollisions(deps: Deps, pools: readonly string[]): Promise<CollisionWarning[]> {
   if (pools.length < 2) return []
   const counts = new Map<string, { namespaces: [string, string]; count: number }>()
@@ -99,7 +99,7 @@ export async function warnOfCollisions(deps: Deps, pools: readonly string[]): Pr
       return { code: 'email_collisions', namespaces, count, message }
     })
 
-  /** The pairs of pools, in their order, in which two of these users meet; each once, by a key. */
+  /** The pairs of pools in which two of these users collide. Each pair is in pool order, and appears once, by a key. */
   function pairsOf(memberships: readonly string[][]): Map<string, [string, string]> {
     const pairs = new Map<string, [string, string]>()
     memberships.forEach((one, index) => {

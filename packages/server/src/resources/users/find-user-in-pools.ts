@@ -11,13 +11,13 @@ export interface FoundUser extends PooledUser {
 
 /**
  * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (docs/users.md#pools).
- * Few users share an address, so they are all read by the one index and judged here. Deleted users are not found.
+ * Few users share an address, so all of them are read by the one index and compared here. Deleted users are not found.
  */
 export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<FoundUser | undefined> {
   return firstInPools((await listUsersOfEmail(deps, email)).users, pools)
 }
 
-/** Every user of an e-mail who is not deleted, in whichever pool, and the generation of the catalog at that moment. */
+/** Every user of an e-mail who is not deleted, in any pool, and the generation of the catalog at that moment. */
 export async function listUsersOfEmail(deps: Deps, email: string): Promise<{ users: FoundUser[]; catalogGeneration: string }> {
   const { users, catalogGeneration } = await User.listByEmail(deps.db, email)
   return { users: users.map((row) => ({ ...userOf(row), factor: row.factor })), catalogGeneration }

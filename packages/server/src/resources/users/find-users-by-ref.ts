@@ -3,13 +3,13 @@ import { parseUserRef, type UserRef } from '../../lib/user-ref.ts'
 import { User } from '../../models/user.ts'
 import { type PooledUser, userOf } from './present.ts'
 
-/** Why nobody, or nobody in particular, has the name. */
+/** Why a name matches no user, or more than one. */
 export interface UnknownUser {
   code: 'invalid_user' | 'user_not_found' | 'ambiguous_user'
   message: string
 }
 
-/** Looks up the users that were named by id, e-mail or `email@@pool`, all at once, by the name as it was typed. Deleted users are not found. */
+/** Looks up users by id, e-mail or `email@@pool`, all at once. The keys are the names as typed. Deleted users are not found. */
 export async function findUsersByRef(deps: Deps, typed: readonly string[]): Promise<Map<string, PooledUser | UnknownUser>> {
   const refs = new Map(typed.map((each) => [each, parseUserRef(each)]))
   const named = [...refs.values()].filter((ref) => ref !== undefined)

@@ -12,8 +12,8 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
 }
 
 /**
- * Makes other changes to what a user holds wait until this transaction ends. Call it before the first such change: a row that
- * refers to the user takes a shared lock, and two transactions that both hold one could not go on to this one.
+ * Makes other changes to what a user holds wait until this transaction ends. Call it before the first such change: writing a row
+ * that refers to the user takes a shared lock, and two transactions that both hold one would deadlock here.
  */
 export async function lockUserRow(deps: Deps<Tx>, id: string): Promise<void> {
   await User.lock(deps.db, id)

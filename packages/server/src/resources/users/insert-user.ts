@@ -9,7 +9,7 @@ import type { PooledUser } from './present.ts'
 
 declare const isNew: unique symbol
 
-/** A user whom this very transaction has made. */
+/** A user whom this transaction has made. */
 export type NewAccount = PooledUser & { readonly [isNew]: true }
 
 export interface NewUser {
@@ -26,8 +26,8 @@ export interface NewUser {
 }
 
 /**
- * Inserts a user with its pool tags and global roles. The caller holds the lock on the e-mail and has looked whether it is free in
- * the pools; the unique index is the last line of defence.
+ * Inserts a user with its pool tags and global roles. The caller must hold the lock on the e-mail and have checked that it is
+ * free in the pools; the unique index is the last line of defence.
  */
 export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAccount> {
   const now = deps.clock()

@@ -7,8 +7,8 @@ import { type PooledUser, userOf } from './present.ts'
 import type { ListUsersRequest } from './schema.ts'
 
 /**
- * Users, newest first, by any of the filters together. Deleted users are shown only when `status` asks for them. A page is read in its
- * order off an index that begins with the filter, so that few among millions are found as fast as many.
+ * Users, newest first, who match all filters. Deleted users are shown only if `status` asks for them. A page is read in order
+ * from an index that begins with the filter, so that a few matches among millions are found as fast as many.
  */
 export async function listUsers(deps: Deps, request: ListUsersRequest): Promise<Page<PooledUser>> {
   const { namespace, app, ...others } = request
@@ -21,7 +21,7 @@ export async function listUsers(deps: Deps, request: ListUsersRequest): Promise<
   return { items: items.map(userOf), nextCursor }
 }
 
-/** Those at home in a pool and those who are tagged with it, each in order of their own. */
+/** The users with this home pool, and the users tagged with it, merged from two ordered queries. */
 async function usersOfPool(deps: Deps, filters: UserFilters, namespace: string): Promise<UserRow[]> {
   const now = deps.clock()
   const home = await User.listPage(deps.db, { ...filters, pool: { name: namespace, as: 'home' } }, now)

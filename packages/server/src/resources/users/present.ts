@@ -5,16 +5,16 @@ import { iso } from '../../lib/timestamps.ts'
 import { wordsIn } from '../../lib/words.ts'
 import type { ShownUserRow, User, UserRow } from '../../models/user.ts'
 
-/** What an answer shows of a user: no hash, no counters. */
+/** The fields of a user that an answer shows: no hash, no counters. */
 export type ShownUser = Omit<ShownUserRow, 'tags'> & { tags: string[] }
 
 /** A user row with the names of its pool tags. */
 export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
 
-/** An unproven user: only such a one can be claimed. */
+/** An unproven user. Only unproven users can be claimed. */
 export type ClaimableAccount = Claimable<PooledUser>
 
-/** A user in the form of an answer. */
+/** A user as answers show it. */
 export function presentUser(user: ShownUser): z.output<typeof userRecord> {
   return {
     id: user.id,

@@ -7,8 +7,8 @@ import { assertRoleScopes } from './assert-role-scopes.ts'
 export const BASE_ROLE = 'base_user'
 
 /**
- * The global roles of a new user, each once: `base_user` and those named. They are kept from being deleted until the transaction ends.
- * Throws `validation_failed` and names each code without a global role.
+ * The global roles of a new user, each once: `base_user` and those named. They cannot be deleted until the transaction ends.
+ * Throws `validation_failed` naming each code without a global role.
  */
 export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   assertRoleScopes('roles', codes, await Role.listKept(deps.db, codes), 'global')

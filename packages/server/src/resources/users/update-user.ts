@@ -21,8 +21,9 @@ type Changes = Partial<
 >
 
 /**
- * Changes a user's names, e-mail or state. A new address is unverified, and access tokens that name the old one are dead. Suspending
- * kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`, `last_system_admin`.
+ * Changes a user's names, e-mail or state. A new address is unverified, and access tokens that name the old one die. Suspending
+ * kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`,
+ * `last_system_admin`.
  */
 export async function updateUser(
   deps: Deps<Pool>,
@@ -42,8 +43,8 @@ export async function updateUser(
 }
 
 /**
- * Writes and audits what differs from what the user has, and returns it. Needs a transaction that holds the user's row, and the lock
- * of a new e-mail. Throws `email_exists_in_pool`, `last_system_admin`.
+ * Writes, audits and returns what the input changes. Needs a transaction that holds the lock on the user's row, and on a new
+ * e-mail. Throws `email_exists_in_pool`, `last_system_admin`.
  */
 export async function applyChanges(deps: Deps<Tx>, user: ShownUser, input: UpdateUserInput, actor: Actor): Promise<Changes> {
   const changes = changesOf(user, input)
@@ -51,7 +52,7 @@ export async function applyChanges(deps: Deps<Tx>, user: ShownUser, input: Updat
   return changes
 }
 
-/** The columns that differ from what they are. */
+/** The columns that the input changes. */
 function changesOf(user: ShownUser, { first_name, last_name, email, status }: UpdateUserInput): Changes {
   return {
     ...(first_name !== undefined && first_name !== user.first_name ? { first_name } : {}),

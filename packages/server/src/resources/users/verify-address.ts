@@ -7,9 +7,9 @@ import { recordEvent } from '../audit/record-event.ts'
 import type { PooledUser } from './present.ts'
 
 /**
- * Records that a user has the mailbox of the address, and audits it where `about` names who showed that. Where the link of a mail is all
- * that shows it, `byLinkAlone`, it says nothing of whose the account is. Returns the user as it is then; what was verified before stays
- * as it is. Needs the lock of the user's row.
+ * Records that a user has the mailbox of the address, and audits it if `about` is given. `byLinkAlone` means that a mail link is
+ * the only proof, which does not show whose the account is. Returns the changed user. What was verified before stays as it is.
+ * Needs the lock on the user's row.
  */
 export async function verifyAddress(
   deps: Deps<Tx>,

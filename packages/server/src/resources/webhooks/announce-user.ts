@@ -11,13 +11,14 @@ export interface UserAnnouncement {
   app: App
   user: z.output<typeof userRecord>
   organization: Membership | null
-  /** The body that the user was registered with, as it was parsed and before it was validated; `{}` for a door that has none. */
+  /** The body of the registration, parsed but not validated; `{}` for a door without one. */
   received: Record<string, unknown>
 }
 
 /**
- * Tells the app's webhooks of a user who was created through it: written in the transaction that creates the user, sent
- * when that is committed. Every door that creates users through an app calls this; logins, imports and admins do not.
+ * Announces a user who was created through an app to the app's webhooks. The messages are written in the transaction that creates
+ * the user, and sent after it commits. Every door that creates users through an app calls this; logins, imports and admins do
+ * not.
  */
 export async function announceUser(deps: Deps<Tx>, announced: UserAnnouncement, actor: Actor): Promise<void> {
   const { app, user, organization, received } = announced

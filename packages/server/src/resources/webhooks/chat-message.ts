@@ -3,12 +3,12 @@ import { plainChatEmail, plainChatText } from '../../lib/chat-text.ts'
 const discordHosts = ['discord.com', 'discordapp.com']
 const chatHosts = ['hooks.slack.com', 'chat.googleapis.com', ...discordHosts]
 
-/** Whether a URL is an incoming webhook of a chat service, by its exact host; `added` are the hosts of AUTH_CHAT_WEBHOOK_HOSTS. */
+/** Whether a URL is an incoming webhook of a chat service, by its exact host. `added` are those of AUTH_CHAT_WEBHOOK_HOSTS. */
 export function isChatUrl(url: URL, added: readonly string[]): boolean {
   return [...chatHosts, ...added.map((host) => host.toLowerCase())].some((host) => host === hostOf(url) || host === url.host)
 }
 
-/** A dot at the end of a host names the same host. */
+/** A host with a trailing dot is the same host. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, '')
 }
@@ -20,7 +20,7 @@ interface Event {
   organization: { name: string } | null
 }
 
-/** What a chat service gets instead of the event: a summary in which nothing that a user wrote is a mention, a link or markup. */
+/** The summary that a chat service gets instead of the event. Text from users cannot become a mention, a link or markup in it. */
 export function chatMessage(url: URL, event: Event): Record<string, string> {
   const text = summaryOf(event)
   return discordHosts.includes(hostOf(url)) ? { text, content: text } : { text }

@@ -6,13 +6,13 @@ import { webhookSecretContext } from '../apps/resolve-app-changes.ts'
 export interface Webhook {
   url: string
   enabled: boolean
-  /** `whsec_…`; signs what is sent. */
+  /** `whsec_…`; signs deliveries. */
   secret: string | undefined
 }
 
 /**
- * The webhook that a message goes to, as its app has it now: it may have been changed, disabled or removed since the message was written.
- * Throws when its secret was sealed under a key that is no longer configured.
+ * The current webhook that a message goes to. It may have been changed, disabled or removed since the message was written. Throws
+ * if its secret was sealed under a key that is no longer configured.
  */
 export async function findWebhook(
   deps: Deps,

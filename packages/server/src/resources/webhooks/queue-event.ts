@@ -9,14 +9,14 @@ import type { App, StoredWebhook } from '../../models/app.ts'
 import { addToOutbox } from '../outbox/add-to-outbox.ts'
 
 export interface UserRegistered {
-  /** Only in what an admin fires to try a webhook. */
+  /** Only in a sample that an admin fires to try a webhook. */
   test?: true
   user: z.output<typeof userRecord>
   organization: Membership | null
   registration: Record<string, unknown>
 }
 
-/** Writes one `user.registered` per webhook into the outbox; its id is that of the row, the body and the header `webhook-id`. */
+/** Writes one `user.registered` per webhook into the outbox. The row, the body and the header `webhook-id` have the same id. */
 export async function queueEvent(
   deps: Deps<Tx>,
   { app, webhooks }: { app: App; webhooks: readonly StoredWebhook[] },

@@ -4,8 +4,8 @@ const redacted = '[REDACTED]'
 const secretKeys = new Set(['password', 'two_factor_code', 'device_token'])
 
 /**
- * The body of a registration as webhooks carry it: verbatim, but for the values under the keys of secrets, in any case and at any
- * depth, and every string that equals the password or the device token.
+ * The body of a registration as webhooks carry it: verbatim, except that it redacts the values under the keys of secrets, in any
+ * case and at any depth, and every string that equals the password or the device token.
  */
 export function redactRegistration(received: Record<string, unknown>): Record<string, unknown> {
   const { password, device_token: deviceToken } = received
@@ -25,6 +25,6 @@ function redactMembers(object: object, secrets: readonly unknown[]): Record<stri
     secrets.includes(key) ? redacted : key,
     secretKeys.has(key.toLowerCase()) ? redacted : redact(member, secrets),
   ])
-  // Defines each member as its own, `__proto__` too.
+  // This defines own members, even for `__proto__`.
   return Object.fromEntries(members)
 }

@@ -8,7 +8,7 @@ import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { RedeliverAllInput } from './schema.ts'
 
-/** So many are queued in one transaction: a receiver that was down for a day has missed very many. */
+/** Deliveries that one transaction queues. A receiver that was down for a day has missed very many. */
 const portion = 500
 
 interface Redelivery {
@@ -17,8 +17,9 @@ interface Redelivery {
 }
 
 /**
- * Sends all deliveries of an app again that ended in one way and in a time range, to where their webhooks point now. Returns how many.
- * Each portion stands by itself with its audit event: cut off half-way, the same call again does the rest. Throws `not_found`.
+ * Sends the deliveries of an app again that were created in a time range and ended with `status`, to the current URLs of their
+ * webhooks. Returns how many. Each portion commits with its audit event: if the call is interrupted, repeat it to do the rest.
+ * Throws `not_found`.
  */
 export async function redeliverAll(deps: Deps<Pool>, input: RedeliverAllInput, actor: Actor): Promise<number> {
   const redelivery = await selectDeliveries(deps, input)
@@ -52,7 +53,7 @@ async function requeuePortion(
   let count = 0
   for (const { name, url } of app.webhooks) {
     const ids = chosen.filter((message) => message.name === name).map(({ id }) => id)
-    // Whoever sends the same ones again at the same time finds them pending.
+    // A concurrent call for the same deliveries finds them pending.
     if (ids.length > 0) count += await OutboxMessage.requeueAll(deps.db, ids, { status, now: deps.clock(), destination: url })
   }
   if (count === 0) return 0

@@ -11,7 +11,7 @@ import { requeueMessage } from '../outbox/requeue-message.ts'
 import type { Receiver } from './schema.ts'
 
 /**
- * Sends a finished delivery again, under the same id, to where its webhook points now. Returns where that is.
+ * Sends a finished delivery again, under the same id, to the current URL of its webhook. Returns the webhook and the URL.
  * Throws `not_found`, `delivery_pending`, `delivery_erased`, `webhook_not_enabled`.
  */
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<Receiver> {

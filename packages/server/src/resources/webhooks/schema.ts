@@ -52,11 +52,11 @@ export const redelivered = z
   .object({ count: z.int().meta({ description: 'How many deliveries are queued again' }) })
   .meta({ id: 'Redelivered' })
 
-/** Queued: what comes of it is in the list of deliveries. */
+/** Queued. The list of deliveries shows the outcome. */
 export const testQueued = z.strictObject({})
 
 const receiver = z.object({ webhook: z.string().meta({ description: 'Its name in the app' }), url: z.string() })
 export type Receiver = z.output<typeof receiver>
 
-/** What a dry run answers in place of sending. */
+/** The answer of a dry run instead of sending. */
 export const deliveryPlan = z.object({ deliveries: z.array(receiver) }).meta({ id: 'DeliveryPlan' })

@@ -14,8 +14,8 @@ import type { Receiver, TestWebhooksInput } from './schema.ts'
 const nobody = { id: '00000000-0000-0000-0000-000000000000', email: 'test@example.invalid' }
 
 /**
- * Fires a sample event, marked `test: true`, at one webhook of an app or at each that is enabled, through the same outbox. Returns which.
- * Throws `not_found`, `validation_failed` for a name that no webhook has, `webhook_not_enabled`.
+ * Fires a sample event, marked `test: true`, at one webhook of an app or at each enabled one, through the same outbox. Returns
+ * the webhooks. Throws `not_found`, `validation_failed` for a name that no webhook has, `webhook_not_enabled`.
  */
 export async function testWebhooks(
   deps: Deps<Pool>,
