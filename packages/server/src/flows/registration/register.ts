@@ -1,4 +1,4 @@
-import type { Pool, Tx } from '../../db/handle.ts'
+import type { Pool } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -7,20 +7,14 @@ import type { Actor } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import { poolSet } from '../../lib/pool-set.ts'
-import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
-import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation, getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
-import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { accessOf } from '../entry/create-account.ts'
-import { login } from '../entry/login.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
-import { presentRegistration } from './present.ts'
+import { logInInstead, resolveCollision } from './resolve-collision.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
@@ -48,7 +42,7 @@ export async function register(
 
   // step 4, first without the lock: if the user already exists, no hash is needed
   const existing = await findUserInPools(deps, input.email, pools)
-  if (existing) return meetExisting(deps, input, app, existing, actor)
+  if (existing) return resolveCollision(deps, input, app, existing, actor)
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
@@ -61,52 +55,11 @@ export async function register(
     if (rival) return { rival }
     return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
   })
-  return outcome.rival ? meetExisting(deps, input, app, outcome.rival, actor) : outcome.answer
+  return outcome.rival ? resolveCollision(deps, input, app, outcome.rival, actor) : outcome.answer
 }
 
 async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
   const code = input.app_code ?? deps.config.defaultAppCode
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   return getActiveApp(deps, code)
-}
-
-/** Step 4, if the user already exists: each mode has a different answer. */
-async function meetExisting(
-  deps: Deps<Pool>,
-  input: RegisterInput,
-  app: App,
-  user: PooledUser,
-  actor: Actor,
-): Promise<RegistrationAnswer> {
-  switch (input.mode) {
-    case 'register':
-      throw new ApiError('user_exists')
-    case 'register_or_return': {
-      const grant = await findGrantState(deps, user.id, app.id)
-      const existing = { created: false, user: presentUser(user), app, access: accessOf(app, user, grant) }
-      return presentRegistration({ ...existing, organization: null, tokens: undefined })
-    }
-    case 'register_or_login':
-      return logInInstead(deps, input, app, actor)
-  }
-}
-
-/** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
-async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
-  const invitation = invitationOf(input)
-  let organization: Membership | null = null
-  const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
-    await lockUserRow(deps, verified.id)
-    const user = await getUser(deps, verified.id)
-    // The account was claimed, or its password changed, after the password was checked. The session would be dead, but a
-    // membership would stay.
-    if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
-    const accepted = await acceptInvitation(deps, token, user, actor)
-    organization = accepted.membership
-    return accepted
-  }
-  const asLogin = { ...input, app_code: app.code, organization_id: undefined }
-  const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
-  // Use the user that the login returns: an invitation may have verified the address.
-  return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }
