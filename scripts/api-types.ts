@@ -1,5 +1,5 @@
-// Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file: `run.mjs`
-// has it written before any task when it was made of another document; `generate.ts` and `check.ts` have it written too.
+// Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file.
+// `run.mjs` runs this script before any task if the document has changed; `generate.ts` and `check.ts` run it too.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
@@ -11,7 +11,7 @@ const types = astToString(await openapiTypes(JSON.parse(document) as OpenAPI3))
 // `run.mjs` looks for this digest.
 const digest = createHash('sha256').update(document).digest('hex')
 const text = `// Generated from docs/openapi.json (${digest}). Do not edit.\n\n${types}`
-// Left alone when nothing changed: a newer file would have everything built again.
+// Not rewritten if nothing changed: a newer file would cause everything to be built again.
 if (read(target) !== text) writeFileSync(target, text)
 
 function read(file: URL): string | undefined {

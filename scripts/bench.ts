@@ -1,5 +1,6 @@
-// `npm run bench`: the programs of test/bench one after another, or those named: `npm run bench -- verify sso`. It ends with one table
-// and exits with 1 when a bench failed or a bound was missed. With `--write` the docs keep the figures; those of other benches stay.
+// `npm run bench` runs the programs of test/bench one after another, or those named: `npm run bench -- verify sso`. It ends with
+// one table and exits with 1 if a bench failed or a bound was missed. With `--write` the docs keep the figures; those of other
+// benches stay.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os'
@@ -88,7 +89,7 @@ function keep(): void {
     name,
     failed.includes(name) ? old[name] : (runs[name] ?? old[name]),
   ])
-  // A figure a line: a difference then shows which ones changed.
+  // One figure per line, so that a diff shows which ones changed.
   const text = JSON.stringify(Object.fromEntries(merged), null, 2).replace(/\{\s+"what"[^{}]+\}/g, (figure) =>
     JSON.stringify(JSON.parse(figure)),
   )

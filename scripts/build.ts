@@ -1,4 +1,4 @@
-// Builds the packages named, each by its own tsup.config.ts. `run.mjs` names those whose sources changed.
+// Builds the named packages, each with its tsup.config.ts. `run.mjs` names those whose sources changed.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stagingPrefix = '.dist-'
 
-/** Built beside `dist/` and swapped in whole: a server that runs from the old one, or a failed build, never meets half of the new. */
+/**
+ * Builds beside `dist/` and then swaps the folders: a running server never sees half a build, and a failed build changes nothing.
+ */
 async function buildPackage(name: string): Promise<boolean> {
   const folder = join(root, 'packages', name)
   for (const leftover of readdirSync(folder)) {
@@ -15,7 +17,7 @@ async function buildPackage(name: string): Promise<boolean> {
   }
   const staging = join(folder, `${stagingPrefix}${process.pid}`)
   mkdirSync(staging)
-  // Git and the tools that follow it pass the folder over while it exists.
+  // Git, and tools that respect .gitignore, skip the folder while it exists.
   const ignore = join(staging, '.gitignore')
   writeFileSync(ignore, '*\n')
 
@@ -35,7 +37,7 @@ async function buildPackage(name: string): Promise<boolean> {
   try {
     renameSync(dist, previous)
   } catch {
-    // There is no old build to replace the first time.
+    // The first time, there is no old build to replace.
   }
   renameSync(staging, dist)
   rmSync(previous, { recursive: true, force: true })

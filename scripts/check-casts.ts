@@ -1,4 +1,5 @@
-// How often the server asserts what the compiler cannot see: `as X`, `as never` and `x!`. `as const` asserts nothing. Exits 1 over a bound.
+// Counts what the server asserts although the compiler cannot see it: `as X`, `as never` and `x!`. `as const` asserts nothing.
+// Exits with 1 if a count is over its bound.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

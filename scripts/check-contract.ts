@@ -1,4 +1,4 @@
-// Every sentence of docs/contract has a test, and every test that names one names one that is there.
+// Checks that every sentence of docs/contract has a test, and that every sentence named by a test exists.
 import { readCoverage } from './contract-coverage.ts'
 
 const { faults } = readCoverage()

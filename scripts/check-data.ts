@@ -1,4 +1,4 @@
-// What `npm run check` asks of the code that speaks to the database, over its syntax trees. Prints what is wrong; exits 1 if anything is.
+// Checks the syntax trees of the code that accesses the database, for `npm run check`. Prints any faults, and then exits with 1.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import ts from 'typescript'
 
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'packages/server/src')
 const openers = ['transaction', 'rehearsal']
-/** Take a handle, and without one use that of the model, which none has. */
+/** These methods take a handle. Without one they use the handle of the model, and no model has one. */
 const boundQueries = ['$query', '$relatedQuery', 'relatedQuery']
 
 const migrations = globSync(join(source, 'db/migrations/*.ts')).map((file) => readFileSync(file, 'utf8'))
@@ -16,7 +16,7 @@ const reserved = ['passkeys']
 const modelled = globSync(join(source, 'models/*.ts')).flatMap((file) =>
   Array.from(readFileSync(file, 'utf8').matchAll(/static override tableName = '(\w+)'/g), ([, name = '']) => name),
 )
-/** A table's name where SQL has one. */
+/** A table's name in a place where SQL has one. */
 const namedInSql = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tables.join('|')})\\b`, 'i')
 const namedAlone = new RegExp(`^(?:${tables.join('|')})(?: as \\w+)?$`)
 
@@ -44,7 +44,7 @@ for (const file of outsideModels) faults.push(`${file}  names a table or imports
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exitCode = 1
 
-/** Imports knex, hands the name of a table to a function, or has one in a text of SQL. */
+/** Whether the node imports knex, passes the name of a table to a function, or has one in SQL text. */
 function speaksToTables(node: ts.Node): boolean {
   if (ts.isImportDeclaration(node))
     return /^knex$|\/db\/(?:statement|bulk)[.]ts$/.test((node.moduleSpecifier as ts.StringLiteral).text)
@@ -59,7 +59,7 @@ function speaksToTables(node: ts.Node): boolean {
   return (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) && namedInSql.test(node.getText())
 }
 
-/** The transaction's own `deps` has the name of the outer one, which is then out of reach. */
+/** The `deps` of a transaction must have the same name as the outer one, which is then out of reach. */
 function leaksHandle(node: ts.Node): string | undefined {
   if (!ts.isCallExpression(node) || !openers.includes(node.expression.getText())) return undefined
   const [outer, run] = node.arguments

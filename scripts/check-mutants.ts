@@ -1,4 +1,4 @@
-// Each fault of `npm run mutants` fits the source that it is to be planted in. A change to that line changes its fault too.
+// Checks that each fault of `npm run mutants` fits the source it is planted in. If you change such a line, change its fault too.
 import { misfitOf, plantedFaults } from '../test/mutants/faults.ts'
 
 for (const fault of plantedFaults) {

@@ -1,18 +1,18 @@
-// A file of a use-case is found by what it does: it exports a function, class or type of its own name, or one whose name begins with it.
-// And of the server, a name is exported from one file.
+// Checks that you can find the file of a use case by what it does: it exports a function, class or type of its own name, or one
+// whose name begins with that. Also checks that each name in the server is exported from only one file.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-/** What each feature has, and the parts of pages. */
+/** Files that each feature has, and parts of pages. Their names need no such export. */
 const otherFiles = /(^|-)(routes|schema|present|views|parts)[.]ts$|[.]test[.]ts$/
 const exported = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm
 
 const filesOf = new Map<string, string[]>()
 
 for (const file of globSync('packages/server/src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).sort()) {
-  // Migrations export what the runner calls.
+  // Migrations export the functions that the runner calls.
   if (/\/migrations\/\d/.test(file)) continue
   const names = Array.from(readFileSync(join(root, file), 'utf8').matchAll(exported), ([, name = '']) => name)
   for (const name of new Set(names)) filesOf.set(name, [...(filesOf.get(name) ?? []), file])

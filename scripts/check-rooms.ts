@@ -1,5 +1,5 @@
-// No two folders of the server or the command line import from each other, directly or by way of others. Prints each ring of folders and
-// the imports that close it; exits 1 if there is one.
+// Checks that no two folders of the server or the command line import from each other, directly or through others. Prints each
+// cycle of folders and the imports that close it; exits with 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const imported = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
-/** From one folder into another. */
+/** An import from one folder into another. */
 interface Import {
   from: string
   to: string
@@ -23,7 +23,7 @@ for (const source of ['packages/server/src', 'packages/cli/src']) {
   }
 }
 
-/** Files that stand in no folder put the folders together, so they are left out. */
+/** Leaves out files at the top level, because they put the folders together. */
 function importsIn(source: string): Import[] {
   const files = globSync('*/**/*.ts', { cwd: join(root, source) }).filter((file) => !file.endsWith('.test.ts'))
   return files.sort().flatMap((file) => {
@@ -35,7 +35,7 @@ function importsIn(source: string): Import[] {
   })
 }
 
-/** The folders that reach themselves over others, those that reach each other together. */
+/** The cycles: each is a group of folders that all reach each other through imports. */
 function ringsOf(imports: readonly Import[]): string[][] {
   const folders = [...new Set(imports.map(({ from }) => from))].sort()
   const reached = new Map(folders.map((folder) => [folder, reachedFrom(folder, imports)]))

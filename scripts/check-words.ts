@@ -1,4 +1,5 @@
-// The reader has this repository alone: nothing cites a section of a document that is not in it, as `decisions` or `contract` with a number.
+// Checks that no text cites a section of a document outside this repository, such as `decisions` or `contract` with a number.
+// Readers have only the repository.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

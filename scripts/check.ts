@@ -1,4 +1,4 @@
-// `npm run check`: all that a machine can judge without running the service. `npm run check -- types imports` runs those alone.
+// `npm run check` runs every check that does not need a running service. `npm run check -- types imports` runs only those two.
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 interface Check {
   what: string
   command: string[]
-  /** Shown beside a failure whose own output does not say what to do. */
+  /** Shown with a failure whose output does not say what to do. */
   remedy?: string
 }
 
@@ -87,7 +87,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-// Git ignores what the types of the HTTP API are made into, so a clone that `run.mjs` has not seen lacks them.
+// Git ignores the generated types of the HTTP API, so a clone where `run.mjs` has not run lacks them.
 const derived = await run(['node', 'scripts/api-types.ts'])
 if (!derived.passed) console.error(derived.output)
 

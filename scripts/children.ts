@@ -42,7 +42,9 @@ export class Children {
     return { code, stdout, stderr }
   }
 
-  /** What `find` makes of the first line of a child's output that it understands. Throws when the child ends before. */
+  /**
+   * Returns what `find` makes of the first line of output that it understands. Throws if the child ends first, or after a minute.
+   */
   async waitForLine(child: Child, find: (line: string) => string | undefined): Promise<string> {
     let complaints = ''
     child.stderr.setEncoding('utf8').on('data', (text) => (complaints += text))

@@ -1,5 +1,5 @@
-// Which tests cover which sentence of docs/contract. A sentence is a list item that begins with its anchor; a test names the anchors of
-// the sentences that it proves in a comment before it: `// covers app-code-unique app-code-format`.
+// Which tests cover which sentence of docs/contract. A sentence is a list item that begins with its anchor. A test names the
+// anchors of the sentences that it proves in a comment before it: `// covers app-code-unique app-code-format`.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import ts from 'typescript'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = 'docs/contract'
 const testFiles = ['test/**/*.test.ts', 'packages/*/src/**/*.test.ts']
-/** In the order in which they are read. */
+/** In reading order. */
 const pages = ['service', 'resources', 'states', 'endpoints', 'authentication', 'events', 'errors', 'limits', 'versions']
 
 interface Sentence {
@@ -25,7 +25,7 @@ interface Citation {
 
 export interface Coverage {
   sentences: { page: string; title: string; sentences: (Sentence & { tests: Citation[] })[] }[]
-  /** A line each. */
+  /** One line each. */
   faults: string[]
 }
 
@@ -69,7 +69,7 @@ function readPage(page: string): { page: string; title: string; sentences: Sente
   }
 }
 
-/** What the page of topics gets wrong: links to sentences that are not there, and pages that no topic leads to. */
+/** Faults of the page of topics: links to sentences that do not exist, and pages that no topic links to. */
 function readIndexFaults(found: readonly { page: string; sentences: readonly Sentence[] }[]): string[] {
   const index = `${folder}/README.md`
   const links = [...readFileSync(join(root, index), 'utf8').matchAll(/\]\(([a-z]+)\.md#([a-z0-9-]+)\)/g)]
@@ -107,7 +107,7 @@ function readCitations(file: string, faults: string[]): Citation[] {
   return citations
 }
 
-/** Of `test('title', …)`, `describe(…)`, or one of them with a table of cases. */
+/** The title of `test('title', …)`, `describe(…)`, or one of them with a table of cases. */
 function titleOf(node: ts.Expression): string | undefined {
   if (!ts.isCallExpression(node)) return undefined
   const [title] = node.arguments
@@ -118,7 +118,7 @@ function titleOf(node: ts.Expression): string | undefined {
     : undefined
 }
 
-/** docs/contract/coverage.md. */
+/** Renders docs/contract/coverage.md. */
 export function coveragePage(): string {
   const lines = readCoverage().sentences.flatMap(({ page, title, sentences }) => [
     `## ${title}`,

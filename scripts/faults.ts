@@ -1,4 +1,4 @@
-// `npm run faults`: the long form of test/faults, one after another, or of those named: `npm run faults -- soak`. It takes
+// `npm run faults` runs the long form of test/faults, one after another, or only those named: `npm run faults -- soak`. It takes
 // under half an hour and prints one table.
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'

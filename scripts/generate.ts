@@ -60,7 +60,7 @@ function configurationPage(): string {
   ])
 }
 
-/** A value is set as code; words, and notes that bring their own marks, stay as they are. */
+/** Formats a value as code. Leaves words, and notes with backticks, as they are. */
 function quoted(note: string): string {
   return note === '' || note === 'required' || /[\s`]/.test(note) ? note : `\`${note}\``
 }
@@ -86,7 +86,7 @@ function errorsPage(): string {
   ])
 }
 
-/** The command line imports nothing of the server, and completes them. */
+/** The names for the command line, which completes them but imports nothing of the server. */
 function auditEventNames(): string {
   const head = '// Generated from packages/server/src/lib/audit-events.ts by `npm run generate`. Do not edit.'
   const names = Object.keys(auditEvents).map((name) => `  '${name}',\n`)
@@ -104,12 +104,12 @@ function auditEventsPage(): string {
   ])
 }
 
-/** What `npm run bench -- --write` measured last. */
+/** The last results of `npm run bench -- --write`. */
 function benchRuns(): Runs {
   return JSON.parse(read('docs/performance.json') ?? '{}')
 }
 
-/** Its figures; the words around them are written by hand. */
+/** Renders the figures. The text above them is written by hand and stays. */
 function performancePage(): string {
   const mark = '<!-- Figures: written by `npm run bench -- --write`. Do not edit below. -->'
   const [words = ''] = (read('docs/performance.md') ?? '').split(mark)
@@ -144,5 +144,5 @@ for (const { path, generate } of derived) {
     console.log(`wrote ${path}`)
   }
 }
-// Made of the document that may just have been written.
+// Derived from docs/openapi.json, which may just have been written.
 if (!check) await import('./api-types.ts')

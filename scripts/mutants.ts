@@ -1,7 +1,7 @@
-// `npm run mutants`: plants faults one by one (`test/mutants/faults.ts`), runs the tests beside each, and prints how many were caught.
-// `npm run mutants -- lockout` plants those whose title or file holds the word. A fault is planted while Vitest loads the file, and in the
-// programs that tests start, so the sources on disk stay as they are. Exits with 1 when a fault no longer fits its file, or fewer than 95 %
-// are caught.
+// `npm run mutants` plants faults one by one (`test/mutants/faults.ts`), runs the tests beside each, and prints how many were
+// caught. `npm run mutants -- lockout` plants only those with that word in their title or file. A fault is planted while Vitest
+// loads the file, and in the programs that tests start, so the sources on disk stay unchanged. Exits with 1 if a fault no longer
+// fits its file, or if fewer than 95 % are caught.
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { startVitest, type Vite } from 'vitest/node'
@@ -18,12 +18,12 @@ async function isCaught({ file, search, replace, tests, database = 'sqlite' }: P
     name: 'planted-fault',
     enforce: 'pre',
     transform: (code, id) => (id.split('?')[0] === path ? code.replace(search, () => replace) : undefined),
-    // Vitest keeps what it has transformed, and would take the file from there as it is without the fault.
+    // Vitest caches transformed files, and would take the file without the fault from there.
     configureVitest: ({ defineCacheKeyGenerator }) =>
       defineCacheKeyGenerator(({ id }) => (id.split('?')[0] === path ? false : undefined)),
   }
   process.env[faultVariable] = JSON.stringify({ path, search, replace })
-  // A failure is what is asked for here; what it says is not.
+  // The failure itself is the result here, so its message is not reported.
   const options = { watch: false, bail: 1, project: ['unit', database], reporters: [{}], root }
   const vitest = await startVitest('test', [...tests], options, { plugins: [plant] })
   const ran = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()])

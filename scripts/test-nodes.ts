@@ -1,5 +1,5 @@
-// `npm run test:nodes`: the SDK's own tests against its build, on every Node that it runs on; `npm run test:nodes -- 20 26` on those
-// alone. `run.mjs` fetches the Nodes, and a Vitest that is old enough for all of them.
+// `npm run test:nodes` runs the SDK's own tests against its build, on every Node that it supports; `npm run test:nodes -- 20 26`
+// only on those. `run.mjs` fetches the Nodes, and a Vitest that is old enough for all of them.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
-// For test-nodes.ts. What the tests import of the SDK's entry points is its build; the pieces behind them, which a few tests look
-// at, and the tests themselves come from the sources.
+// For test-nodes.ts. Imports of the SDK's entry points in tests resolve to its build. The internal modules that a few tests
+// import, and the tests themselves, come from the sources.
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -29,12 +29,12 @@ const built = {
 
 export default {
   root,
-  // Beside that of the newer Vitest.
+  // Separate from the cache of the newer Vitest.
   cacheDir: join(root, '.runtime', 'vitest-cache'),
   plugins: [built],
   test: {
     include: ['packages/sdk/src/**/*.test.ts'],
-    // What runs in browsers runs on no Node.
+    // Browser code does not run on Node.
     exclude: ['packages/sdk/src/browser/**'],
     pool: 'forks',
     isolate: false,

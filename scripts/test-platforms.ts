@@ -1,5 +1,5 @@
-// `npm run test:platforms`: the SDK as npm packs it, on every runtime that it promises, under every framework, and with every way of
-// resolving types. Ends with a table of each. `run.mjs` fetches the Nodes; the rest is installed in test/platforms, once.
+// `npm run test:platforms` tests the SDK as npm packs it, on every supported runtime, under every framework, and with every way
+// of resolving types. Ends with a table of each. `run.mjs` fetches the Nodes; the rest is installed in test/platforms, once.
 import { execFileSync } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { frameworkTrials } from '../test/platforms/frameworks.ts'

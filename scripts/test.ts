@@ -1,5 +1,5 @@
-// `npm test`: the fast lane. With --full everything; with files or options of vitest (`npm test -- login`) those of everything. --weigh
-// keeps what each file took, for the order of later runs.
+// `npm test` runs the fast lane. With --full it runs everything. Files or options of Vitest (`npm test -- login`) choose from
+// everything. --weigh records how long each file took, to order later runs.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,7 +18,7 @@ if (words.includes('--weigh')) process.env[weighVariable] = 'yes'
 
 const what = { fast: 'the fast lane (all of it: npm test -- --full)', full: 'all tests', chosen: 'the chosen tests' }[lane]
 process.stderr.write(`[gatehouse] running ${what} on SQLite and on PostgreSQL\n`)
-// Vitest runs in this very process, so that a signal to it needs no passing on.
+// Vitest runs in this process, so that signals need not be passed on.
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 process.argv = [process.execPath, vitest, 'run', ...chosen]
 await import(pathToFileURL(vitest).href)

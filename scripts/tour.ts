@@ -1,5 +1,5 @@
-// The main job of Gatehouse, walked on the running service as its users would: authctl for the admin, HTTP for the user, the SDK in
-// examples/koa-api for the backend. Each step prints what was done and what really came back, and stops the walk when that is wrong.
+// Walks through the main use of Gatehouse on the running service, as its users would: authctl for the admin, HTTP for the user,
+// the SDK in examples/koa-api for the backend. Each step prints what was done and the real answer. A wrong answer stops the walk.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface TourOptions {
   /** Where the service keeps its secrets. */
   folder: string
   url: string
-  /** Without a password the session that authctl keeps is used. */
+  /** Without a password, the walk uses the session that authctl keeps. */
   admin: { email: string; password: string | undefined }
   children: Children
 }
@@ -21,10 +21,10 @@ interface HttpReply {
   body: Record<string, unknown>
 }
 
-/** authctl keeps no session of an admin at this service. */
+/** authctl has no session of an admin at this service. */
 export class NotSignedInError extends Error {}
 
-/** Exit codes of authctl: there is no such context, and not signed in. */
+/** Exit codes of authctl: the context does not exist, and not signed in. */
 const notSignedInCodes = [3, 4]
 
 let step = 0
@@ -42,12 +42,12 @@ function show(kind: '$' | '>' | '=', text: string): void {
   for (const line of text.trimEnd().split('\n')) console.log(`${mark} ${line}`)
 }
 
-/** The members of an answer that matter for the step. */
+/** Shows the members of an answer that matter for the step. */
 function showMembers(answer: Record<string, unknown>, names: readonly string[]): void {
   show('=', names.map((name) => `${name}: ${answer[name]}`).join(', '))
 }
 
-/** Of an error as `authctl --json` tells it. */
+/** The message of an error that `authctl --json` prints. */
 function messageOf(stderr: string): string {
   const { error } = JSON.parse(stderr) as { error: { message: string } }
   return error.message
@@ -58,7 +58,7 @@ function expectStatus(what: string, reply: HttpReply, status: number): void {
     throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
 }
 
-/** The news of a revoke takes some milliseconds to reach a backend. */
+/** A revocation takes some milliseconds to reach a backend. */
 async function untilRefused(ask: () => Promise<HttpReply>): Promise<HttpReply> {
   let reply = await ask()
   for (let tries = 0; tries < 50 && reply.status === 200; tries += 1) {
@@ -68,19 +68,19 @@ async function untilRefused(ask: () => Promise<HttpReply>): Promise<HttpReply> {
   return reply
 }
 
-/** Walks from onboarding an app to the refused login. Throws NotSignedInError, and when a step does not give what it must. */
+/** Walks from onboarding an app to the refused login. Throws NotSignedInError, or an Error if a step gives a wrong result. */
 export async function runTour(options: TourOptions): Promise<void> {
   const { root, url, children } = options
   const authctlFile = join(root, 'packages/cli/dist/authctl.js')
   const userPassword = randomBytes(12).toString('base64url')
   const email = `ada-${randomBytes(3).toString('hex')}@example.com`
 
-  /** Runs the real authctl; its answer as JSON. */
+  /** Runs the real authctl and returns its JSON answer. */
   const authctl = async (args: string[], stdin?: string): Promise<Record<string, unknown>> => {
     show('$', `authctl ${args.join(' ')} --json`)
     const done = await children.run('node', [authctlFile, ...args, '--json'], {
       ...(stdin === undefined ? {} : { stdin }),
-      // With the address: another clone may have signed the context in at its own service.
+      // Sets the address, because another clone may have signed in to its own service with this context.
       env: { AUTHCTL_CONTEXT: 'local', AUTHCTL_BASE_URL: url },
     })
     if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(messageOf(done.stderr))

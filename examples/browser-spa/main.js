@@ -1,5 +1,5 @@
-// A page without a framework in front of Gatehouse: register, log in (with a second factor), show the account, call a backend,
-// log out here or everywhere. All that it knows of tokens is in `auth`.
+// A login page without a framework: register, log in (with a second factor), show the account, call a backend, log out here or
+// everywhere. Only `auth` handles tokens.
 import { BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
 
 const authUrl = import.meta.env.VITE_AUTH_URL ?? 'http://127.0.0.1:4000'
@@ -9,12 +9,11 @@ const askEveryMs = 250
 
 const element = (id) => document.getElementById(id)
 
-/** What goes on with the code; only while one is asked for. */
+/** Continues the login with a two-factor code. Set only while the page asks for one. */
 let submitCode
-/** Whose account is on the page. */
 let shownUserId
 
-// --- What is shown -----------------------------------------------------------------------------------------------------------
+// --- Rendering ---------------------------------------------------------------------------------------------------------------
 
 function viewFor(state) {
   if (state.status === 'signed_in') return 'account'
@@ -27,7 +26,7 @@ function render() {
   for (const name of ['login', 'register', 'code', 'account']) element(`${name}-view`).hidden = name !== view
   element('connection').textContent =
     auth.state.status === 'signed_out' ? 'Signed out' : auth.state.offline ? 'Offline, still signed in' : 'Signed in'
-  // Whoever uses a keyboard or a screen reader goes on where the page does.
+  // Moves the focus with the view, for users of a keyboard or a screen reader.
   if (document.body.dataset.view !== view) {
     element('problem').textContent = ''
     ;(element(`${view}-view`).querySelector('input') ?? element(`${view}-heading`)).focus()
@@ -57,7 +56,7 @@ async function showAccount(user) {
   })
 }
 
-/** The providers that the user may sign in with; one can be unlinked while another way in is left. */
+/** Lists the providers linked to the account. The user can unlink one while another way to log in is left. */
 async function showProviders() {
   const response = await auth.fetch(`${authUrl}/api/v1/auth/identities`)
   if (!response.ok) return
@@ -109,7 +108,7 @@ const words = {
   sso_state_mismatch: 'That sign-in was not begun here. Start it again.',
 }
 
-/** Runs what a person asked for; what goes wrong is said in words. */
+/** Runs an action of the user. Shows an error of the SDK as text. */
 async function attempt(work) {
   element('problem').textContent = ''
   element('notice').textContent = ''
@@ -122,9 +121,9 @@ async function attempt(work) {
   }
 }
 
-// --- What is done ------------------------------------------------------------------------------------------------------------
+// --- Actions -----------------------------------------------------------------------------------------------------------------
 
-/** Two-factor is a state like any other: the same goes on with a code. */
+/** Shows the view that a result leads to. If a second factor is required, that is the form for the code. */
 function follow(result) {
   submitCode = result?.status === 'two_factor_required' ? result.submitCode : undefined
   if (result?.status === 'access_pending') {
@@ -138,7 +137,7 @@ function onSubmit(id, work) {
   const form = element(id)
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
-    // A disabled button would take the focus away from whoever pressed it.
+    // A disabled button would lose the keyboard focus.
     if (form.ariaBusy === 'true') return
     form.ariaBusy = 'true'
     await attempt(async () => {
@@ -156,7 +155,7 @@ onSubmit('code-form', ({ code }) => submitCode(code.trim()))
 
 async function ask() {
   try {
-    // Relative: vite hands /api to the backend, as a web server in front of both would.
+    // A relative URL: vite forwards /api to the backend, as a web server in front of both would.
     const response = await auth.fetch('/api/')
     const body = await response.json()
     element('answer').textContent = response.ok ? `${response.status}: hello ${body.hello}` : `${response.status}: ${body.code}`

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite'
 
-// The backend of the page, under the page's own origin: no CORS, and the token goes nowhere else.
+// Serves the backend under the origin of the page. That needs no CORS, and the token goes to no other origin.
 const api = { '/api': { target: process.env.API_URL ?? 'http://127.0.0.1:3000', rewrite: (path) => path.slice('/api'.length) } }
 
 export default defineConfig({

@@ -1,5 +1,5 @@
 // A backend behind Gatehouse. It reads SERVICE_AUTH_URL, SERVICE_APP_CODE and JWT_ACCESS_SECRET (`authctl app env CODE` prints
-// them) and lets in whoever brings a token of this app, checked here, without a call to the service.
+// them) and accepts only requests with a token of this app. It checks the token locally, without a call to the service.
 import { createAuth } from '@gatehouse/sdk'
 import { authErrorHandler, getAuth, requireAuth } from '@gatehouse/sdk/fastify'
 import Fastify from 'fastify'

@@ -1,4 +1,4 @@
-// Nest is built on decorators, which Node does not take away by itself as it does with types.
+// Nest uses decorators. Node strips types but does not compile decorators, so this build does.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 

@@ -55,7 +55,7 @@ test('a token that was revoked gets in no longer', async () => {
   const headers = bearer()
   assert.equal((await ask('/', headers)).status, 200)
   await revoke(userId)
-  // Backends hear of it a moment later.
+  // The revocation takes a moment to reach the backend.
   while ((await ask('/', headers)).status === 200) await setTimeout(10)
   assert.equal((await ask('/', headers)).status, 401)
 })

@@ -1,4 +1,4 @@
-/** Runs once, before the first request: a token that was revoked before this start gets in at no time. */
+/** Runs once, before the first request, so that a token revoked before this start is never accepted. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   const { auth } = await import('./auth')

@@ -1,4 +1,4 @@
-// The Worker and what it imports, in one module. Of Node it names what it can do without.
+// Bundles the Worker and its imports into one module. Imports of `node:*` stay external; the code works without them.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 

@@ -18,7 +18,7 @@ before(async () => {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   })
-  // On the fourth stream it tells where it listens.
+  // workerd writes the port that it listens on to file descriptor 3 (`--control-fd`).
   const [chunk] = await once(program.stdio[3].setEncoding('utf8'), 'data')
   url = `http://127.0.0.1:${JSON.parse(chunk).port}/`
 })

@@ -1,5 +1,5 @@
-// A Worker behind Gatehouse. Its bindings are those of `config.capnp`; it lets in whoever brings a token of this app, checked here, and
-// asks the service about a session it has not asked about for five seconds. It needs no `nodejs_compat`.
+// A Worker behind Gatehouse. `config.capnp` sets its bindings. It accepts only tokens of this app, and checks them locally. It
+// also asks the service whether a token is still active, and caches a yes for five seconds. It does not need `nodejs_compat`.
 import { type Auth, AuthError, createAuth, type Principal } from '@gatehouse/sdk'
 
 interface Bindings {
@@ -9,16 +9,16 @@ interface Bindings {
   SERVICE_AUTH_URL: string
 }
 
-// Bindings come with a request, and are the same for as long as the Worker lives.
+// Created by the first request, which brings the bindings. They stay the same for the life of the Worker.
 let auth: Auth | undefined
 
-/** A Worker does not live long enough to follow the feed of revocations, but each of them may remember what it has asked. */
+/** A Worker does not live long enough to follow the revocation feed. Instead, each one caches what the service has answered. */
 const rememberedMs = 5_000
 const activeUntil = new Map<string, number>()
 
 async function authenticate(request: Request): Promise<Principal> {
   const principal = await auth!.authenticate(request.headers)
-  // The token of another backend is no user.
+  // A machine token does not stand for a user.
   if (principal.kind !== 'user') throw new AuthError('PERMISSION_DENIED')
   const { jti } = principal.claims
   if ((activeUntil.get(jti) ?? 0) > Date.now()) return principal

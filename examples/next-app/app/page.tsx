@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { auth } from '../auth'
 
-/** Rendered on the server, for a token in the headers: a proxy before it adds one, a browser does not. */
+/** Rendered on the server for the token in the request headers. A proxy in front of the app can add one; a browser does not. */
 export default async function Page() {
   const principal = await auth.authenticate(await headers()).catch(() => undefined)
   return (

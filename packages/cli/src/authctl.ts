@@ -5,12 +5,12 @@ import { version } from './command-line/version.ts'
 import { guardOutput } from './terminal/guard-output.ts'
 
 if (process.argv.slice(2).join(' ') === '--version') {
-  // Scripts ask this often, and nothing else is needed for it.
+  // Scripts call this often, so the rest of the program is not loaded.
   guardOutput((exit) => exit())
   process.stdout.write(`${version}\n`)
 } else {
   const folders = envPaths('authctl', { suffix: '' })
-  // What is compiled once is kept for the next start, where nobody else can write.
+  // Caches compiled code for the next start, in a folder that other users cannot write to.
   enableCompileCache(folders.cache)
   const { run } = await import('./run.ts')
   await run(folders.config)

@@ -6,7 +6,7 @@ import { renderFailure } from './output/output.ts'
 import { buildProgram, CommanderError } from './program.ts'
 import type { World } from './terminal/io.ts'
 
-/** Runs one command line and returns the exit code. Nothing is thrown. */
+/** Runs one command line and returns the exit code. Never throws. */
 export async function main(words: string[], world: World): Promise<number> {
   if (words[0] === askingWord) {
     await answerShell(words.slice(words[1] === '--' ? 2 : 1), world, { commands, nouns })
@@ -38,7 +38,7 @@ function usageFailureOf(error: CommanderError) {
   return usageFailure(message, hints.join(' ') || undefined)
 }
 
-/** Before parsing, since what cannot be parsed is reported too. */
+/** Reads the words before they are parsed, since a command line that cannot be parsed is reported too. */
 export function asksForJson(words: string[]): boolean {
   const end = words.indexOf('--')
   const own = end === -1 ? words : words.slice(0, end)

@@ -27,7 +27,7 @@ const rootExamples = [
   'grant add --app shop --user bob@example.com',
 ]
 
-/** What is wrong, and the command to begin with. */
+/** Common problems, each with the command to begin with. */
 const troubles = {
   'somebody cannot log in': 'grant explain --app CODE --user EMAIL',
   'a phone is lost': 'user reset-two-factor EMAIL, then user logout EMAIL',
@@ -42,11 +42,11 @@ const troubleLines = Object.entries(troubles).map(([trouble, first]) => `  ${tro
 
 const exitLines = Object.values(endings).map(({ exit, meaning }) => `  ${String(exit).padEnd(4)} ${meaning}`)
 
-/** The options for every command would fill the help of each. */
+/** A help topic for the options that every command takes. They would fill the help of each command. */
 const optionsTopic = 'options'
 const optionsLine = `Options for every command: authctl help ${optionsTopic}`
 
-/** The tree of commands for a line of words; `complain` takes what commander would write to stderr. */
+/** Builds the tree of commands for a command line. `complain` receives what commander would write to stderr. */
 export function buildProgram(words: readonly string[], world: World, complain: (text: string) => void): CommanderCommand {
   const program = new CommanderCommand('authctl')
     .description('Administers a Gatehouse login service.')
@@ -86,7 +86,7 @@ export function buildProgram(words: readonly string[], world: World, complain: (
   return program
 }
 
-/** The options that stand in the help of the program itself. */
+/** The options in the help of the program itself. */
 function optionsHelp(program: CommanderCommand): string {
   return `${program
     .helpInformation()
@@ -105,7 +105,7 @@ function helpOf(program: CommanderCommand, words: readonly string[]): never {
   return command.help()
 }
 
-/** Help that is asked for with a word that is no command is a mistake: the help of the others would hide it. */
+/** Refuses a request for help after an unknown command. The help of the group would hide the mistake. */
 function refuseUnknown(command: CommanderCommand): void {
   const [word] = command.args
   const isGroup = command.commands.length > 0
@@ -113,7 +113,7 @@ function refuseUnknown(command: CommanderCommand): void {
     command.error(`unknown command '${word}'`)
 }
 
-/** People look for a command; the options for every command are the same everywhere. */
+/** Moves the commands before the options: people look for a command, and the options are the same everywhere. */
 function commandsFirst(help: string): string {
   const sections = help.trimEnd().split('\n\n')
   const isOf = (title: string) => (section: string) => section.startsWith(`${title}:`)
@@ -123,7 +123,7 @@ function commandsFirst(help: string): string {
   return `${(at === -1 ? [...others, ...commands] : others.toSpliced(at, 0, ...commands)).join('\n\n')}\n`
 }
 
-/** The group that these words name, such as `user session`. Makes those that are missing. */
+/** The group that these words name, such as `user session`. Creates missing groups. */
 function groupOf(words: readonly string[], groups: Map<string, CommanderCommand>): CommanderCommand {
   const path = words.join(' ')
   const known = groups.get(path)
@@ -137,7 +137,7 @@ function groupOf(words: readonly string[], groups: Map<string, CommanderCommand>
   return made
 }
 
-/** The first example of each of its commands; of few commands, more. */
+/** Up to three examples: the first of each command, then the second of each, and so on. */
 export function groupExamples(noun: string): string[] {
   const specs = commands.filter(({ path }) => path.startsWith(`${noun} `))
   const turns = [0, 1, 2] as const
@@ -159,7 +159,7 @@ function addCommand(parent: CommanderCommand, name: string, spec: Command, { wor
     .summary(spec.summary)
     .description([`${spec.summary}.`, spec.description].filter(Boolean).join(' '))
     .addHelpText('before', examplesText(spec.examples))
-  // The options of all commands would take most of the time that the program needs to start.
+  // Adds options only to a command that may have been typed. Those of all commands would take most of the startup time.
   const isTyped = spec.path.split(' ').every((word) => words.includes(word))
   for (const [key, option] of Object.entries(spec.options))
     if (isTyped || option.kind === 'positional') addOption(command, key, option)
@@ -173,7 +173,7 @@ function addOption(command: CommanderCommand, key: string, option: Option): void
   const syntax = flagSyntax(key, option)
   switch (option.kind) {
     case 'positional':
-      // Never required of commander: what is missing is asked for.
+      // Never required for commander, because authctl asks for a missing value.
       command.argument(`[${option.value}]`, option.about)
       break
     case 'choice':
@@ -204,7 +204,7 @@ function aboutText({ required, about }: TextOption): string {
   return required ? `${about} (required)` : about
 }
 
-/** In `export -f --help` the file was forgotten. */
+/** Refuses a flag as a value: in `export -f --help` the file was forgotten. */
 function parseText(typed: string): string {
   if (/^(?:-h|--[a-z][a-z-]*)$/.test(typed))
     throw new InvalidArgumentError('It is an option, and the value before it is missing.')
@@ -223,14 +223,16 @@ function parseCount(typed: string): number {
   return Number(typed)
 }
 
-/** Of the flags for every command, what was given before or after it; a command's own flag of the same name is not meant. */
+/**
+ * The flags that every command takes, given before or after the command. A command's own flag of the same name does not count.
+ */
 function globalInput(command: CommanderCommand): GlobalInput {
   const flags = Object.entries(globalOptions).filter(([, { kind }]) => kind === 'flag')
   const notGiven = Object.fromEntries(flags.map(([key]) => [key, false]))
   return { ...notGiven, ...(command.parent ?? command).optsWithGlobals<GlobalInput>() }
 }
 
-/** The input as parsed, with what is missing asked for. */
+/** The parsed input. Asks for required values that are missing. */
 async function completeInput(spec: Command, command: CommanderCommand, tools: Tools): Promise<Input<Options>> {
   const input: Input<Options> = { ...command.opts() }
   const words = [...command.args]
@@ -246,7 +248,7 @@ async function completeInput(spec: Command, command: CommanderCommand, tools: To
   return input
 }
 
-/** What the options of every list ask for. */
+/** The view that the options of every list ask for. */
 function listView({ lists }: Command, { settings, io }: Tools, { columns, all, limit }: Input<Options>): Omit<View, 'format'> {
   if (lists === undefined) return {}
   const isCut = lists === 'long' && io.isTerminal && /^(table|wide)$/.test(settings.format) && all !== true && limit === undefined

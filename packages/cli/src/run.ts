@@ -5,7 +5,7 @@ import { main } from './main.ts'
 import { exchangeHttp } from './network/exchange-http.ts'
 import { guardOutput } from './terminal/guard-output.ts'
 
-/** After Ctrl-C a renewal that is nearly done may finish within this time. */
+/** After Ctrl-C, a token renewal that is nearly done may finish within this time. */
 const longestWaitMs = 150
 
 function leave(exit: () => never): void {

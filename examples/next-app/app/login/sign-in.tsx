@@ -9,7 +9,7 @@ interface Settings {
   readonly appCode: string
 }
 
-/** Tokens are the browser's, so there is nothing to show before it runs this. */
+/** Renders nothing on the server: the tokens are in the browser. */
 export function SignIn({ authUrl, appCode }: Settings) {
   const [auth, setAuth] = useState<BrowserAuth>()
   useEffect(() => setAuth(createBrowserAuth({ authUrl, appCode })), [authUrl, appCode])
@@ -35,7 +35,7 @@ function Account() {
   )
 }
 
-/** What the route handler of this app answers to the user's token. */
+/** Calls the route handler of this app with the user's token, and shows the answer. */
 function Answer() {
   const fetchAsUser = useFetch()
   const [text, setText] = useState('')

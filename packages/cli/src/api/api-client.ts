@@ -9,16 +9,16 @@ import { redact, redactUrl } from '../text/redact.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The calls of the SDK's client, as typed there. Each answer is a success, and `response` has its status alone. */
+/** The typed calls of the SDK's client. They throw unless the answer is a success. Of `response`, only the status is set. */
 export type Api = Pick<AdminClient, (typeof methods)[number]>
 
 export interface Request {
   method: string
   url: string
-  /** The body as it goes over the wire, undefined for none. Of bytes only the number is shown. */
+  /** The body as sent; undefined for none. For bytes, --debug and --dry-run show only the size. */
   body: string | Uint8Array | undefined
   contentType?: string | undefined
-  /** Why, for the audit of the service. */
+  /** The audit reason. */
   reason?: string | undefined
 }
 
@@ -26,21 +26,21 @@ export type Answer = HttpAnswer
 
 export interface Bearer {
   token: string
-  /** Whether the service gave it a moment ago. If it is refused, another one would be refused too. */
+  /** The service has just issued it. If it refuses this one, it would refuse another one too. */
   isNew: boolean
 }
 
-/** Whose bearer a request carries. */
+/** Provides the bearer token of requests. */
 export interface Session {
-  /** Throws if nobody is signed in. */
+  /** Throws `not_signed_in` if there is no session. */
   bearer(): Promise<Bearer>
   /** Gets another token after the service refused `rejected`. Undefined if there is no way to get one. */
   renew(rejected: string): Promise<Bearer | undefined>
-  /** What helps when the service refuses the token for good. Without it, the advice is to log in. */
+  /** Advice for when the service refuses the token for good. By default: log in again. */
   hint?: string
 }
 
-/** Thrown by writes with --dry-run. The service has said that it would take them, where it can say so. */
+/** Thrown by writes with --dry-run. If the service can rehearse the write, it has done so and would accept it. */
 export class PlannedRequest extends Error {
   readonly requests: readonly Request[]
 
@@ -67,26 +67,26 @@ export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promi
 const attempts = 4
 const longestWaitMs = 20_000
 const retriedStatuses = new Set([429, 500, 502, 503, 504])
-/** With these statuses the service says that it did nothing, so any request can be sent again. */
+/** These statuses mean that the service did nothing, so any request can be sent again. */
 const refusedStatuses = new Set([429, 503])
-/** Characters of a body that --debug shows. */
+/** --debug shows at most this many characters of a body. */
 const longestShown = 4_000
-/** These codes refuse a password or a code in the request. Sending it again would count as a second wrong try. */
+/** These codes mean that a password or code in the request is wrong. Sending it again would count as another wrong try. */
 const refusesInput = new Set<unknown>(['invalid_credentials', 'invalid_two_factor_code'])
 
 export interface Wire {
   world: World
   io: Io
   settings: Settings
-  /** Called before a write is sent as the signed-in user. It may ask, and throw. */
+  /** Called before a write is sent as the signed-in user. It may ask the user, and may throw. */
   beforeWrite?: (() => Promise<void>) | undefined
-  /** With --dry-run nothing is sent: for writes that build on one another, of which the service could judge the first alone. */
+  /** With --dry-run, sends nothing. For writes that depend on each other: the service could rehearse only the first one. */
   plansAlone?: boolean
-  /** Nothing is waited for and sent again: for a screen that asks anew by itself. */
+  /** Disables retries, for a screen that polls anyway. */
   sendsOnce?: boolean
 }
 
-/** One request with its retries; any status is an answer. Throws when there is none. */
+/** Sends a request, with retries. Returns the answer whatever its status. Throws `unreachable` or `timeout` if there is none. */
 export async function send(wire: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
   const { world, io } = wire
   for (let attempt = 1; ; attempt += 1) {
@@ -100,14 +100,14 @@ export async function send(wire: Wire, request: Request, bearer: string | undefi
   }
 }
 
-/** `Retry-After`, in seconds or as a date. */
+/** Milliseconds to wait according to `Retry-After`, which holds seconds or a date. */
 function retryAfterMs(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined
   const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
 }
 
-/** The same without retries. */
+/** Like `send`, without retries. */
 export async function sendOnce({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `authctl/${version}` }
   if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
@@ -119,7 +119,7 @@ export async function sendOnce({ world, io, settings }: Wire, request: Request, 
   const started = performance.now()
   try {
     const { method, url, body } = request
-    // A redirect is not followed: it would take the bearer along, or turn a POST into a GET.
+    // Redirects are not followed: that would pass on the bearer token, or turn a POST into a GET.
     const answer = await world.exchange({ method, url, headers, body, signal: AbortSignal.timeout(settings.timeoutMs) })
     debug(`< ${answer.status} (${Math.round(performance.now() - started)} ms) ${requestIdOf(answer) ?? ''}`)
     if (answer.text !== '') debug(`< ${clip(toJson(redact(answer.text)))}`)
@@ -152,13 +152,16 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
   })
 }
 
-/** One request as the signed-in user, or as nobody. A token that is refused is renewed once. Throws what the service refuses. */
+/**
+ * Sends a request as the signed-in user, or without a token if there is no `session`. Renews a refused token once. Throws a
+ * `Failure` unless the answer is a success, and `PlannedRequest` for a write with --dry-run.
+ */
 export async function exchange(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   const { dryRun, reason } = wire.settings
   if (request.method === 'GET' || request.method === 'HEAD') return deliver(wire, request, session)
   const url = new URL(request.url)
   const isRehearsable = url.pathname.includes('/api/v1/admin/')
-  // A question that is too secret for an address. It changes nothing, but the audit keeps it.
+  // This only reads, but a token must not be in a URL, so it is a POST. The service audits it, so it gets the reason.
   if (url.pathname.endsWith('/api/v1/admin/tokens/trace')) return deliver(wire, { ...request, reason }, session)
   if (dryRun) {
     if (isRehearsable && !wire.plansAlone) await deliver(wire, { ...request, url: rehearsalOf(request.url) }, session)
@@ -177,7 +180,7 @@ function rehearsalOf(url: string): string {
 async function deliver(wire: Wire, request: Request, session: Session | undefined): Promise<Answer> {
   let bearer = await session?.bearer()
   let answer = await send(wire, request, bearer?.token)
-  // This ends with the first new token. Before it comes at most what another process has put in the place of the refused one.
+  // The loop ends with the first new token. Before that, `renew` may return one that another request or process has stored.
   while (session && bearer && !bearer.isNew && refusesToken(answer)) {
     bearer = await session.renew(bearer.token)
     if (bearer) answer = await send(wire, request, bearer.token)
@@ -186,7 +189,7 @@ async function deliver(wire: Wire, request: Request, session: Session | undefine
   return answer
 }
 
-/** Any 401 may mean that the token alone is too old: it has expired, or the secret that signed it was replaced. */
+/** Any other 401 may just mean that the token is too old: it has expired, or the secret that signed it was replaced. */
 function refusesToken(answer: Answer): boolean {
   if (answer.status !== 401) return false
   const body = errorBody(answer)
@@ -233,9 +236,9 @@ const hints: Record<string, string> = {
   service_account_name_taken: 'take another name; authctl service-account rotate gives the account that is there another token',
 }
 
-/** What the status means for the user of authctl. */
+/** The exit that a status leads to. */
 function endingOf(status: number, code: string): Exclude<Ending, 'done'> {
-  // Nobody can have this right, so the request itself is at fault.
+  // No caller can have this right, so the request itself is wrong.
   if (code === 'service_reserved') return 'invalid'
   if (status === 401 || status === 403 || status === 423) return 'notSignedIn'
   if (status === 404) return 'notFound'
@@ -259,7 +262,7 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   })
 }
 
-/** The service speaks of its parameters, and people type flags. */
+/** Replaces names of request parameters with the flags that users type. */
 function inOurWords(message: string): string {
   return message.replaceAll('?force=true', '--force').replace(/\bmax_prune\b/g, '--max-prune')
 }
@@ -269,7 +272,7 @@ function retryHint(answer: Answer): string {
   return seconds === undefined ? 'try again later' : `try again in ${seconds} s`
 }
 
-/** An answer of a proxy, or of a server that is not Gatehouse. */
+/** The failure for an answer from a proxy, or from a server that is not Gatehouse. */
 function foreign(answer: Answer, url: string): Failure {
   const { origin } = new URL(url)
   const { location } = answer.headers
@@ -288,7 +291,7 @@ interface CallInit {
   body?: unknown
 }
 
-/** The typed client; every answer it gives is a success. Bytes as a body are sent as they are. */
+/** Creates the typed client. Its calls throw unless the answer is a success. A body of bytes is sent unchanged. */
 export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
   const call = async (method: string, path: string, { params, headers, body }: CallInit = {}) => {
     const url = baseUrl + filledPath(path, params?.path) + queryText(params?.query)
@@ -303,7 +306,7 @@ export function createApi(wire: Wire, baseUrl: string, session: Session | undefi
   return Object.fromEntries(calls) as unknown as Api
 }
 
-/** `/users/{userId}` with its values. */
+/** Fills in the parameters of a path such as `/users/{userId}`. */
 function filledPath(path: string, values: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name]!))
 }
@@ -313,14 +316,14 @@ function queryText(query: Record<string, unknown> = {}): string {
   return given.map(([name, value], index) => `${index === 0 ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`).join('')
 }
 
-/** The body of an answer. */
+/** The body of an answer. Throws if there is none. */
 export async function bodyOf<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call
   if (data === undefined) throw new Error('the service answered without a body')
   return data
 }
 
-/** The body of an answer to a write, and whether the write made what was not there. */
+/** The body of an answer to a write, and whether the write created something. */
 export async function bodyAndNewness<T>(
   call: Promise<{ data?: T; response: { status: number } }>,
 ): Promise<{ body: T; isNew: boolean }> {
@@ -328,7 +331,7 @@ export async function bodyAndNewness<T>(
   return { body: await bodyOf(call), isNew: response.status === 201 }
 }
 
-/** All pages of a list, or as many entries as asked for. */
+/** Reads the pages of a list, up to `limit` entries. */
 export async function* pages<T>(
   read: (page: { limit: number; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
   limit = Number.POSITIVE_INFINITY,
@@ -347,7 +350,7 @@ export async function* pages<T>(
   }
 }
 
-/** A list as it is read, page by page. */
+/** A list that is read page by page. */
 export type Pages<T> = AsyncIterable<T[], void, undefined>
 
 /** The entries of all pages. */
@@ -357,10 +360,12 @@ export async function readAll<T>(pages: Pages<T>): Promise<T[]> {
   return items
 }
 
-/** Rows that make a page worth showing: about a screen of them. */
+/** A page is shown once it has this many rows, about a screen of them. */
 const screenful = 50
 
-/** The same rows in larger pages, for a list that is put together from many short ones: one of them alone would not size the columns well. */
+/**
+ * Merges short pages into larger ones. A table sizes its columns by the first page, and a short page has too few rows for that.
+ */
 export async function* regrouped<T>(pages: Pages<T>): Pages<T> {
   let group: T[] = []
   for await (const page of pages) {
@@ -372,7 +377,7 @@ export async function* regrouped<T>(pages: Pages<T>): Pages<T> {
   yield group
 }
 
-/** The plan of --dry-run, for people. */
+/** Describes a planned request in text, for --dry-run. */
 export function describePlan({ method, url, body }: Request): string {
   return body === undefined ? `${method} ${redactUrl(url)}` : `${method} ${redactUrl(url)}\n${toJson(redact(body), 2)}`
 }

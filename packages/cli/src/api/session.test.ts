@@ -9,7 +9,7 @@ import { exchangeHttp } from '../network/exchange-http.ts'
 import { bodyOf, createApi, type Wire } from './api-client.ts'
 import { contextSession } from './session.ts'
 
-/** A service that has forgotten every access token but those that it renewed. */
+/** A service that accepts only the access tokens it has just renewed. */
 async function serviceWithNewSecret() {
   const requests: string[] = []
   const server = createServer((request, response) => {

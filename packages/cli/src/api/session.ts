@@ -4,7 +4,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { type Connection, normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Api, type Bearer, bodyOf, createApi, type Session, type Wire } from './api-client.ts'
 
-/** The app that the service keeps for us. */
+/** The built-in app of authctl. */
 export const ownAppCode = 'authctl'
 
 const renewalMarginMs = 30_000
@@ -14,14 +14,14 @@ export function storedTokens(answer: components['schemas']['Tokens'], now: numbe
   return {
     access_token: answer.access_token,
     access_expires_at: now + lifeMs,
-    // Otherwise a token that lives for a minute would be renewed at every call.
+    // With a fixed margin, a short-lived token would be renewed with every call.
     renew_at: now + lifeMs - Math.min(renewalMarginMs, lifeMs / 4),
     refresh_token: answer.refresh_token,
     refresh_expires_at: now + answer.refresh_expires_in * 1000,
   }
 }
 
-/** A token from the environment. It has no refresh token, so it cannot be renewed. */
+/** The session of a token from AUTHCTL_TOKEN or --token-file. It cannot be renewed, because it has no refresh token. */
 export function givenSession(token: string): Session {
   return {
     bearer: async () => ({ token, isNew: false }),
@@ -40,8 +40,8 @@ function loginHint(contextName: string, current: string | null): string {
 }
 
 /**
- * The session of a context. Its tokens are renewed before they expire, and when the service refuses them. Within this process a token
- * is renewed once, however many requests wait for it; processes take turns.
+ * The session of a context. Its tokens are renewed before they expire, and when the service refuses them. Within this process a
+ * token is renewed once, however many requests wait for it; processes take turns.
  */
 export function contextSession(wire: Wire, contexts: ContextStore, connection: Connection): Session {
   const { contextName, context, baseUrl } = connection

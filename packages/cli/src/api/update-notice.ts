@@ -5,17 +5,17 @@ import type { World } from '../terminal/io.ts'
 import { readIfThere } from '../terminal/write-file.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
-/** Set to anything, it turns the notice off. */
+/** Any value turns the notice off. */
 const offVariable = 'AUTHCTL_NO_UPDATE_NOTICE'
 
-/** Ends the look, and says what it found by then. */
+/** Stops the check. Returns the notice if a newer version was found by then. */
 export type EndLook = () => string | undefined
 
 const nothing: EndLook = () => undefined
 
 /**
- * Looks once a day, beside the requests of a command, whether the service is newer than this program. Only where somebody reads along:
- * on a terminal, and never in CI. It asks nobody but the service that the command speaks to, without a token, and nothing waits for it.
+ * Checks once a day, in parallel with the requests of a command, whether the service is newer than this program. Only on a
+ * terminal, and never in CI. It asks only the service that the command uses, without a token, and nothing waits for it.
  */
 export function lookForUpdate(world: World, { baseUrl, isQuiet }: { baseUrl: string; isQuiet: boolean }): EndLook {
   const { env, stdout, stderr, configFolder, now } = world
@@ -57,7 +57,7 @@ function keep(folder: string, file: string, looks: Record<string, number>): void
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(file, JSON.stringify(looks), { mode: 0o600 })
   } catch {
-    // Where nothing can be kept it looks again the next time.
+    // If the file cannot be written, the next command checks again.
   }
 }
 

@@ -18,7 +18,7 @@ import { Failure, messageOf, systemCodeOf, usageFailure } from './exit-codes.ts'
 export interface StoredTokens {
   access_token: string
   access_expires_at: number
-  /** Renewed from this moment on, before it expires. */
+  /** The token is renewed from this moment on, before it expires. */
   renew_at: number
   refresh_token: string
   refresh_expires_at: number
@@ -28,9 +28,9 @@ export interface Context {
   base_url: string
   email: string | null
   tokens: StoredTokens | null
-  /** Writes there are confirmed with the name of the context. */
+  /** The user confirms writes there with the name of the context. */
   protected?: boolean
-  /** Tells the service at the next login that this machine has signed in before. It outlives the session, and opens nothing. */
+  /** Shows the service at the next login that this machine has signed in before. It outlives the session, and opens nothing. */
   device_token?: string
 }
 
@@ -54,7 +54,7 @@ const abandonedMs = 90_000
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** Throws unless it can name a context. */
+/** Throws `usage` unless a context can have this name. */
 export function assertContextName(name: string): void {
   if (!nameForm.test(name)) throw usageFailure(`"${name}" cannot name a context`, 'letters, digits, . _ and -, at most 64')
 }
@@ -121,7 +121,7 @@ export function openContexts(folder: string): ContextStore {
   }
 }
 
-/** The file holds refresh tokens, so nobody else may have read or changed it. Windows keeps it private by its folder. */
+/** Throws `contexts_not_private` if other users can open the file: it holds refresh tokens. On Windows its folder is private. */
 function assertPrivate(path: string): void {
   if (process.platform === 'win32') return
   const others = statSync(path).mode & 0o077

@@ -12,7 +12,7 @@ export function parseDuration(text: string): number | undefined {
 
 const isoForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** A moment as a user types it: ISO 8601 with its zone, a day (its first moment, UTC), or how long from now, or before it. */
+/** Reads ISO 8601 with a zone, a day (its start in UTC), or a duration from or before `now`. Undefined for anything else. */
 export function parseMoment(text: string, now: number, direction: 'from now' | 'ago' = 'from now'): string | undefined {
   const distance = parseDuration(text)
   const sign = direction === 'ago' ? -1 : 1
@@ -20,7 +20,7 @@ export function parseMoment(text: string, now: number, direction: 'from now' | '
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
 }
 
-/** Reads the value of `--expires`. Throws if it names no moment. */
+/** Reads the value of `--expires`. Throws `invalid_time` if it is not a moment. */
 export function parseExpiry(text: string, now: number): string {
   const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
@@ -30,7 +30,7 @@ export function parseExpiry(text: string, now: number): string {
   })
 }
 
-/** Reads a moment of the past, such as the value of `--since`. Throws if it names none. */
+/** Reads a moment of the past, such as the value of `--since`. Throws `invalid_time` if it is not a moment. */
 export function parsePast(flag: string, text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined
   const moment = parseMoment(text, now, 'ago')

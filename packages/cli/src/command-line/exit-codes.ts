@@ -1,4 +1,6 @@
-/** What `authctl` ends with; the table of the reference and of `authctl --help`. Scripts switch on these numbers: they never change. */
+/**
+ * The exit codes of `authctl`, as in the reference and in `authctl --help`. Scripts depend on these numbers: they never change.
+ */
 export const endings = {
   done: { exit: 0, meaning: 'done, or nothing was to be changed' },
   bug: { exit: 1, meaning: 'a bug in authctl' },
@@ -17,11 +19,11 @@ export const endings = {
 export type Ending = keyof typeof endings
 
 export interface FailureDetails {
-  /** A stable word: the service's own code, or one of ours. */
+  /** A stable code, from the service or from authctl itself. */
   code: string
   /** What to do about it. */
   hint?: string | undefined
-  /** The service's name for the request, to be found in its log. */
+  /** The id of the request, to find it in the log of the service. */
   requestId?: string | undefined
   cause?: unknown
 }
@@ -51,10 +53,10 @@ export function usageFailure(message: string, hint?: string): Failure {
   return new Failure('usage', message, { code: 'usage', hint })
 }
 
-/** For any exception at the outermost edge. */
+/** Turns any exception into a failure, for the outermost handler. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown
-  // inquirer's word for Ctrl-C and a closed input.
+  // inquirer throws this for Ctrl-C and for a closed input.
   if (thrown instanceof Error && thrown.name === 'ExitPromptError') {
     return new Failure('interrupted', 'interrupted; nothing was done', { code: 'interrupted' })
   }
@@ -69,7 +71,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
-/** The code of a failure of the operating system: `ENOENT`. */
+/** The code of an operating system error, such as `ENOENT`. */
 export function systemCodeOf(thrown: unknown): unknown {
   return thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
 }

@@ -1,16 +1,15 @@
-// The closed set of kinds of options. A command's `options` is a record of these; its keys are the names of the input
-// that `run` gets, and in kebab-case the flags.
+// All kinds of options. A command's `options` is a record of these: its keys name the input of `run` and, in kebab-case, flags.
 
-/** Names that only the service, or for contexts their file, can tell. */
+/** Names that are looked up for completion: contexts in their file, all others in the service. */
 export type Named = 'apps' | 'contexts' | 'organizationIds' | 'organizations' | 'pools' | 'providers' | 'roles' | 'services'
 
-/** What a shell completes a value with: such names, or these words. Shells complete a FILE. */
+/** What a shell completes a value with: names that are looked up, or these words. For a FILE, the shell completes paths. */
 export type Completes = Named | readonly string[]
 
 export interface Positional<Required extends boolean = boolean> {
   kind: 'positional'
   completes?: Completes
-  /** As the usage line shows it: `CODE`. */
+  /** The placeholder in the usage line: `CODE`. */
   value: string
   about: string
   required: Required
@@ -25,7 +24,7 @@ export interface TextOption<Required extends boolean = boolean> {
   short?: string
 }
 
-/** Given several times, or once with several values. One empty value is the empty list. */
+/** Can be given several times, or once with several values. A single empty value means the empty list. */
 export interface TextsOption {
   kind: 'texts'
   completes?: Completes
@@ -52,13 +51,13 @@ export interface FlagOption {
   about: string
 }
 
-/** `--x` and `--no-x`; neither leaves it undefined. */
+/** `--x` and `--no-x`. Undefined if neither is given. */
 export interface ToggleOption {
   kind: 'toggle'
   about: string
 }
 
-/** `--no-x` alone: true unless given. */
+/** Only `--no-x`. True unless given. */
 export interface OffOption {
   kind: 'off'
   about: string
@@ -81,14 +80,14 @@ type ValueOf<O> = O extends { kind: 'positional' | 'text'; required: infer Requi
           ? boolean | undefined
           : boolean
 
-/** What `run` gets for a record of options. */
+/** The input that `run` gets for a record of options. */
 export type Input<O extends Options> = { [Key in keyof O]: ValueOf<O[Key]> }
 
 interface Completed {
   completes?: Completes
 }
 
-/** The one thing the command is about, asked for when it is missing. */
+/** The subject of the command. authctl asks for it if it is missing. */
 export function positional(value: string, about: string, more: Completed = {}): Positional<true> {
   return { kind: 'positional', value, about, required: true, ...more }
 }
@@ -101,7 +100,7 @@ export function text(value: string, about: string, more: Completed & { short?: s
   return { kind: 'text', value, about, required: false, ...more }
 }
 
-/** Asked for when it is missing. */
+/** authctl asks for it if it is missing. */
 export function requiredText(value: string, about: string, more: Completed & { short?: string } = {}): TextOption<true> {
   return { kind: 'text', value, about, required: true, ...more }
 }
@@ -143,7 +142,7 @@ export function flagName(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** The option as it is typed: `--redirect <URL...>`. */
+/** The syntax of an option: `--redirect <URL...>`. */
 export function flagSyntax(key: string, option: Option): string {
   const name = flagName(key)
   switch (option.kind) {

@@ -6,12 +6,12 @@ import type { GlobalInput } from './options.ts'
 
 export type Format = string
 
-/** What the flags for every command come to. */
+/** The values of the flags that every command takes. */
 export interface Settings {
   format: Format
-  /** JSON was asked for, so that a failure is JSON too. */
+  /** The user asked for JSON, so failures are JSON too. */
   asksForJson: boolean
-  /** As given by flag, for commands that store it. */
+  /** The value of --base-url, for commands that store it. */
   baseUrl: string | undefined
   yes: boolean
   confirm: string | undefined
@@ -28,7 +28,7 @@ export const commonFormats = ['table', 'json', 'ndjson'] as const
 const standardTimeoutMs = 30_000
 const standardBaseUrl = 'http://127.0.0.1:4000'
 
-/** Which formats a command has, and which of them it takes without `-o`. */
+/** The formats of a command, and the defaults without `-o`. */
 export interface Formats {
   all: readonly string[]
   terminal: Format
@@ -37,7 +37,7 @@ export interface Formats {
 
 const standardFormats: Formats = { all: commonFormats, terminal: 'table', pipe: 'json' }
 
-/** Those of a list. */
+/** The formats of a list. */
 export const listFormats: Formats = { ...standardFormats, all: [...commonFormats, 'wide', 'csv', 'id'] }
 
 export function readSettings(
@@ -81,18 +81,18 @@ function readTimeout(text: string | undefined): number {
   return milliseconds
 }
 
-/** Which service is spoken to, and as whom. */
+/** Which service to call, and as which user. */
 export interface Connection {
   contextName: string
   /** Undefined if no context has that name yet. */
   context: Context | undefined
   /** Without `/api/v1` and without a final slash. */
   baseUrl: string
-  /** Nobody named the address: it is where a service runs unless told. */
+  /** No address was given, so `baseUrl` is the default. */
   isStandardAddress: boolean
-  /** The context was named by --context of this very command. */
+  /** This command was given --context. */
   isContextNamed: boolean
-  /** An access token that is given from outside; the context's session is then left alone. */
+  /** An access token from AUTHCTL_TOKEN or --token-file. The session of the context is then not used. */
   token: string | undefined
 }
 
@@ -102,12 +102,12 @@ export function placeOf(connection: Connection): string {
   return isAtContext(connection) ? `in ${contextName} (${baseUrl})` : `at ${baseUrl}`
 }
 
-/** Whether the service is that of the context, and no other address was given for this command. */
+/** Whether the command calls the service of its context, not one at another address. */
 export function isAtContext({ context, baseUrl }: Connection): boolean {
   return context !== undefined && normalizeBaseUrl(context.base_url) === baseUrl
 }
 
-/** What goes there can be read on the way: plain http to another machine. */
+/** Whether traffic to this address can be read in transit: it is plain http to another machine. */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl)
   return protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$|\.localhost$/.test(hostname)
@@ -155,7 +155,7 @@ function assertToken(token: string, source: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure('invalid', `${source} holds no token`, { code: 'token_unreadable' })
 }
 
-/** The address of the service in one spelling, whether given with `/api/v1` or without. */
+/** Normalizes the address of the service, with or without `/api/v1`. Throws `usage` if it is invalid. */
 export function normalizeBaseUrl(raw: string): string {
   const url = URL.parse(raw)
   if (!url || !/^https?:$/.test(url.protocol))

@@ -30,7 +30,7 @@ export const applyDeclaration = command({
 })
 
 export async function runApply(tools: Tools, { file, prune }: Input<typeof options>): Promise<Result> {
-  // Loaded late: other commands do without the schema, which is slow to load.
+  // Loaded late: the schema is slow to load, and other commands do not need it.
   const { prepare } = await import('../declarations/prepare.ts')
   const { plan, organizationIds } = await prepare(tools, { file, prune })
   await agree(tools, plan, prune)

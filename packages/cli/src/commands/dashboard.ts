@@ -25,7 +25,7 @@ export async function runDashboard(tools: Tools, { port = 0 }: Input<typeof opti
   const { io, settings, now } = tools
   if (port > 65_535) throw usageFailure(`--port ${port} is no port`, 'from 1 to 65535')
   const api = tools.watchingApi
-  // Whoever is not signed in learns it here, not in the browser.
+  // Fails here, not in the browser, if the user is not signed in.
   await readStats(api, undefined)
   const { serveDashboard } = await import('../dashboard/serve-dashboard.ts')
   const url = await serveDashboard({ api, now, where: tools.place() }, port)

@@ -21,7 +21,7 @@ export const diffDeclaration = command({
 })
 
 export async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typeof options>): Promise<Result> {
-  // Loaded late: other commands do without the schema, which is slow to load.
+  // Loaded late: the schema is slow to load, and other commands do not need it.
   const { prepare } = await import('../declarations/prepare.ts')
   const { plan } = await prepare(tools, { file, prune })
   const differences = plan.changes.map(({ change, kind, code, fields }) => ({ change, kind, code, fields }))

@@ -21,7 +21,7 @@ export const exportDeclaration = command({
 })
 
 export async function runExport({ api, io, settings }: Tools, { file }: Input<typeof options>): Promise<Result> {
-  // Loaded late: other commands do without the schema, which is slow to load.
+  // Loaded late: the schema is slow to load, and other commands do not need it.
   const { plainDeclaration, renderDeclaration } = await import('../declarations/render-declaration.ts')
   const { services, roles, apps } = await readInstallation(api)
   const declaration = { services, roles, apps }

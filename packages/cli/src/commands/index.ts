@@ -216,7 +216,7 @@ export const commands: readonly Command[] = [
   versionCommand,
 ]
 
-/** What the first word of a command is about. */
+/** Describes commands by their first word. */
 export const nouns: Record<string, string> = {
   'two-factor': 'The second factor of your own account',
   context: 'Services and accounts that authctl knows',
@@ -237,7 +237,7 @@ export const nouns: Record<string, string> = {
   dev: 'For developers of backends',
 }
 
-/** What the first words of a command of three words are about. */
+/** Describes commands of three words by their first two words. */
 export const nestedNouns: Record<string, string> = {
   'user session': 'Logins of a user that are alive',
   'user identity': 'Logins at providers that a user may come in with',

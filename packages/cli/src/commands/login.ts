@@ -37,7 +37,7 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   assertContextName(contextName)
   const email = input.email || context?.email || (await askFor(tools, '--email', 'E-mail:'))
   tools.io.note(`signing in at ${baseUrl} as ${email}`)
-  // Beside JSON a failure is one object alone.
+  // With JSON, a failure must be the only thing on stderr. `note` holds warnings back until the command has succeeded.
   const warn = tools.settings.asksForJson ? tools.io.note : tools.io.complain
   if (isStandardAddress) warn(`warning: nobody named an address, so this is the standard one, ${baseUrl} (--base-url)`)
   if (isReadableOnTheWay(baseUrl))

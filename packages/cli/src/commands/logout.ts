@@ -25,7 +25,7 @@ export async function runLogout(tools: Tools, { all }: Input<typeof options>): P
 async function endAllSessions(tools: Tools): Promise<Result> {
   const { contextName, context, baseUrl, token } = tools.connect()
   await tools.api.POST('/api/v1/auth/logout-all')
-  // A token that was given from outside may be somebody else's than the context.
+  // A token from AUTHCTL_TOKEN or --token-file may belong to another user than the context.
   if (token !== undefined) return record({ context: null, base_url: baseUrl, email: null }, 'signed_out')
   await tools.contexts.change((file) => {
     const stored = findContext(file, contextName)
@@ -50,7 +50,7 @@ async function endOwnSession(tools: Tools): Promise<Result> {
   return record(answer, 'signed_out')
 }
 
-/** At the service where the session lives, whatever --base-url says. */
+/** Ends the session at the service that it belongs to, whatever --base-url says. */
 async function endSession({ anonymousApi }: Tools, baseUrl: string, refreshToken: string): Promise<void> {
   await anonymousApi(normalizeBaseUrl(baseUrl)).POST('/api/v1/auth/logout', { body: { refresh_token: refreshToken } })
 }

@@ -36,14 +36,14 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
     )
   const api = tools.watchingApi
   const stats = await readStats(api, since())
-  // React would check and measure itself otherwise, and keep the measurements.
+  // Without this, React runs extra checks and keeps performance measurements.
   process.env.NODE_ENV ??= 'production'
   const [{ openScreen }, { Watch }] = await Promise.all([import('../live/ink-screen.ts'), import('../live/watch.ts')])
   let screen: InkScreen | undefined
   const watch = new Watch({
     ...{ api, stats, since, sleep: tools.sleep, where: tools.place() },
     show: (lines) => screen?.show(lines.map(({ text, style }) => (style === undefined ? text : io.style(style, text)))),
-    // A line more would make the terminal scroll.
+    // One more line would make the terminal scroll.
     room: () => ({ width: terminal.stdout.columns, height: terminal.stdout.rows - 1 }),
   })
   screen = openScreen(terminal, (typed, key) => {
@@ -52,7 +52,7 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
       tools.leave(endings[ending].exit)
     }
     if (key.ctrl && typed === 'c') return leave('interrupted')
-    // What is typed quickly comes together.
+    // Keys that are typed quickly arrive as one string.
     for (const character of typed === '' ? [''] : typed) {
       if (character === 'q') return leave('done')
       const name = nameOf(character, key)

@@ -6,13 +6,13 @@ import { createTools } from '../tools/create-tools.ts'
 import { askNames } from './ask-names.ts'
 import { type Candidate, complete } from './complete.ts'
 
-/** Names from the service that a shell would read as more than one word are left out. */
+/** Leaves out names from the service that a shell would read as more than one word. */
 const plainWord = /^[\w=.:@/-]+$/
 
-/** How long TAB waits for the service. */
+/** How long TAB waits for the service, in seconds. */
 const patience = '2'
 
-/** Lines for the completion scripts: a word, a tab and its description, or `:files`. Failures print nothing. */
+/** Prints lines for the completion scripts: a word, a tab and its description, or `:files`. Prints nothing on a failure. */
 export async function answerShell(
   words: readonly string[],
   world: World,
@@ -28,7 +28,7 @@ export async function answerShell(
       if (value.startsWith(current) && plainWord.test(value))
         print(about === undefined ? value : `${value}\t${escapeControls(about)}`)
   } catch {
-    // Nobody wants to read a hint in the middle of a command line.
+    // A message would end up in the middle of the command line that is being typed.
   }
 }
 
@@ -38,7 +38,7 @@ async function ask(
   world: World,
 ): Promise<Candidate[]> {
   const silent = { ...world, stderr: Object.assign(Object.create(world.stderr), { write: () => true }) }
-  // Instead of waiting for another try, completion offers nothing.
+  // Completion offers nothing rather than wait for a retry.
   const impatient = { ...silent, sleep: () => Promise.reject(new Error('no time')) }
   const tools = createTools(impatient, { ...unset(), ...connectionOf(words), quiet: true, timeout: patience } as GlobalInput)
   if (kind === 'contexts') {
@@ -56,7 +56,7 @@ function unset(): Record<string, unknown> {
   return Object.fromEntries(entries)
 }
 
-/** The flags that say where and as whom, as they stand on the line. */
+/** The connection flags among the words typed so far. */
 function connectionOf(words: readonly string[]): Partial<GlobalInput> {
   const given = (flag: string) => {
     const index = words.indexOf(flag)

@@ -3,10 +3,10 @@ import type { Named } from '../command-line/options.ts'
 import { counted } from '../text/counted.ts'
 import type { Candidate } from './complete.ts'
 
-/** TAB offers no more than these. */
+/** TAB offers at most this many. */
 const most = 200
 
-/** Asks the service for names; where it can search, for those that hold what was typed. */
+/** Asks the service for names. If it can search, asks only for those that contain what was typed. */
 export async function askNames(kind: Exclude<Named, 'contexts'>, api: Api, typed: string): Promise<Candidate[]> {
   return sources[kind](api, typed === '' ? {} : { q: typed })
 }

@@ -7,7 +7,7 @@ export interface Candidate {
   about?: string
 }
 
-/** What the shell may offer: words, or names from this machine or the service. `prefix` comes before each. */
+/** What the shell may offer: words, names from this machine or the service (`prefix` comes before each), or files. */
 export type Completion = { kind: 'words'; candidates: Candidate[] } | { kind: Named; prefix: string } | { kind: 'files' }
 
 const nothing: Completion = { kind: 'words', candidates: [] }
@@ -17,7 +17,7 @@ export function complete(typed: readonly string[], commands: readonly Command[],
   const current = typed.at(-1) ?? ''
   const before = typed.slice(0, -1)
   const { spec, path, plain, open, given } = read(before, commands)
-  // Those of the command come first, and win over those of every command.
+  // The command's own options come first, and override options of every command with the same name.
   const options: Options = { ...spec?.options, ...globalOptions, ...spec?.options }
 
   const assigned = /^--([^=]+)=/.exec(current)

@@ -1,7 +1,7 @@
 /** The hidden command that the scripts call. */
 export const askingWord = '__complete'
 
-// Each script hands the words to authctl as they are, never through eval: a `$(…)` that is being typed must not run at TAB.
+// Each script passes the words to authctl unchanged, never through eval: TAB must not run a `$(…)` that is being typed.
 
 const bash = `# Completion of authctl for bash. To load it: source <(authctl completion bash)
 _authctl() {

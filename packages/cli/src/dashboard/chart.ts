@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts'
 
 const half = 50
 
-/** Logins by time: those that succeeded go up, refused ones go down, so that no colour has to tell them apart. */
+/** Logins over time. Successes go up and refusals go down, so the chart does not depend on colour. */
 export function loginsChart({ logins, at }: Stats): Html {
   const { steps } = logins
   const highest = Math.max(1, ...steps.flatMap(({ succeeded, failed }) => [succeeded, failed]))
@@ -30,7 +30,7 @@ export interface Bar {
   count: number
 }
 
-/** A table of counts with a bar each. */
+/** A table of counts, each with a bar. */
 export function barTable(bars: readonly Bar[], { title, none }: { title: string; none: string }): Html {
   if (bars.length === 0) return html`<p class="none">${none}</p>`
   const highest = Math.max(1, ...bars.map(({ count }) => count))

@@ -1,17 +1,17 @@
 import { type Html, html } from './html.ts'
 
-/** What was asked for, by the names of the fields; without those that were left empty. */
+/** The values of the search fields, by name. Empty fields are left out. */
 export type Asked = Readonly<Record<string, string>>
 
 export interface Field {
   name: string
   label: string
-  /** Words to choose among; any text without them. */
+  /** The choices. Without them, the field takes any text. */
   options?: readonly string[]
   example?: string
 }
 
-/** A form that leads to the same page with what was typed in its address. */
+/** A form that opens the same page with the typed values in its query. */
 export function searchForm(page: string, fields: readonly Field[], asked: Asked): Html {
   const rows = fields.map((field) => {
     const { name, label } = field
@@ -36,7 +36,7 @@ function choiceOf({ name, options = [] }: Field, chosen = ''): Html {
   return html`<select id="${name}" name="${name}">${shown}</select>`
 }
 
-/** The address of a page with these fields. */
+/** The relative URL of a page with these field values. */
 export function linkTo(page: string, asked: Record<string, string | null | undefined>): string {
   const given = Object.entries(asked).filter((entry): entry is [string, string] => Boolean(entry[1]))
   return `./${page}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`

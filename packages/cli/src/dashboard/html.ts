@@ -1,6 +1,6 @@
 import { escapeControls } from '../text/escape-controls.ts'
 
-/** Markup that is safe to send: made by `html`, which escapes what is put into it. */
+/** Markup that is safe to send. `html` makes it, and escapes what is put into it. */
 export class Html {
   readonly markup: string
 
@@ -9,10 +9,10 @@ export class Html {
   }
 }
 
-/** What `html` takes between its own markup. What is not there leaves nothing. */
+/** A value in an `html` template. Undefined renders as nothing. */
 export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[]
 
-/** Puts markup together. Texts are escaped, for a place between tags or in a quoted attribute. */
+/** Builds markup. Escapes text, for a place between tags or in a quoted attribute. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((before, after, index) => before + markupOf(parts[index - 1]) + after))
 }
@@ -25,7 +25,7 @@ function markupOf(part: HtmlPart): string {
   return part.map(markupOf).join('')
 }
 
-/** What would hide or reorder text is spelled out, as it is on a terminal. */
+/** Characters that hide or reorder text are shown as escapes, as on a terminal. */
 function escapeHtml(text: string): string {
   return escapeControls(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

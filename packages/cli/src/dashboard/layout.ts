@@ -1,7 +1,7 @@
 import { Html, type HtmlPart, html } from './html.ts'
 import { style } from './style.ts'
 
-/** What stands in the address after the token, and what people read. */
+/** The pages: their path after the token, and their title. */
 export const pageTitles = {
   '': 'Now',
   users: 'Users',
@@ -19,7 +19,7 @@ interface Document {
   body: HtmlPart
 }
 
-/** The whole document: no script, and nothing from anywhere else. */
+/** Renders the whole document. It has no scripts, and loads nothing from elsewhere. */
 export function renderDocument({ page, where, body }: Document): string {
   const links = Object.entries(pageTitles).map(([name, title]) => {
     const current = name === page ? html` aria-current="page"` : ''

@@ -18,7 +18,7 @@ import { dataTable, type LinkedColumn, moment, plainColumns } from './table.ts'
 type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
 type Session = components['schemas']['Session']
 
-/** What a page asks the service for, with the session of the command line. */
+/** How a page asks the service, with the session of the command line. */
 export interface Source {
   api: Api
   /** Milliseconds since 1970. */
@@ -26,9 +26,9 @@ export interface Source {
 }
 
 export interface Page {
-  /** The fields that it reads from its address. */
+  /** The fields that the page reads from its query. */
   fields: readonly string[]
-  /** Shown above the results, and when they cannot be had. */
+  /** Shown above the results, even if they cannot be read. */
   form(asked: Asked): HtmlPart
   results(source: Source, asked: Asked): Promise<HtmlPart>
 }
@@ -37,10 +37,10 @@ const pageSize = 50
 
 interface ListSpec<Row extends object> {
   page: PageName
-  /** Of the rows, in the plural: `users`. */
+  /** What the rows are, in the plural: `users`. */
   about: string
   fields: readonly Field[]
-  /** What the user has to fill in before there is anything to show. */
+  /** Fields of which the user has to fill in at least one to see results. */
   needs?: readonly string[]
   read(
     source: Source,
@@ -174,7 +174,7 @@ export const pages: Readonly<Record<PageName, Page>> = {
       const params = { path: { appId: parseAppRef(app) }, query: filters }
       return bodyOf(api.GET('/api/v1/admin/apps/{appId}/webhook-deliveries', { params }))
     },
-    // Without the address: that of a chat room is a secret.
+    // The URL is left out: that of a chat room is a secret.
     columns: [
       ['created', ({ created_at }) => created_at],
       ['webhook', ({ webhook }) => webhook],

@@ -10,7 +10,7 @@ import { styleSource } from './style.ts'
 
 const host = '127.0.0.1'
 
-/** On every answer, refusals too. There is no header for another origin: a browser lets none of them read anything. */
+/** Sent with every answer, also with refusals. No CORS headers: browsers do not let other origins read the pages. */
 const headers = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': `default-src 'none'; style-src ${styleSource}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
@@ -29,13 +29,13 @@ interface Answer {
 }
 
 interface Dashboard extends Source {
-  /** Which service it is of. */
+  /** Which service it shows. */
   where: string
 }
 
 /**
- * Serves the pages to whoever has the address that it returns, on this machine alone. Other users of the machine reach the port, so the
- * path is a secret. A page of another site can make a browser ask here under a name of its own, so the name is checked too.
+ * Serves the pages on this machine only, and returns their URL. Other users of the machine can reach the port, so the path is a
+ * secret. A page of another site can make a browser send requests here under another host name, so `Host` is checked too.
  */
 export async function serveDashboard(dashboard: Dashboard, port: number): Promise<string> {
   const token = randomBytes(32).toString('base64url')
@@ -73,11 +73,11 @@ function send(response: ServerResponse, { status, text, isPage = false, allow }:
 interface Guard {
   dashboard: Dashboard
   token: string
-  /** The only `Host` that is answered. */
+  /** The only `Host` that is accepted. */
   authority: string
 }
 
-/** One answer for every wrong name and path, so that nothing can be found out. */
+/** The answer for every wrong host name and path. It is always the same, so that a caller cannot learn anything. */
 const notFound: Answer = { status: 404, text: 'not found' }
 
 async function answer(request: IncomingMessage, { dashboard, token, authority }: Guard): Promise<Answer> {
@@ -90,7 +90,7 @@ async function answer(request: IncomingMessage, { dashboard, token, authority }:
   return pageAnswer(dashboard, name, new URLSearchParams(search))
 }
 
-/** Compares digests, which have one length and tell nothing by the time that it takes. */
+/** Compares digests. They all have the same length, and the time that it takes reveals nothing. */
 function isSame(given: string, token: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))
 }
@@ -111,7 +111,7 @@ async function pageAnswer(dashboard: Dashboard, name: PageName, query: URLSearch
   }
 }
 
-/** The fields that the page has, without those that are empty. */
+/** The fields of the page, without empty ones. */
 function readFields(fields: readonly string[], query: URLSearchParams): Asked {
   return Object.fromEntries(fields.map((name) => [name, query.get(name)?.trim() ?? '']).filter(([, value]) => value !== ''))
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-// Every pair of text and ground is at 4.5:1 or more, in both schemes; bars and borders of fields are at 3:1.
+// Text has a contrast of at least 4.5:1 in both colour schemes; bars and borders of fields have 3:1.
 export const style = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b1f24; --quiet: #57606a; --edge: #767f89; --rule: #d8dde3;
   --accent: #1a56db; --good: #1a7f37; --warn: #8a5a00; --fault: #b42318; }
@@ -55,5 +55,5 @@ figure div { display: flex; justify-content: space-between; color: var(--quiet);
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `
 
-/** The only style that the page may have. */
+/** The only style that the page may use, as a source for its Content-Security-Policy. */
 export const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`

@@ -3,10 +3,10 @@ import { stateStyle } from '../output/state-style.ts'
 import { isMoment } from '../text/relative-time.ts'
 import { type Html, type HtmlPart, html } from './html.ts'
 
-/** A column as lists have it, and where its cell leads. */
+/** A column as in lists, with an optional link for its cells. */
 export type LinkedColumn<Row> = [title: string, cell: (row: Row) => unknown, href?: (row: Row) => string | undefined]
 
-/** A table that scrolls within itself where it is wider than the window. */
+/** A table that scrolls sideways if it is wider than the window. */
 export function dataTable<Row extends object>(rows: readonly Row[], columns: readonly LinkedColumn<Row>[], about: string): Html {
   const head = columns.map(([title]) => html`<th scope="col">${titleOf(title)}</th>`)
   const body = rows.map((row) => html`<tr>${columns.map((column) => html`<td>${cellOf(row, column)}</td>`)}</tr>\n`)
@@ -15,7 +15,7 @@ export function dataTable<Row extends object>(rows: readonly Row[], columns: rea
 <tbody>${body}</tbody></table></div>`
 }
 
-/** What lists on the terminal show of a row, without its id and what only an investigation needs. */
+/** The columns of a list on the terminal, without the id and the `wide` ones. */
 export function plainColumns<Row extends object>(columns: readonly Column<Row>[]): LinkedColumn<Row>[] {
   return columns
     .filter((column) => column !== 'id' && (typeof column === 'string' || column[2] !== 'wide'))

@@ -6,19 +6,19 @@ import { partsOf } from './parts-of.ts'
 import { type Change, codesGone, type PlannedApp, type PlannedChange, type PlannedRole, type PlannedService } from './plan.ts'
 import type { DeclaredRole, DeclaredService } from './schema.ts'
 
-/** What became of a change. */
+/** The outcome of a change. */
 export interface Applied extends Pick<Change, 'change' | 'kind' | 'code'> {
   outcome: 'created' | 'updated' | 'pruned' | 'planned' | 'failed' | 'not_tried'
   error?: { code: string; message: string }
-  /** What to know of it, though it was done. */
+  /** Warnings about a change that was made. */
   warnings?: string[]
-  /** With --dry-run. */
+  /** Set with --dry-run. */
   requests?: { method: string; url: string; body: unknown }[]
 }
 
 export interface Application {
   rows: Applied[]
-  /** What would fail for every further change alike. */
+  /** A failure that would stop every further change too. */
   fatal: Failure | undefined
 }
 
@@ -30,8 +30,8 @@ interface Writing {
 const outcomes = { create: 'created', update: 'updated', prune: 'pruned' } as const
 
 /**
- * Makes the changes one after the other; what becomes of each is put into `application` as it is known. One that fails does not stop
- * those after it, unless they would fail alike.
+ * Makes the changes one after the other, and adds the outcome of each to `application` at once. A change that fails does not stop
+ * those after it, unless they would fail in the same way.
  */
 export async function applyChanges(changes: readonly PlannedChange[], writing: Writing, application: Application): Promise<void> {
   const released = await releaseCodes(changes, writing.api)
@@ -63,8 +63,8 @@ function told({ method, url, body }: Request) {
 }
 
 /**
- * Lets services give up the codes that others take over, so that two can exchange some; the rest of their lists comes in its turn.
- * A failure comes up again there. With --dry-run: what would be sent, by service.
+ * Removes permission codes from services that lose them to another one, so that two services can swap codes. The rest of their
+ * lists is written later, and a failure shows up again then. With --dry-run, returns the requests that would be sent, by service.
  */
 async function releaseCodes(changes: readonly PlannedChange[], api: Api): Promise<Map<string, readonly Request[]>> {
   const services = changes.filter((change): change is PlannedService => change.kind === 'service')
@@ -99,7 +99,7 @@ async function writeService({ code: service, before, after }: PlannedService, { 
   return []
 }
 
-/** `mostPruned` keeps what somebody else registered since the plan was made. */
+/** With more than `mostPruned` codes to prune, the service refuses. That protects codes registered since the plan was made. */
 async function registerPermissions(api: Api, { service, permissions }: DeclaredService, mostPruned: number): Promise<void> {
   const list = permissions.map(({ code, name }) => ({ code, name, ...partsOf(code) }))
   await api.POST('/api/v1/admin/permissions/register', { body: { service, permissions: list, max_prune: mostPruned } })
@@ -125,7 +125,7 @@ async function writeRole({ change, code, before, after, fields }: PlannedRole, {
   return []
 }
 
-/** An addition keeps the assignments of permissions that are pruned at the moment, as during a deployment. A removal is final. */
+/** An addition keeps the role's permissions that are pruned at the moment, as during a deployment. A removal is final. */
 async function writePermissions(api: Api, roleCode: string, before: DeclaredRole | undefined, wanted: string[]): Promise<void> {
   const held = before?.permissions ?? []
   const addsOnly = held.every((code) => wanted.includes(code))

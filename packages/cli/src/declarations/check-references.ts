@@ -20,7 +20,7 @@ export async function findOrganizations(api: Api, { apps = [] }: Declaration): P
   return found
 }
 
-/** What a declaration refers to must be in it or in the installation. */
+/** Reports references to something that is neither in the declaration nor in the installation. */
 export function checkReferences(
   declaration: Declaration,
   context: { installation: Installation; organizationIds: ReadonlyMap<string, string>; prune: boolean },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 export const mostEntries = 200
 export const mostPermissions = 5_000
 
-/** The message for a value of another type, or a missing one. */
+/** The messages for a missing value and for one of the wrong type. */
 function said(message: string) {
   return { error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : message) }
 }
@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object of exactly these fields. Leaves out empty fields, and null where it has no meaning. */
+/** An object of exactly these fields. Leaves out empty fields, and null where the field does not allow it. */
 export function entry<Shape extends z.core.$ZodShape & Record<string, z.ZodType>>(shape: Shape) {
   const isLeftOut = (key: string, value: unknown) =>
     Object.hasOwn(shape, key) && (value === '' || (value === null && !shape[key]?.safeParse(null).success))
@@ -26,7 +26,7 @@ export function listOf<Element extends z.ZodType>(element: Element, most = mostE
   return z.array(element, said('must be a list')).max(most, `has more than ${most} entries`)
 }
 
-/** A list in which the service keeps each value once. */
+/** A list that the service treats as a set: duplicates are removed. */
 export function setOf<Element extends z.ZodType>(element: Element, most = mostEntries) {
   return listOf(element, most).transform((list) => [...new Set(list)])
 }
@@ -37,12 +37,12 @@ export function oneOf<const Choice extends string>(...choices: Choice[]) {
   return z.enum(choices, said(`must be ${choices.join(' or ')}`))
 }
 
-/** NUL, and halves of surrogate pairs. */
+/** NUL, and lone surrogates. */
 const unstorableForm = /\0|\p{Cs}/u
 
 const plainText = z.string(said('must be text; a number or a date needs quotes'))
 
-/** Names one fault at most: how long it is, what cannot be stored, or what `faultOf` finds. */
+/** Reports at most one fault: the length, a character that cannot be stored, or what `faultOf` finds. */
 function check(most: number, faultOf: (text: string) => string | undefined) {
   return (text: string, context: z.RefinementCtx) => {
     const isUnstorable = unstorableForm.test(text) && 'holds a character that cannot be stored'
@@ -66,7 +66,7 @@ function codeOf(form: RegExp, message: string) {
 
 export const appCode = codeOf(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
 export const plainCode = codeOf(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
-/** The name of a service, or of an app that is linked: nothing has to be known by it yet. */
+/** The name of a service or of a linked app, which need not exist yet. */
 export const stableCode = textOf(200, (code) => {
   if (code === '') return 'must not be empty'
   if (code !== code.trim()) return 'must not begin or end with a blank'
@@ -87,7 +87,7 @@ export const webUrl = textOf(2_000, (raw) => {
 
 const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
 
-/** Refuses what is wrong at a glance; the service looks closer. */
+/** Refuses obvious mistakes; the service checks the rest. */
 export const redirectUrl = textOf(2_000, (rule) => {
   const star = rule.indexOf('*')
   if (star !== -1 && star !== rule.length - 1) return 'only one * is allowed, as the last character'

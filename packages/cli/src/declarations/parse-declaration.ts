@@ -7,11 +7,11 @@ type Path = PropertyKey[]
 
 export interface Parsed {
   declaration: Declaration
-  /** Throws when `look` finds faults: all of them at once, each with its line. */
+  /** Runs `look`. If it finds faults, throws one failure with all of them, each with its line. */
   check(look: (fault: Fault) => void): void
 }
 
-/** The content of a declaration in YAML, or in JSON; `source` is named in what is thrown. */
+/** Parses a declaration in YAML or JSON. Throws `invalid_declaration`, which names `source`. */
 export async function parseDeclaration(text: string, source: string): Promise<Parsed> {
   const { parseDocument, LineCounter, isMap, isNode, isScalar, isSeq } = await import('yaml')
   const lineCounter = new LineCounter()

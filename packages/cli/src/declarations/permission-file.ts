@@ -44,7 +44,7 @@ const permissionFile = z.preprocess(
 
 export type PermissionFile = z.output<typeof permissionFile>
 
-/** Reads the permission file of a service: what --service says and what the file says must agree. */
+/** Reads the permission file of a service. Throws if the file names another service than --service. */
 export async function readPermissionFile(
   { io }: Pick<Tools, 'io'>,
   { service, file }: { service: string | undefined; file: string },
@@ -58,7 +58,7 @@ export async function readPermissionFile(
   return { service: agreed, permissions: declared.permissions }
 }
 
-/** As JSON or YAML. `source` is named in what is thrown: the first fault. */
+/** Parses JSON or YAML. Throws `invalid_permission_file` with the first fault and the name of `source`. */
 export async function parsePermissionFile(text: string, source: string): Promise<PermissionFile> {
   const { data, error } = permissionFile.safeParse(await parseContent(text, source))
   if (!error) return data
@@ -66,7 +66,7 @@ export async function parsePermissionFile(text: string, source: string): Promise
   throw invalid(issue ? spell(issue, source) : error.message)
 }
 
-/** What is at fault stands before its fault: the file, or an entry of the list. */
+/** Puts the place before a fault: the file, or an entry of the list. */
 function spell(issue: z.core.$ZodIssue, source: string): string {
   const [, index, field] = issue.path
   const place = index === undefined ? source : `${source}: permissions[${String(index)}]`
@@ -79,7 +79,7 @@ async function parseContent(text: string, source: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    // YAML then, which takes most of JSON too, but not all of its white space.
+    // YAML is tried next. It covers most of JSON, but not all of its white space, so JSON comes first.
   }
   const { parse } = await import('yaml')
   try {

@@ -4,8 +4,8 @@ import type { Installation } from './read-installation.ts'
 import { type Declaration, type DeclaredService, type Entry, standardsOf } from './schema.ts'
 
 /**
- * What makes an installation what the file says. Without `prune`, what the file does not list stays, permissions of a service it
- * lists too.
+ * Plans the changes that make an installation match the file. Without `prune`, everything that the file does not list stays, also
+ * permissions of a service that it lists.
  */
 export function planChanges(declaration: Declaration, installation: Installation, { prune }: { prune: boolean }): Plan {
   const { services, roles, apps } = prune ? declaration : withPermissionsKept(declaration, installation)
@@ -24,7 +24,7 @@ export function planChanges(declaration: Declaration, installation: Installation
   }
 }
 
-/** `current` are the entries that are there, as they will be when the sections before have been changed. */
+/** `current` holds the existing entries, as they will be after the changes to earlier sections. */
 function planSection<K extends Kind, E extends Entry>(
   kind: K,
   current: readonly E[],
@@ -61,7 +61,7 @@ function permissionsOf(services: readonly DeclaredService[], service: string): D
   return services.find((one) => one.service === service)?.permissions ?? []
 }
 
-/** Codes that leave their service with `prune`, and so the roles that hold them, even when another service takes them over. */
+/** Permission codes that a service loses with `prune`. Its roles lose them too, even if another service takes the codes over. */
 export function lostPermissions({ services }: Declaration, installation: Installation): Set<string> {
   if (!services) return new Set()
   return new Set(
@@ -93,7 +93,7 @@ function compare<K extends Kind, E extends Entry>(
   return { change: current ? 'update' : 'create', kind, code: nameOf(entry), fields, before: current, after: entry }
 }
 
-/** A new entry of this name before anything else is said of it. */
+/** A new entry of this name with default values. */
 function standardEntry(kind: Kind, entry: Entry): Record<string, unknown> {
   const standards = [...standardsOf(kind, { code: nameOf(entry) })].map(([field, standard]) => [field, standard?.value])
   return { ...Object.fromEntries(standards), [kind === 'service' ? 'service' : 'code']: nameOf(entry) }
@@ -108,7 +108,7 @@ function haveWebhooksChanged(current: Entry | undefined, entry: Entry, { secretW
   return webhooksOf(entry).some(({ name, secret }) => (secret === null ? withSecret.includes(name) : secret !== undefined))
 }
 
-/** As it may be shown: what a secret is stays in the file. */
+/** The value with its secrets replaced. */
 function shown(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (key, member: unknown) =>
@@ -117,7 +117,7 @@ function shown(value: unknown): unknown {
   )
 }
 
-/** Creates services and roles before what refers to them. Deletes after that, apps first. */
+/** Orders the changes: creates services and roles before the entries that refer to them, and deletes last, apps first. */
 function inOrder(changes: readonly PlannedChange[]): PlannedChange[] {
   const kinds: Kind[] = ['service', 'role', 'app']
   const rank = ({ kind, change }: PlannedChange) => (change === 'prune' ? 5 - kinds.indexOf(kind) : kinds.indexOf(kind))

@@ -11,11 +11,13 @@ export interface Change {
   change: 'create' | 'update' | 'prune'
   kind: Kind
   code: string
-  /** What a new entry has beyond the standard, or what becomes otherwise in one that is there; none of what goes. */
+  /**
+   * For a new entry, the fields that differ from their defaults; for an existing one, those that change. Empty for a deletion.
+   */
   fields: FieldChange[]
 }
 
-/** A change with everything that it takes to make it. */
+/** A change with the data that is needed to make it. */
 export interface PlannedOf<K extends Kind, E extends Entry> extends Change {
   kind: K
   before: E | undefined
@@ -32,7 +34,7 @@ export interface Plan {
   changes: PlannedChange[]
   /** How many entries already are as the file says. */
   unchanged: number
-  /** What is there and not in a section of the file. Goes with `prune`, stays without. */
+  /** Existing entries that their section of the file does not list. `prune` deletes them; otherwise they stay. */
   unlisted: { kind: Kind; code: string }[]
 }
 

@@ -25,7 +25,7 @@ function plainEntry(kind: Kind | 'webhook', entry: object): object {
 
 const heading = ' Services, roles and apps, for authctl diff and apply. What is not said of one is as in a new one.'
 
-/** The same as YAML. Characters that hide or reorder text are escaped, wherever it is shown. */
+/** Renders a declaration as YAML, without default values. Characters that hide or reorder text are escaped. */
 export async function renderDeclaration(declaration: Declaration): Promise<string> {
   const { Document, visit } = await import('yaml')
   const document = new Document(plainDeclaration(declaration), { aliasDuplicateObjects: false })
@@ -35,7 +35,7 @@ export async function renderDeclaration(declaration: Declaration): Promise<strin
       if (typeof node.value === 'string' && node.value.replaceAll('\n', '').search(unsafe) !== -1) node.type = 'QUOTE_DOUBLE'
     },
   })
-  // Only between double quotes is there anything to escape.
+  // At this point, such characters occur only between double quotes.
   return document.toString({ lineWidth: 0 }).replace(unsafe, (character) => (character === '\n' ? character : escaped(character)))
 }
 

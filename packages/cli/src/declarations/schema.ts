@@ -21,7 +21,7 @@ import {
   webUrl,
 } from './fields.ts'
 
-/** Takes what is wrong at that place: `['apps', 0, 'webhooks', 1, 'url']`. */
+/** Reports a fault at a path such as `['apps', 0, 'webhooks', 1, 'url']`. */
 export type Fault = (path: PropertyKey[], message: string) => void
 
 /** A rule over several fields or entries. */
@@ -32,10 +32,13 @@ function rule<T>(look: (value: T, fault: Fault) => void): (value: T, context: z.
   }
 }
 
-/** Such a rule also looks at what has other faults, so that one run names all. Hence `?.` and `elementsOf` where types need neither. */
+/**
+ * Also runs the rule on values with other faults, so that one run reports all of them. That is why rules use `?.` and
+ * `elementsOf` where the types do not require it.
+ */
 const always = { when: () => true }
 
-/** What stands in a list, be the list at fault or not. */
+/** The objects in a list. Empty if the value is not a list. */
 function elementsOf<T>(list: T[]): [index: number, element: T][] {
   return Array.isArray(list) ? [...list.entries()].filter(([, element]) => isObject(element)) : []
 }
@@ -53,7 +56,7 @@ const role = entry({
   scope: oneOf('global', 'org').default('global'),
   assignable_by: oneOf('system_admin', 'org_admin').optional(),
   description: text.nullable().default(null),
-  /** None for `super_admin`, which holds all without being given any. */
+  /** Empty for `super_admin`, which holds every permission anyway. */
   permissions: setOf(permissionCode, mostPermissions)
     .transform((codes) => byName(codes, (code) => code))
     .default(() => []),
@@ -66,7 +69,7 @@ const role = entry({
   always,
 )
 
-/** What a field of a role is by its code. */
+/** Defaults that depend on the code of the role. */
 function roleStandards({ code }: { code: string }) {
   return { assignable_by: builtInOrganizationRoles.includes(code) ? ('org_admin' as const) : ('system_admin' as const) }
 }
@@ -81,7 +84,7 @@ const webhook = entry({
   url: webUrl,
   events: listOf(oneOf('user.registered'), 10).default(['user.registered']),
   enabled: flag.default(true),
-  /** Undefined keeps what the service has, null clears it. */
+  /** Undefined keeps the stored secret, null clears it. */
   secret: webhookSecret.optional(),
 })
 
@@ -111,7 +114,7 @@ const app = entry({
   service_codes: setOf(stableCode).optional(),
   permission_scope: oneOf('services', 'roles').default('services'),
   allowed_email_domains: setOf(text.transform(normalizeDomain)).default(() => []),
-  // Which methods there are is the service's to say.
+  // Not checked here: the service knows which methods there are.
   allowed_auth_methods: setOf(textOf(100)).default(() => []),
   webhooks: listOf(webhook)
     .superRefine(
@@ -133,7 +136,7 @@ const app = entry({
   always,
 )
 
-/** What fields of an app are by what other fields of it are. */
+/** Defaults that depend on other fields of the app. */
 function appStandards({ code, default_organization_slug }: { code: string; default_organization_slug: string | null }) {
   return { default_role_code: default_organization_slug === null ? null : 'org_member', service_codes: [code] }
 }
@@ -161,7 +164,7 @@ function sectionOf<Entry extends z.ZodType>(entry: Entry, nameOf: (one: z.output
   )
 }
 
-/** Each code belongs to one service, and stands there once. */
+/** Each permission code belongs to one service, and is listed once. */
 const services = sectionOf(service, (one) => one.service).superRefine(
   rule((entries, fault) => {
     const owners = new Map<string, string>()
@@ -183,7 +186,7 @@ const sections = {
   apps: sectionOf(wholeApp, ({ code }) => code).optional(),
 }
 
-/** The file of `export`, `diff` and `apply`. It holds each entry whole. A missing section says nothing about its entries. */
+/** The file of `export`, `diff` and `apply`. A missing field has its default; a missing section changes nothing. */
 export const declaration = z.preprocess(
   // `apps:` without a value is an empty list. A file without any section is not a declaration.
   (given) =>
@@ -195,7 +198,7 @@ export const declaration = z.preprocess(
 
 const shapes = { service: service.out.shape, role: role.out.shape, app: app.out.shape, webhook: webhook.out.shape }
 
-/** The fields of an entry, in their order, each with what it is when nothing is said of it; undefined where that must be said. */
+/** The fields of an entry, in order, each with its default. Undefined for a required field. */
 export function standardsOf(
   kind: Kind | 'webhook',
   { code = '', default_organization_slug = null }: { code?: string; default_organization_slug?: string | null },
@@ -212,7 +215,7 @@ export function standardsOf(
   )
 }
 
-/** Spells domains as the service does, so that another spelling is not a difference. */
+/** Normalizes domains as the service does, so that another spelling does not count as a difference. */
 function normalizeDomain(raw: string): string {
   const lower = raw.trim().normalize('NFKC').toLowerCase()
   const wildcard = lower.startsWith('*.') ? '*.' : ''
@@ -222,7 +225,7 @@ function normalizeDomain(raw: string): string {
 
 export type DeclaredService = z.output<typeof service>
 export type DeclaredRole = z.output<typeof role>
-/** All of an app that is the same on another installation. */
+/** Everything about an app that can be the same in another installation. */
 export type DeclaredApp = z.output<typeof wholeApp>
 export type Declaration = z.output<typeof declaration>
 export type Entry = DeclaredService | DeclaredRole | DeclaredApp

@@ -4,12 +4,12 @@ import { whoAccepts } from '../tokens/who-accepts-secret.ts'
 import { type Finding, fault, fine, warning } from './finding.ts'
 
 const dayMs = 86_400_000
-/** Time enough to give a program another token. */
+/** Leaves enough time to give a program another token. */
 const soonMs = 30 * dayMs
 /** A consumer that was not seen for this long counts as gone. */
 const goneMs = 7 * dayMs
 
-/** Whether the consumers of each app, or of one, accept the secret that signs. */
+/** Checks whether the consumers of each app, or of one app, accept the secret that signs. */
 export async function checkSecrets(api: Api, appCode: string | undefined, now: number): Promise<Finding[]> {
   const check = 'secrets'
   const { current, previous, consumers } = await bodyOf(api.GET('/api/v1/admin/secrets'))
@@ -29,7 +29,7 @@ export async function checkSecrets(api: Api, appCode: string | undefined, now: n
   return [fine({ check }, `the consumers of ${counted(codes.length, 'app')} accept the secret that signs`)]
 }
 
-/** Whether service accounts end soon, or hold scopes without an app that they could use them for. */
+/** Checks for service accounts that end soon, or that hold scopes but have no app left to use them for. */
 export async function checkServiceAccounts(api: Api, now: number): Promise<Finding[]> {
   const check = 'service-accounts'
   const findings: Finding[] = []
@@ -45,7 +45,7 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
       const renew = `authctl service-account create ${JSON.stringify(successorOf(name))} --service ${service}, then ${end}`
       if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" has ended ${expires_at}`, renew))
       else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" ends ${expires_at}`, renew))
-      // Its apps were deleted: it was made with one.
+      // Such an account was created with an app, so its apps were deleted.
       const idle = app_codes.length === 0 ? scopes.filter((scope) => scope !== 'permissions:register') : []
       if (idle.length > 0)
         findings.push(warning({ check }, `"${name}" holds ${idle.join(', ')} for no app: all its apps were deleted`, end))

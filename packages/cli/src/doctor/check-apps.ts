@@ -7,7 +7,7 @@ import { type Finding, fault, fine, warning } from './finding.ts'
 
 export type App = components['schemas']['App']
 
-/** What the checks of an app lean on. */
+/** The data that the checks of an app need. */
 export interface Surroundings {
   api: Api
   settings: ServiceSettings
@@ -29,7 +29,7 @@ const checks: Record<string, Check> = {
   redirects: checkRedirects,
 }
 
-/** Each consumer of an app with the shared secret holds what signs for all of them. */
+/** Every consumer that holds the shared secret can sign tokens for all apps that share it. */
 function checkSigning(apps: readonly App[]): Finding[] {
   const sharing = apps.filter(({ signing, built_in }) => signing === 'shared' && !built_in).map(({ code }) => code)
   if (sharing.length < 2) return [fine({ check: 'signing' }, 'no two apps share a secret')]
@@ -85,10 +85,10 @@ async function hasPermissions(api: Api, service: string): Promise<boolean> {
   return items.length > 0
 }
 
-/** Its permissions are in every token, and nobody guards with them. */
+/** The built-in service: its permissions are in every token, and no backend guards with them. */
 const coreService = 'core'
 
-/** A guard on a permission lets everybody pass who may enter such an app. */
+/** In such an app, a guard on a permission admits every user who may enter it. */
 async function checkPermissionScope({ code, permission_scope, service_codes }: App, { api }: Surroundings): Promise<Finding[]> {
   if (permission_scope === 'roles') return []
   const declared: string[] = []
@@ -111,7 +111,7 @@ async function checkTokens({ code, permission_scope }: App, { api }: Surrounding
 
 const organizationAdmin = 'org_admin'
 
-/** What a new user may take: overrides count when a user enters an auto-granting app for the first time. */
+/** Checks what a new user can get by an override. Overrides count when a user enters an auto-granting app for the first time. */
 function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
   const { code, auto_grant_on_signup, default_organization_id, default_role_code, override_role_codes } = app
   if (!auto_grant_on_signup) return []

@@ -6,7 +6,7 @@ import { type Finding, fault, faultOf, fine } from './finding.ts'
 
 export type ServiceSettings = components['schemas']['Settings']
 
-/** Who is signed in, and whether the admin API takes them; its settings when it does. */
+/** Checks that the signed-in user may use the admin API. If so, also returns the settings of the service. */
 export async function checkRights({ api }: Tools): Promise<{ findings: Finding[]; settings?: ServiceSettings }> {
   try {
     const { user, roles } = await bodyOf(api.GET('/api/v1/auth/me'))

@@ -5,10 +5,10 @@ import { type Finding, fault, faultOf, fine, warning } from './finding.ts'
 
 /** The clock difference that a consumer tolerates by default. */
 const toleratedSkewMs = 5_000
-/** What a consumer signs for the service lives no longer. */
+/** Assertions of a consumer are valid for no longer than this. */
 const fatalSkewMs = 60_000
 
-/** Whether the service answers, is ready, fits to this authctl, and has the time of this machine. */
+/** Checks that the service answers, is ready, fits this version of authctl, and agrees with the clock of this machine. */
 export async function checkService(tools: Tools): Promise<{ findings: Finding[]; isThere: boolean }> {
   const { baseUrl } = tools.connect()
   const before = tools.now()

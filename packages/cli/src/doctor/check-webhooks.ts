@@ -5,7 +5,7 @@ import { type Finding, fine, warning } from './finding.ts'
 
 const days = 7
 
-/** Whether deliveries were given up lately. What is sent again and arrives is not told any more. */
+/** Checks for deliveries that were given up recently. A delivery that arrived after it was sent again does not count. */
 export async function checkWebhooks(api: Api, apps: readonly App[], now: number): Promise<Finding[]> {
   const check = 'webhooks'
   const { failed_webhooks } = await readStats(api, new Date(now - days * 86_400_000).toISOString())

@@ -2,7 +2,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 
 export interface Finding {
   level: 'ok' | 'warn' | 'fail'
-  /** The check, as a stable word. */
+  /** The stable name of the check. */
   check: string
   /** The code of the app. */
   app: string | null
@@ -25,7 +25,7 @@ export function fault({ check, app = null }: Subject, message: string, fix: stri
   return { level: 'fail', check, app, message, fix }
 }
 
-/** Turns a refusal of the service, or its absence, into a finding. Throws other errors again. */
+/** Turns a refusal of the service, or its absence, into a finding. Rethrows other errors. */
 export function faultOf(check: string, thrown: unknown): Finding {
   if (!(thrown instanceof Failure) || thrown.ending === 'bug') throw thrown
   return fault({ check }, thrown.message, thrown.hint ?? null)

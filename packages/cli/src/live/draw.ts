@@ -6,7 +6,7 @@ import { escapeControls } from '../text/escape-controls.ts'
 import { type Section, sections, type Trail } from './sections.ts'
 import { sparkline } from './sparkline.ts'
 
-/** Where on the screen the user is: on the overview, in the list of a section, or in the events that a row of it leads to. */
+/** Where the user is: on the overview, in the list of a section, or in the audit events behind one of its rows. */
 export type Place = { selected: number } & (
   | { kind: 'overview' }
   | { kind: 'list'; section: Section }
@@ -14,12 +14,12 @@ export type Place = { selected: number } & (
 )
 
 export interface Seen {
-  /** Of the service: `in production (https://auth.example.com)`. */
+  /** Which service: `in production (https://auth.example.com)`. */
   where: string
   stats: Stats
-  /** Of a trail, once they are read. */
+  /** The events of a trail. Undefined until they are read. */
   events: readonly AuditEvent[] | undefined
-  /** Why the figures are old. */
+  /** Why the last refresh failed. Undefined if it did not. */
   trouble: string | undefined
 }
 
@@ -33,13 +33,13 @@ export interface Room {
   height: number
 }
 
-/** How many things can be chosen at a place. */
+/** How many rows the user can choose from. */
 export function choices(place: Place, { stats, events }: Seen): number {
   if (place.kind === 'overview') return sections.length
   return place.kind === 'list' ? place.section.rows(stats).length : (events?.length ?? 0)
 }
 
-/** The lines of the screen: at most so many, none wider than it is, and nothing in them that steers a terminal. */
+/** Renders the lines of the screen. They fit its width and height, and hold no control characters. */
 export function draw(place: Place, seen: Seen, { width, height }: Room): Line[] {
   const { stats, trouble, where } = seen
   const head: Line[] = [
@@ -127,7 +127,7 @@ function tableOf(
   const cells = [shown.map(titleOfColumn), ...rows.map((row) => cellsOf(row, shown, now))]
   const [head = '', ...lines] = createTable({ width: width - 2 }).lines(cells)
   const most = Math.max(1, height - 1)
-  // The selected row stays in the window.
+  // Keeps the selected row visible.
   const from = Math.max(0, Math.min(selected - most + 1, lines.length - most))
   const inWindow = lines.slice(from, from + most).map((text, index): Line => {
     const isSelected = from + index === selected

@@ -1,11 +1,11 @@
-// The only file that loads Ink: it takes longer to load than everything else, so `top` imports it when it has something to show.
+// The only file that loads Ink, which takes longer than loading everything else. `top` imports it only when it is needed.
 import { Box, type Key, render, Text, useInput } from 'ink'
 import { createElement } from 'react'
 
 export interface InkScreen {
-  /** Each line no wider than the terminal; it may hold colours. */
+  /** The lines must not be wider than the terminal. They may hold colours. */
   show(lines: readonly string[]): void
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
@@ -23,7 +23,9 @@ function Frame({ lines, onKey }: FrameProps) {
   )
 }
 
-/** Takes the terminal: another screen, which leaves what was on it before, and every key. */
+/**
+ * Takes over the terminal: reads every key, and draws on the alternate screen, which leaves the content of the main one in place.
+ */
 export function openScreen(
   { stdin, stdout }: { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream },
   onKey: FrameProps['onKey'],

@@ -5,18 +5,18 @@ import type { Column } from '../output/cells.ts'
 import { counted } from '../text/counted.ts'
 import { relativeTime } from '../text/relative-time.ts'
 
-/** Events of the audit that a row leads to. */
+/** The audit events behind a row. */
 export interface Trail {
   title: string
   query: AuditQuery
-  /** Of these, only those with this reason. */
+  /** Keeps only the events with this reason. */
   reason?: string
 }
 
 /** One line of the overview, and the list that it opens. */
 export interface Section {
   name: string
-  /** In a few words; the most important come first, since a narrow terminal cuts the rest. */
+  /** A summary in a few words. The most important ones come first, since a narrow terminal cuts the rest. */
   summarize(stats: Stats, now: number): string
   isAlarming(stats: Stats): boolean
   rows(stats: Stats): object[]
@@ -40,7 +40,7 @@ function section<Row extends object>({
   leadsTo = () => undefined,
   ...spec
 }: SectionSpec<Row>): Section {
-  // The rows of a section are those of its own columns.
+  // The casts are safe: `columns` and `leadsTo` only get the rows of their own section.
   return { isAlarming, ...(spec as unknown as Omit<Section, 'isAlarming' | 'leadsTo'>), leadsTo: leadsTo as Section['leadsTo'] }
 }
 
@@ -154,7 +154,7 @@ export const sections: readonly Section[] = [
   }),
 ]
 
-/** What is due is sent within seconds while a server and its receivers are well. */
+/** Due messages are sent within seconds as long as the servers and the receivers work. */
 const alarmingSeconds = 60
 
 function listed(names: string[], none: string): string {
@@ -166,7 +166,7 @@ function nameOf({ email, pool, user_id }: Stats['failing_emails'][number]): stri
   return pool === null ? email : shownUser(`${email}@@${pool}`)
 }
 
-/** What failures are counted by, of which the key begins with the kind. */
+/** What the failures are counted by, which is how the key begins. */
 function kindOf(key: string): string {
   const [kind = ''] = key.split(':')
   return { address: 'e-mail', device: 'known device', 'two-factor': 'second factor' }[kind] ?? kind

@@ -1,6 +1,6 @@
 const blocks = [...'▁▂▃▄▅▆▇█']
 
-/** Numbers as a line of at most `width` bars. Several fall together where there is no room for each; what is 0 has no bar. */
+/** Draws numbers as at most `width` bars. If there are more numbers, each bar is the sum of several. A zero has no bar. */
 export function sparkline(values: readonly number[], width: number): string {
   const perBar = Math.max(1, Math.ceil(values.length / Math.max(1, width)))
   const bars = Array.from({ length: Math.ceil(values.length / perBar) }, (_, bar) =>

@@ -8,28 +8,28 @@ import { choices, draw, type Line, type Place, type Room } from './draw.ts'
 import { sections, type Trail } from './sections.ts'
 
 const refreshMs = 2_000
-/** Events of a trail that are read; with a reason these are looked through. */
+/** At most this many events of a trail are read. A filter by reason applies to these. */
 const mostEvents = 200
 
-/** A key as the screen tells it: a name, or the character. */
+/** The keys that the screen reacts to. */
 export type KeyName = 'up' | 'down' | 'enter' | 'back'
 
 interface Watching {
   api: Api
   where: string
-  /** When logins are counted from, now. */
+  /** The moment from which logins are counted, computed with each call. */
   since(): string | undefined
   sleep(milliseconds: number): Promise<void>
-  /** The first figures: without them there is no screen. */
+  /** The first figures, read before the screen opens. */
   stats: Stats
   show(lines: Line[]): void
   room(): Room
 }
 
-/** What the screen shows, and what keys do there. */
+/** The state of the screen, and what the keys do. */
 export class Watch {
   readonly #watching: Watching
-  /** The last is the place where the user is; the others are the way back. */
+  /** The last entry is where the user is; the others are the way back. */
   readonly #path: Place[] = [{ kind: 'overview', selected: 0 }]
   #stats: Stats
   #events: readonly AuditEvent[] | undefined
@@ -40,7 +40,7 @@ export class Watch {
     this.#stats = watching.stats
   }
 
-  /** Asks again and again. Ends only by throwing what asking again does not mend, such as the end of the session. */
+  /** Refreshes the screen until a failure that another refresh cannot fix, such as the end of the session. Throws it. */
   async run(): Promise<never> {
     for (;;) {
       this.redraw()
@@ -84,7 +84,7 @@ export class Watch {
   #follow(trail: Trail): void {
     this.#events = undefined
     this.#path.push({ kind: 'trail', trail, selected: 0 })
-    // What is wrong here is wrong at the next refresh, too.
+    // Ignores a failure: the next refresh fails in the same way.
     this.#refresh().then(
       () => this.redraw(),
       () => {},
@@ -98,7 +98,7 @@ export class Watch {
       this.#stats = await readStats(api, since())
       if (place.kind === 'trail') {
         const events = await readTrail(api, place.trail)
-        // The user may have gone on meanwhile.
+        // The user may have moved on meanwhile.
         if (place === this.#place) this.#events = events
       }
       this.#trouble = undefined

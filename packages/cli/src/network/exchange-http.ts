@@ -5,7 +5,7 @@ export interface HttpRequest {
   url: string
   headers: Record<string, string>
   body?: string | Uint8Array | undefined
-  /** Ends the exchange, also while the answer is read. */
+  /** Aborts the exchange, even while the answer is being read. */
   signal: AbortSignal
 }
 
@@ -16,11 +16,11 @@ export interface HttpAnswer {
 }
 
 /**
- * One request over HTTP; any status is an answer, a redirect too. Throws the system's error when none came, or the reason of the signal.
- * `fetch` would do the same, but loading it takes longer than the rest of a command.
+ * Sends one HTTP request. Returns the answer whatever its status, also a redirect. Throws the system's error if there is none, or
+ * the reason of the signal. `fetch` would do the same, but loading it takes longer than the rest of a command.
  */
 export async function exchangeHttp({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
-  // An import of these modules by name would evaluate all that they export, and that is `fetch` again.
+  // Importing these modules by name would evaluate all their exports, which also loads `fetch`.
   const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,12 +1,12 @@
 import type { components } from '@gatehouse/sdk/admin'
 
-/** What stands in for the signing secret, which no API gives away. It is too short to be taken for one. */
+/** Stands in for the signing secret, which no API returns. It is too short to pass as a secret. */
 const secretPlaceholder = 'replace-me'
 
 export const secretHint =
   'JWT_ACCESS_SECRET is a placeholder: take it from the secret store that the service itself reads its JWT_ACCESS_SECRET from'
 
-/** What a consumer of an app reads from its environment. */
+/** The environment variables that a consumer of an app reads. */
 export function variablesOf(
   app: Pick<components['schemas']['App'], 'id' | 'code'>,
   baseUrl: string,

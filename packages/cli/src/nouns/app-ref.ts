@@ -4,7 +4,7 @@ import { positional } from '../command-line/options.ts'
 /** The app that a command is about. */
 export const appSubject = positional('CODE', 'Code or id of the app', { completes: 'apps' })
 
-/** An app named by code or id; refused here when it would not stay one segment of a path. */
+/** Checks the code or id of an app. Throws `invalid_app` if it could not be a single segment of a URL path. */
 export function parseAppRef(typed: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(typed)) return typed
   throw new Failure('invalid', `"${typed}" is no code of an app`, {

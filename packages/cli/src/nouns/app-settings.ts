@@ -3,11 +3,11 @@ import type { components } from '@gatehouse/sdk/admin'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 
-/** `roles` is what a backend that guards with permissions needs; the service takes `services` unless told. */
+/** A backend that guards with permissions needs `roles`. The default of the service is `services`. */
 export const permissionScopes = ['roles', 'services'] as const
 export type PermissionScope = (typeof permissionScopes)[number]
 
-/** The settings that `app create` and `app update` share. An empty value clears. */
+/** The settings that `app create` and `app update` share. An empty value clears a setting. */
 export const appSettings = {
   description: text('TEXT', 'What the app is'),
   redirect: texts('URL', 'Where users may be sent back to; a final * allows a prefix'),
@@ -38,7 +38,7 @@ export const appSettings = {
 
 export type AppSettings = components['schemas']['UpdateApp']
 
-/** What each option sets of an app. */
+/** The setting of the app that each option sets. */
 const members = {
   name: 'name',
   description: 'description',
@@ -63,7 +63,7 @@ const members = {
 
 const optionOf = new Map(Object.entries(members).map(([option, member]) => [member as string, option]))
 
-/** The settings that were given, as the service takes them; what was not given is left out. */
+/** The body for the service. Holds only the settings that were given. */
 export function appBody(input: Partial<Input<typeof appSettings>> & { name?: string | undefined }): AppSettings {
   const given = Object.entries(members).map(([option, member]) => [member, input[option as keyof typeof members]])
   const webhooks = input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile)
@@ -93,7 +93,7 @@ function readWebhooks(file: string): AppSettings['webhooks'] {
   }
 }
 
-/** Whether two records of one app say the same, whenever they were written. */
+/** Whether two records of an app are equal, apart from `updated_at` and `warnings`. */
 export function isSameApp(one: components['schemas']['App'], other: components['schemas']['App']): boolean {
   const lasting = (app: object) => JSON.stringify({ ...app, updated_at: '', warnings: undefined })
   return lasting(one) === lasting(other)

@@ -9,7 +9,7 @@ import { findUserId, shownUser, userRefSyntax } from './user-ref.ts'
 
 export type AuditEvent = components['schemas']['AuditEvent']
 
-/** What `audit list` and `audit tail` have in common. */
+/** The options that `audit list` and `audit tail` share. */
 export const auditFilters = {
   event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked', { completes: auditEventNames }),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
@@ -20,7 +20,7 @@ export const auditFilters = {
   since: text('TIME', 'Only events from then on: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
 } satisfies Options
 
-/** The filter that a list has besides: what is followed has no end. */
+/** Only for `audit list`, since `audit tail` has no end. */
 export const untilOption = text('TIME', 'Only events before then, in the same form')
 
 export interface AuditQuery {
@@ -34,7 +34,7 @@ export interface AuditQuery {
   until?: string
 }
 
-/** The filters as the service takes them. */
+/** Turns the options into query parameters of the service. */
 export async function auditQuery(
   api: Api,
   input: Input<typeof auditFilters> & { until?: string | undefined },
@@ -62,7 +62,7 @@ export const auditColumns: Column<AuditEvent>[] = [
   ['actor', shownActor],
   ['app', ({ app_id, names }) => names?.app ?? app_id],
   'reason',
-  // More than one for refusals of a minute that are written once.
+  // More than 1 if refusals within a minute were recorded as one event.
   'count',
   'ip',
   ['why', (event) => event.audit_reason],
@@ -74,7 +74,7 @@ export const auditColumns: Column<AuditEvent>[] = [
   'id',
 ]
 
-/** By name while there is one. */
+/** The name of the actor, or the id if the actor has no name any more. */
 export function shownActor({ actor, names }: AuditEvent): string {
   if (names?.actor) return actor.type === 'user' ? shownUser(names.actor) : names.actor
   return actor.id ?? actor.type

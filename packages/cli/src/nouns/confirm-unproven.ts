@@ -3,8 +3,8 @@ import { confirmYes } from '../terminal/prompt.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
 /**
- * On a terminal, asks before something is given to an account that somebody registered and whose address was never verified: it may be
- * the address of somebody else. A script is not asked; the answer warns it.
+ * On a terminal, asks before it gives something to an account that was registered by its user or a provider and whose address was
+ * never verified: the address may belong to another person. A script is not asked; the answer warns it.
  */
 export async function confirmUnproven(tools: Tools, userId: string): Promise<void> {
   const { api, io, settings } = tools

@@ -21,7 +21,7 @@ export interface Change {
   outcome: Outcome
 }
 
-/** The named users, as typed. Asks for one if none was named. */
+/** The users that a command names, as typed. */
 export interface Named {
   refs: { line: number; ref: string }[]
   /** The users come from a file: each result is reported, and a failure does not stop the rest. */
@@ -30,6 +30,7 @@ export interface Named {
   who: string
 }
 
+/** Reads the users that a command names. Asks for one if none was named. */
 export async function readUsers(tools: Tools, { user, fromFile }: Input<typeof userOptions>): Promise<Named> {
   if (fromFile === undefined) {
     const ref = user || (await askFor(tools, '--user or --from-file', `${userOptions.user.about}:`))
@@ -68,7 +69,7 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
   if (!named.isList) {
     const user = named.refs[0]!.ref
     const { value, outcome } = await act(await findUserId(api, user))
-    // A grant has the id alone, which tells people nothing.
+    // A grant has only the id of the user, which means nothing to people.
     return record('email' in value ? value : { user, ...value }, outcome)
   }
   return forRows(tools, named, (rows, { begins, ends }) =>
@@ -86,13 +87,13 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
   )
 }
 
-/** What became of one of many users who were sent together. */
+/** The outcome for one of many users who were sent together. */
 export type Answered = Pick<Row, 'outcome' | 'code' | 'message' | 'request'>
 
-/** Users in one request. So many names fit into its body, however long they are. */
+/** Users in one request. This many names fit into its body, however long they are. */
 const mostTogether = 100
 
-/** The same for a list, of which many users are sent in one request. `act` answers for each of them, in their order. */
+/** Like `forUsers` for a list, with many users in one request. `act` returns an answer for each of them, in the same order. */
 export async function forUsersTogether(
   tools: Tools,
   named: Named,
@@ -114,7 +115,7 @@ interface Watch {
   ends(rows: readonly Row[]): void
 }
 
-/** Reports on each user of a list, whatever stops `work`. */
+/** Reports each user of a list, even if `work` stops early. */
 async function forRows(tools: Tools, named: Named, work: (rows: Row[], watch: Watch) => Promise<void>): Promise<Result> {
   const rows = named.refs.map(({ line, ref }): Row => ({ line, user: ref, outcome: 'not_tried' }))
   const underWay = new Set<Row>()
@@ -146,7 +147,7 @@ function notePlan(row: Row, requests: readonly Request[]): void {
   row.request = requests.map(({ method, url }) => `${method} ${redactUrl(url)}`).join(', ')
 }
 
-/** Throws the failure if it would be the same for everybody. */
+/** Throws the failure if it would be the same for every user. */
 function noteFailure(row: Row, failure: Failure): void {
   Object.assign(row, { outcome: 'failed', code: failure.code, message: failure.message })
   if (['bug', 'notSignedIn', 'unreachable', 'interrupted', 'usage', 'declined'].includes(failure.ending)) throw failure

@@ -1,7 +1,7 @@
 import { type Context, type ContextFile, findContext } from '../command-line/contexts.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 
-/** The context of that name. Throws if it does not exist. */
+/** The context of that name. Throws `context_not_found` if it does not exist. */
 export function getContext(file: ContextFile, name: string): Context {
   const context = findContext(file, name)
   if (context) return context

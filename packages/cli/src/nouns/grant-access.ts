@@ -16,8 +16,8 @@ export async function grantAccess(api: Api, path: { userId: string; appId: strin
 }
 
 /**
- * Grants access to many users in one request. With --dry-run the service judges them and nothing is written. On a terminal, asks
- * first about accounts that somebody registered and whose address was never verified.
+ * Grants access to many users in one request. With --dry-run the service checks them and writes nothing. On a terminal, asks
+ * first about accounts that were registered by their user or a provider and whose address was never verified.
  */
 export async function grantAccessToMany(tools: Tools, appId: string, users: string[], body: GrantBody): Promise<Answered[]> {
   const { api, rehearsalApi, settings, io } = tools

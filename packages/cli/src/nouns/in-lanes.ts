@@ -1,9 +1,9 @@
-/** Requests that are on their way at once. More would wait at the service, which writes one after the other. */
+/** Concurrent requests. More would only wait at the service, which writes one after the other. */
 const lanes = 8
 
 /**
- * Runs `act` for each item, several at a time and in their order. The first item goes alone: what fails for it would fail for all. After
- * an exception it begins nothing more, and throws it once what had begun is over.
+ * Runs `act` for each item, in order and several at a time. The first item runs alone: if it fails, all would. After an exception
+ * it starts no further item, and throws the exception once the running ones have finished.
  */
 export async function inLanes<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const [first, ...others] = items

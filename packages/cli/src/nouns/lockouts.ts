@@ -3,7 +3,7 @@ import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
 
 export type Lockout = components['schemas']['Lockout']
 
-/** The counters of failed logins, or only those that lock. */
+/** Reads the counters of failed logins, or with `locked` only those that lock. */
 export async function* lockoutsIn(
   api: Api,
   { locked, limit = Number.POSITIVE_INFINITY }: { locked: boolean; limit?: number | undefined },
@@ -18,7 +18,7 @@ export async function* lockoutsIn(
   }
 }
 
-/** What the failures are counted of. */
+/** What a counter belongs to: an address, a second factor or a device. */
 export function kindOfLockout({ key, pool }: Lockout): string {
   if (pool !== null) return 'address'
   return key.startsWith('two-factor:') ? 'second factor' : 'device'

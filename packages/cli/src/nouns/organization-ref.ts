@@ -5,10 +5,10 @@ import { isUuid } from '../text/uuid.ts'
 
 export type Organization = components['schemas']['Organization']
 
-/** How a command that takes an organization describes it. */
+/** The description of an argument that names an organization. */
 export const organizationRefSyntax = 'id or slug of the organization'
 
-/** The organization that was named. Throws `not found`. */
+/** Finds an organization by id or slug. Throws `notFound`. */
 export async function getOrganization(api: Api, typed: string): Promise<Organization> {
   if (isUuid(typed)) {
     return bodyOf(api.GET('/api/v1/admin/organizations/{organizationId}', { params: { path: { organizationId: typed } } }))

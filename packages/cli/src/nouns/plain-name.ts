@@ -1,6 +1,9 @@
 import { Failure } from '../command-line/exit-codes.ts'
 
-/** The code of a role or provider, or the name of a pool; refused here when it would not stay one segment of a path. */
+/**
+ * Checks the code of a role or provider, or the name of a pool: it must be a single segment of a URL path. Throws `invalid_role`,
+ * `invalid_pool` or `invalid_provider`.
+ */
 export function parsePlainName(typed: string, what: 'role' | 'pool' | 'provider'): string {
   if (/^[a-z0-9_-]+$/.test(typed)) return typed
   throw new Failure('invalid', `"${typed}" names no ${what}`, { code: `invalid_${what}`, hint: 'it is of a-z, 0-9, _ and -' })

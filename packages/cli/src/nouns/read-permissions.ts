@@ -3,7 +3,7 @@ import { type Api, bodyOf, pages, readAll } from '../api/api-client.ts'
 
 type Permission = components['schemas']['Permission']
 
-/** All that a service has, by code. */
+/** All permissions of a service, sorted by code. */
 export async function readPermissions(api: Api, service: string): Promise<Permission[]> {
   const all = await readAll(
     pages((page) => bodyOf(api.GET('/api/v1/admin/permissions', { params: { query: { service, ...page } } }))),

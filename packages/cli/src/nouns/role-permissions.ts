@@ -6,7 +6,7 @@ import { parsePlainName } from './plain-name.ts'
 
 export const roleSubject = positional('CODE', 'Code of the role', { completes: 'roles' })
 
-/** What `role permit` and `role forbid` have in common. */
+/** The options that `role permit` and `role forbid` share. */
 export const permissionOptions = {
   code: roleSubject,
   permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
@@ -15,9 +15,9 @@ export const permissionOptions = {
 export interface Permitted {
   api: Api
   path: { roleCode: string }
-  /** As given, none twice. */
+  /** As given, without duplicates. */
   permissions: string[]
-  /** Those that the role has now. */
+  /** The permissions that the role has now. */
   held: string[]
 }
 

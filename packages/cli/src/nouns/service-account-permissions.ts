@@ -5,13 +5,13 @@ import { type Result, record } from '../output/output.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { getServiceAccount } from './service-account-ref.ts'
 
-/** What `service-account permit` and `service-account forbid` have in common. */
+/** The options that `service-account permit` and `service-account forbid` share. */
 export const heldPermissionOptions = {
   account: positional('ACCOUNT', 'Name or id of the service account'),
   permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
 } satisfies Options
 
-/** Adds or takes permissions in one write. */
+/** Adds or removes permissions in one write. */
 export async function patchHeldPermissions(
   { api }: Tools,
   { account, permission }: Input<typeof heldPermissionOptions>,

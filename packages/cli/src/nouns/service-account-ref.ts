@@ -5,7 +5,7 @@ import { isUuid } from '../text/uuid.ts'
 
 export type ServiceAccount = components['schemas']['ServiceAccount']
 
-/** The service account that was named by id or name. Throws `notFound`. */
+/** Finds a service account by id or name. Throws `notFound`. */
 export async function getServiceAccount(api: Api, typed: string): Promise<ServiceAccount> {
   const wanted = isUuid(typed) ? typed.toLowerCase() : undefined
   const all = pages((query) => bodyOf(api.GET('/api/v1/admin/service-accounts', { params: { query } })))

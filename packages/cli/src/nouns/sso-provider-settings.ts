@@ -17,7 +17,7 @@ export const providerSettings = {
   clientSecretStdin: flag('Read the client secret from standard input'),
 } satisfies Options
 
-/** Those that were given, as the service takes them. The secret comes apart. */
+/** The body for the service, without the client secret. Holds only the settings that were given. */
 export function settingsBody(input: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
   const { issuer, scope, app, trustDomain, enabled } = input
   return {

@@ -3,7 +3,7 @@ import { type Api, bodyOf } from '../api/api-client.ts'
 
 export type Stats = components['schemas']['Stats']
 
-/** How the service is doing; `since` is when logins are counted from. */
+/** Reads the figures of the service. Logins are counted from `since`. */
 export async function readStats(api: Api, since: string | undefined): Promise<Stats> {
   return bodyOf(api.GET('/api/v1/admin/stats', { params: { query: since === undefined ? {} : { since } } }))
 }

@@ -1,6 +1,6 @@
 import type { AuditEvent } from './audit-events.ts'
 
-/** A refused login that is about no user, with the e-mail that was tried in the place of the name. */
+/** Shows the e-mail that was tried in place of a name, for a refused login that has no user. */
 export function withTriedEmail(event: AuditEvent): AuditEvent {
   const email = event.details?.email
   if (event.user_id !== null || typeof email !== 'string') return event

@@ -1,6 +1,6 @@
 import { Failure } from '../command-line/exit-codes.ts'
 
-/** What was typed is at fault here, not the session, though both are answered 401. */
+/** A failure for a refused password or code: the input is wrong, not the session, despite the 401. Undefined for other errors. */
 export function refused(error: unknown): Failure | undefined {
   const isTyped = error instanceof Failure && /^invalid_(two_factor_code|credentials)$/.test(error.code)
   return isTyped ? new Failure('invalid', error.message, error) : undefined

@@ -1,7 +1,7 @@
 import { appFlags } from './app-settings.ts'
 import type { AuditEvent } from './audit-events.ts'
 
-/** What takes a change back, or undefined where nothing does by one command. The words follow `authctl`. */
+/** The command that undoes a change, as the words after `authctl`. Undefined if no single command does. */
 export function undoOf({
   event,
   user_id: user,
@@ -19,7 +19,7 @@ export function undoOf({
   return event === 'role_permissions.changed' ? undoOfPermissions(details) : undefined
 }
 
-/** A grant that was active before was changed, not made; only what it ends with can be set again. */
+/** If the grant was active before, the event changed it rather than made it. Only its end can be set back. */
 function undoOfGrant(app: string, user: string, before: Record<string, unknown> | undefined): string[] | undefined {
   const words = ['--app', app, '--user', user]
   if (textIn(before, 'status') !== 'active') return ['grant', 'revoke', ...words, '--yes']
@@ -27,7 +27,7 @@ function undoOfGrant(app: string, user: string, before: Record<string, unknown> 
   return expires === undefined ? undefined : ['grant', 'add', ...words, '--expires', expires]
 }
 
-/** Undefined where some were added and others taken, for that is two commands. */
+/** Undefined if some were added and others removed, which takes two commands to undo. */
 function undoOfPermissions(details: AuditEvent['details']): string[] | undefined {
   const role = textIn(details, 'role_code')
   const [before, after] = ['before', 'after'].map((member) => listIn(recordIn(details, member), 'permissions')) as [

@@ -21,12 +21,12 @@ export const userStatus: StatusNoun<'active' | 'suspended'> = {
 
 interface UserActionSpec extends Wording {
   outcome: Outcome
-  /** What the action leaves as it is, and the command for that. */
+  /** Says what the action does not change, and which command does. */
   advice?: (user: string) => string
   act(api: Api, path: { userId: string }): Promise<unknown>
 }
 
-/** A command that does something to a user which has no answer of its own. */
+/** A command for an action on a user for which the service returns no record. */
 export function userActionCommand({ outcome, advice, act, ...wording }: UserActionSpec): Command {
   return command({
     ...wording,

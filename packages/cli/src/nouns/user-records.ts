@@ -8,7 +8,7 @@ export type UserDetail = components['schemas']['UserDetail']
 export type Session = components['schemas']['Session']
 export type Identity = components['schemas']['Identity']
 
-/** The user who was named, with all that an admin sees. */
+/** The named user, with everything that an admin sees. */
 export async function getUserDetail(api: Api, typed: string): Promise<UserDetail> {
   const path = { userId: await findUserId(api, typed) }
   return bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
@@ -34,7 +34,7 @@ export const sessionColumns: Column<Session>[] = [
   'id',
 ]
 
-/** Whether the service says that what was to be removed is not there. */
+/** Whether the service answered that the thing to remove does not exist. */
 export function isAbsent(thrown: unknown): boolean {
   return thrown instanceof Failure && thrown.code === 'not_found'
 }

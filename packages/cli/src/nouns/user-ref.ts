@@ -5,12 +5,12 @@ import { isUuid } from '../text/uuid.ts'
 
 type User = components['schemas']['User']
 
-/** How a command that takes a user describes it. */
+/** The description of an argument that names a user. */
 export const userRefSyntax = 'UUID, email@@pool, or an e-mail that only one user has'
 
 export type UserRef = { id: string } | { email: string; pool: string | undefined }
 
-/** What was typed to name a user; throws when it is neither UUID nor e-mail. */
+/** Parses what was typed to name a user. Throws `invalid_user` if it is neither a UUID nor an e-mail. */
 export function parseUserRef(typed: string): UserRef {
   if (isUuid(typed)) return { id: typed.toLowerCase() }
   const separator = typed.lastIndexOf('@@')
@@ -20,20 +20,20 @@ export function parseUserRef(typed: string): UserRef {
   throw new Failure('invalid', `"${typed}" names no user`, { code: 'invalid_user', hint: `a user is named by ${userRefSyntax}` })
 }
 
-/** A user as every command takes one. */
+/** Names a user in a form that every command accepts. */
 export function userRefOf({ email, namespace }: Pick<User, 'email' | 'namespace'>): string {
   return `${email}@@${namespace}`
 }
 
-/** The pool that people mean when they name none. */
+/** The pool that is meant if none is named. */
 const plainPool = '@@default'
 
-/** The same as people read it: without the pool where that says nothing. */
+/** Leaves the default pool out of a reference, for people to read. */
 export function shownUser(ref: string): string {
   return ref.endsWith(plainPool) ? ref.slice(0, -plainPool.length) : ref
 }
 
-/** The id of the user that was named. Throws `not found`, and `ambiguous` with the candidates. */
+/** The id of the named user. Throws `user_not_found`, or `ambiguous_user` with the candidates. */
 export async function findUserId(api: Api, typed: string): Promise<string> {
   const id = await findOnlyUserId(api, typed)
   if (id === undefined)
@@ -41,7 +41,7 @@ export async function findUserId(api: Api, typed: string): Promise<string> {
   return id
 }
 
-/** The id of the user, or undefined if there is no such user. */
+/** The id of the user, or undefined if there is no such user. Throws `ambiguous_user` with the candidates. */
 export async function findOnlyUserId(api: Api, typed: string): Promise<string | undefined> {
   const ref = parseUserRef(typed)
   if ('id' in ref) return ref.id

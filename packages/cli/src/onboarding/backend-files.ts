@@ -3,7 +3,7 @@ import { toJson } from '../text/escape-controls.ts'
 
 type App = components['schemas']['App']
 
-/** The beginning of a permission file, as `permission register` takes one. */
+/** Renders a permission file to begin with, for `permission register`. */
 export function renderPermissionFile({ code, name, service_codes }: Pick<App, 'code' | 'name' | 'service_codes'>): string {
   return [
     '# All permissions of the service. What is taken out here goes when the file is registered.',
@@ -49,7 +49,7 @@ const snippets: Record<Framework, readonly string[]> = {
   ],
 }
 
-/** What guards a backend: lines of TypeScript. */
+/** Lines of TypeScript that guard a backend. */
 export function snippetFor(framework: Framework): string[] {
   const [frameworkImport = '', ...rest] = snippets[framework]
   const guard = framework === 'koa' || framework === 'hono' ? 'requireAuth' : 'getAuth, requireAuth'

@@ -14,7 +14,7 @@ import { type Journal, note } from './journal.ts'
 
 type App = components['schemas']['App']
 
-/** Where a service that was given no secret keeps the one it made. In production it makes none. */
+/** Where a service without a configured secret keeps the one it generates. In production it generates none. */
 const secretFile = join('.gatehouse', 'jwt-access-secret')
 
 /** What the backend of an app gets from a service on this machine. */
@@ -34,8 +34,8 @@ interface Access {
 }
 
 /**
- * The signing secret of a service on this machine, from the folder that it was started in. Only a secret that the service made
- * itself is taken, which it never does in production, and only if the service says that it signs with that one. So an address
+ * The signing secret of a service on this machine, from the folder that it was started in. Only a secret that the service
+ * generated itself is used, which never exists in production, and only if the service says that it signs with it. So an address
  * that leads elsewhere, such as the end of a tunnel, is refused before anything is done there.
  */
 export async function readLocalSecret({ api, connect }: Tools, folder: string): Promise<string> {
@@ -58,7 +58,7 @@ export async function readLocalSecret({ api, connect }: Tools, folder: string): 
   })
 }
 
-/** Makes what a backend and its developer need to begin: a service account, a user with access, and a token of theirs. */
+/** Creates what a backend and its developer need to begin: a service account, a user with access, and a token of that user. */
 export async function equip(
   tools: Tools,
   app: App,
@@ -92,15 +92,15 @@ async function createAccount(tools: Tools, { code, service_codes: [service = cod
 }
 
 /**
- * One user for all apps of a pool. The password follows from the secret, so that the next run knows it too: who holds the secret
- * can sign any token anyway.
+ * One user for all apps of a pool. The password is derived from the secret, so that the next run knows it too. That adds no risk:
+ * the holder of the secret can sign any token anyway.
  */
 function userFor({ registration_namespace }: App, secret: string): Access['user'] {
   const password = createHmac('sha256', secret).update('gatehouse development user').digest('base64url')
   return { email: 'dev@example.com', namespace: registration_namespace, password }
 }
 
-/** The id of the user, who is created unless there. */
+/** Returns the id of the user, and creates the user if needed. */
 async function ensureUser(tools: Tools, user: Access['user'], journal: Journal): Promise<string> {
   const ref = userRefOf(user)
   const there = await findOnlyUserId(tools.api, ref)
@@ -111,7 +111,7 @@ async function ensureUser(tools: Tools, user: Access['user'], journal: Journal):
   return id
 }
 
-/** Logs the user in to the app. Throws if the backend would refuse the token with what it is configured with. */
+/** Logs the user in to the app. Throws if a backend with these settings would refuse the token. */
 async function signIn(
   { anonymousApi, connect, now }: Tools,
   user: Access['user'],

@@ -2,7 +2,7 @@ import { grantAccess } from '../nouns/grant-access.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { type Journal, note } from './journal.ts'
 
-/** Lets somebody in before anybody registers. */
+/** Grants a first user access to the app. */
 export async function grantFirst(
   tools: Tools,
   code: string,

@@ -10,11 +10,11 @@ interface Step {
 /** What has been done so far. */
 export interface Journal {
   steps: Step[]
-  /** What would have done the same. */
+  /** The commands that would have done the same. */
   commands: string[]
 }
 
-/** Keeps what was done and, where a command does it, shows that. */
+/** Records a step. If a command does the same, shows that command. */
 export function note(tools: Tools, { steps, commands }: Journal, step: Step, words?: string[], redirection = ''): void {
   steps.push(step)
   if (!words) return
@@ -22,7 +22,7 @@ export function note(tools: Tools, { steps, commands }: Journal, step: Step, wor
   tools.io.note(`$ ${commands.at(-1)}`)
 }
 
-/** The command as it would have to be typed here, where another service than the current context's was named. */
+/** The command as the user would type it, with --context and --base-url if they differ from the context in use. */
 export function commandLine({ connect, contexts }: Tools, words: string[]): string {
   const { contextName, context, baseUrl } = connect()
   const named = contextName === (contexts.read().current ?? 'default') ? [] : ['--context', contextName]

@@ -14,10 +14,10 @@ import { commandLine, type Journal, note } from './journal.ts'
 
 type App = components['schemas']['App']
 
-/** What is to be done for an app; undefined leaves a step out. */
+/** What to set up for an app. Undefined skips a step. */
 export interface Onboarding {
   code: string
-  /** The app that is there already. */
+  /** The app, if it exists already. */
   existing: App | undefined
   settings: Parameters<typeof appBody>[0] & { name: string }
   user: { ref: string; id: string } | undefined
@@ -28,13 +28,13 @@ export interface Onboarding {
   development?: Development
 }
 
-/** With the secret of a service in development, and the token of an account there. */
+/** Renders the .env file of a backend. In development, it holds the secret of the service and the token of a service account. */
 export function renderEnvironment({ connect }: Tools, app: App, { secret, serviceToken }: Partial<Development> = {}): string {
   const account: Record<string, string> = serviceToken === undefined ? {} : { SERVICE_ACCOUNT_TOKEN: serviceToken }
   return `${dotenvLines({ ...variablesOf(app, connect().baseUrl, secret), ...account }).join('\n')}\n`
 }
 
-/** Does all of it; `replaceable` are the files that are there and may be replaced. A failure in the middle says what was done before. */
+/** Runs all steps. `replaceable` names the existing files that may be replaced. A failure lists what was done before it. */
 export async function onboard(tools: Tools, wanted: Onboarding, replaceable: ReadonlySet<string>): Promise<Result> {
   const journal: Journal = { steps: [], commands: [] }
   try {
@@ -119,7 +119,7 @@ function settingWords(settings: Onboarding['settings']): string[] {
   return ['--name', name, ...redirects, ...domains, ...toggles, ...scope]
 }
 
-/** Writes a file of the backend; `words` are the command that prints the same. */
+/** Writes a file of the backend. `words` is the command that prints the same. */
 function writeStep(
   tools: Tools,
   file: string | undefined,

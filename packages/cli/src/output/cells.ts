@@ -2,12 +2,13 @@ import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { isMoment, relativeTime } from '../text/relative-time.ts'
 
 /**
- * A column is a member of the row, or a title and what stands under it. What only a machine or an investigation needs is `wide`: a table
- * leaves it out unless it is asked for. So is an `id`, but for one that is `needed`: the next command asks for it.
+ * A column is a member of the row, or a title and a function for its cells. A table leaves out `wide` columns unless the user
+ * asks for them: only machines and investigations need those. It leaves out an `id` too, unless the next command needs it
+ * (`needed`).
  */
 export type Column<Row> = (keyof Row & string) | [title: string, cell: (row: Row) => unknown, shown?: 'wide' | 'needed']
 
-/** As `--columns` names it: `granted_by`. */
+/** The name of a column for `--columns`: `granted_by`. */
 export function nameOfColumn(column: Column<never>): string {
   return (typeof column === 'string' ? column : column[0]).replaceAll(' ', '_')
 }
@@ -29,7 +30,7 @@ export function memberOf(row: object, column: Column<never>): unknown {
   return typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)
 }
 
-/** With `now`, moments are shown by their distance from it. */
+/** With `now`, moments are shown relative to it. */
 export function cellsOf(row: object, columns: readonly Column<never>[], now?: number): string[] {
   return columns.map((column) => {
     const value = memberOf(row, column)
@@ -37,7 +38,7 @@ export function cellsOf(row: object, columns: readonly Column<never>[], now?: nu
   })
 }
 
-/** A member as a cell of a table, on one line. */
+/** Formats a member as a cell of a table, on one line. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

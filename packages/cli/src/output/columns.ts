@@ -2,10 +2,10 @@ import { usageFailure } from '../command-line/exit-codes.ts'
 import type { Format } from '../command-line/settings.ts'
 import { type Column, isWide, nameOfColumn } from './cells.ts'
 
-/** The formats that show a list by columns. */
+/** The formats that show a list in columns. */
 const columnFormats: readonly Format[] = ['table', 'wide', 'csv']
 
-/** The columns to show: those that `--columns` names, in its order, else those of the format. Throws if it names another. */
+/** The columns to show: those that `--columns` names, in its order, or those of the format. Throws `usage` for an unknown one. */
 export function shownColumns<C extends Column<never>>(columns: readonly C[], format: Format, chosen: string | undefined): C[] {
   if (chosen === undefined) return columns.filter((column) => format !== 'table' || !isWide(column))
   if (!columnFormats.includes(format))

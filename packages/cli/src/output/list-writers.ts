@@ -9,19 +9,19 @@ import { stateStyle } from './state-style.ts'
 export interface ListWriter {
   /** Text for one page, which is never empty. */
   page(rows: object[]): string
-  /** Text for the end of the list. A list that fails has none. */
+  /** Text for the end of the list. Not written if the list fails. */
   end(): string
-  /** What the reader should know in the end, for stderr. */
+  /** A hint for stderr after the list. */
   hint?(): string | undefined
 }
 
 export interface Listing {
   columns: readonly Column<never>[]
-  /** Somebody named these columns. */
+  /** The user chose these columns. */
   isChosen: boolean
-  /** What names a row to other commands. */
+  /** The argument that names a row to other commands. */
   identify(row: object): string
-  /** Moments are shown by their distance from this one; undefined shows them as they are. */
+  /** Moments are shown relative to this one. If undefined, they are shown as they are. */
   now: number | undefined
 }
 
@@ -29,7 +29,7 @@ type OpenWriter = (listing: Listing, io: Pick<Io, 'style' | 'width'>) => Promise
 
 const writers: Record<Format, OpenWriter> = {
   table: (listing, io) => tableWriter(listing, io, io.width),
-  // Who asks for all of it wants to copy from it.
+  // Not cut to the terminal: users copy from a `wide` table.
   wide: (listing, io) => tableWriter(listing, io, Number.POSITIVE_INFINITY),
   csv: async ({ columns }) => csvWriter(columns),
   id: async ({ identify }) => ({ page: (rows) => rows.map((row) => `${identify(row)}\n`).join(''), end: () => '' }),

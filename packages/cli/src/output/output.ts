@@ -51,7 +51,7 @@ export type Result =
   /** Written page by page while it is read. */
   | { kind: 'list'; pages: Pages<object>; columns: Column<never>[]; identify: (row: object) => string; none: string | undefined }
   | { kind: 'variables'; variables: Record<string, string> }
-  /** The body as it came, for `api`. */
+  /** The unchanged body of an answer, for `api`. */
   | { kind: 'body'; body: unknown }
   /** One record: JSON shows all of it, a terminal shows parts. With a failure the command shows it and then fails. */
   | { kind: 'report'; value: object; parts: Part[]; failure?: Failure | undefined }
@@ -62,7 +62,9 @@ export function record(value: object, outcome?: Outcome): Result {
   return { kind: 'record', record: outcome === undefined ? { ...value } : { ...value, outcome } }
 }
 
-/** `none` goes to stderr if the list is empty. `identify` is what `-o id` prints of a row: its id, or its first column, unless given. */
+/**
+ * `none` goes to stderr if the list is empty. `identify` gives what `-o id` prints: by default the id, or else the first column.
+ */
 export function list<Row extends object>(
   pages: Pages<Row>,
   columns: Column<Row>[],
@@ -84,9 +86,9 @@ export function stream<Row extends object>(pages: Pages<Row>, columns: Column<Ro
 /** How a result is shown. */
 export interface View {
   format: Format
-  /** Of a list: the columns that were asked for, as typed. */
+  /** For a list: the columns that the user asked for, as typed. */
   columns?: string | undefined
-  /** Of a list: no more rows than these. */
+  /** For a list: the largest number of rows to show. */
   most?: number | undefined
 }
 
@@ -118,7 +120,7 @@ type ListResult = Extract<Result, { kind: 'list' }>
 
 async function renderList(result: ListResult, { format, columns: chosen, most = Number.POSITIVE_INFINITY }: View, io: Io) {
   const columns = shownColumns(result.columns, format, chosen)
-  // What is followed stays on the screen, where "now" would become wrong.
+  // A followed list stays on the screen, where "now" would become wrong.
   const now = format === 'table' && io.isTerminal && result.none !== undefined ? io.now() : undefined
   const writer = await listWriter(format, { columns, isChosen: chosen !== undefined, identify: result.identify, now }, io)
   let shown = 0
@@ -165,7 +167,7 @@ function renderBody(body: unknown, format: Format, io: Io): void {
   else io.print(toJson(body, 2))
 }
 
-/** Text of whoever answered, as it may go to a terminal. */
+/** Escapes the text of an answer for a terminal, line by line. */
 function linesEscaped(text: string): string {
   return text
     .replace(/\r?\n$/, '')

@@ -1,4 +1,4 @@
-/** The columns that hold states. What users typed stands in others, and is never coloured. */
+/** The columns that hold states. Text that users typed is in other columns, and is never coloured. */
 const stateColumns = new Set(['status', 'state', 'access', 'ok', 'outcome', 'event'])
 
 const styles = {
@@ -7,12 +7,12 @@ const styles = {
   red: new Set(['revoked', 'deleted', 'failed', 'locked', 'no']),
 } as const
 
-/** Of an attack: what was accepted should not have been. */
+/** The verdicts on an attack. An accepted one should have been refused. */
 const verdicts: Record<string, StateStyle> = { refused: 'green', accepted: 'red' }
 
 export type StateStyle = keyof typeof styles
 
-/** The colour of a state, by the column that it stands in. Of events, those that went wrong have one. */
+/** The colour of a state, depending on its column. Of the events, only failures have one. */
 export function stateStyle(column: string, text: string): StateStyle | undefined {
   if (column === 'verdict') return verdicts[text] ?? 'yellow'
   if (!stateColumns.has(column)) return undefined

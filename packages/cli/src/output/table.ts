@@ -3,7 +3,7 @@ import { widthOf } from './width.ts'
 
 const gap = '  '
 const ellipsis = '…'
-/** A column of text that is cut to less tells little. */
+/** A column of text that is cut below this width is of little use. */
 const narrowText = 12
 
 /** Adds colour or emphasis to a cell without changing its width. */
@@ -12,20 +12,21 @@ export type Paint = (text: string, row: number, column: number) => string
 /** Draws rows of cells, page after page. It keeps only the widths of the columns. */
 export interface Table {
   lines(rows: string[][], paint?: Paint): string[]
-  /** How many columns, from the last, the terminal has no room for. */
+  /** How many columns at the end the terminal has no room for. */
   readonly leftOut: number
 }
 
-/** Where cells may be cut. */
+/** The room for a table. */
 interface Room {
-  /** The width of the terminal, or Infinity where nothing is to be cut. */
+  /** The width of the terminal, or Infinity to cut nothing. */
   width: number
-  /** Columns were chosen, so that each is shown, however narrow. */
+  /** Shows every column, however narrow, because the user chose them. */
   showsAll?: boolean
 }
 
 /**
- * The first rows size the columns, and say how many the terminal has room for. Later rows widen a column only into room that the line has left, and a cell that is longer is cut.
+ * The first rows determine the widths of the columns, and how many of them the terminal has room for. Later rows widen a column
+ * only into room that is left on the line, and longer cells are cut.
  */
 export function createTable({ width: room, showsAll = false }: Room): Table {
   let widths: number[] | undefined
@@ -51,7 +52,7 @@ export function createTable({ width: room, showsAll = false }: Room): Table {
   }
 }
 
-/** How many columns, from the first, can be shown wide enough to be read. */
+/** How many columns, from the first, have room at a readable width. */
 function fittingColumns(rows: string[][], natural: number[], room: number): number {
   let needed = 0
   const first = natural.findIndex((width, column) => {
@@ -87,12 +88,12 @@ function firstWidths(rows: string[][], natural: number[], room: number): number[
   return natural.map((width, column) => (isKept[column] ? width : shares.shift()!))
 }
 
-/** Whether a column is one of identifiers. Among names there may be one too, of what has no name any more. */
+/** Whether at least half of a column are ids. A column of names may hold some too, for things that have no name any more. */
 function holdsIds(rows: string[][], column: number): boolean {
   return rows.filter((row) => isUuid(row[column] ?? '')).length * 2 >= rows.length
 }
 
-/** Divides the room so that only the widest columns lose, down to one width that they have in common. */
+/** Divides the room. Only the widest columns shrink, down to a common width. */
 function shared(natural: number[], room: number): number[] {
   const widths = [...natural]
   const narrowestFirst = [...natural.keys()].sort((one, other) => (natural[one] ?? 0) - (natural[other] ?? 0))

@@ -4,14 +4,14 @@ import { exchangeHttp } from '../network/exchange-http.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import type { ProbeUser } from './probe-user.ts'
 
-/** What became of an attack. `unanswered`: the backend failed or limited the rate, which tells nothing. */
+/** The outcome of an attack. `unanswered`: the backend failed or limited the rate, which proves nothing. */
 type Verdict = 'refused' | 'accepted' | 'unanswered' | 'untested'
 
 export interface AttackResult {
   attack: string
   verdict: Verdict
   status: number | null
-  /** What somebody could do if it is accepted. */
+  /** What an attacker could do if it is accepted. */
   harm: string
 }
 
@@ -31,15 +31,15 @@ const lookEveryMs = 250
 /** A backend under attack. */
 export interface Target {
   url: URL
-  /** The secret that signs tokens of the app. What needs it is not tested without. */
+  /** The secret that signs tokens of the app. Without it, attacks that need it are not tested. */
   secret: string | undefined
   /** How long a revoked token may still be accepted. */
   revokedWithinMs: number
 }
 
 /**
- * Sends the backend what it has to refuse, one after another, and last the good token of the user, revoked. Throws when the backend refuses
- * the good token before that, for then its other refusals tell nothing.
+ * Sends the backend the tokens that it has to refuse, one after another, and last the good token of the user after it was
+ * revoked. Throws `good_token_refused` if the backend refuses that token earlier, since its other refusals then prove nothing.
  */
 export async function attackBackend(tools: Tools, target: Target, user: ProbeUser): Promise<AttackResult[]> {
   const send = (token: string | undefined) => statusOf(tools, target.url, token)
@@ -73,7 +73,7 @@ function untestedWithout(good: string, secret: string | undefined): AttackResult
   return [...insider.map(({ name, harm }) => ({ attack: name, harm, ...untested })), { ...machineAsks, ...untested }]
 }
 
-/** The first answer that is a refusal, or the last one in the time that there is. */
+/** Sends the token until the backend refuses it or the time is over. Returns the last status. */
 async function lastStatus({ now, sleep }: Tools, { revokedWithinMs }: Target, send: () => Promise<number>): Promise<number> {
   const end = now() + revokedWithinMs
   for (;;) {
@@ -109,7 +109,7 @@ async function statusOf({ settings }: Tools, url: URL, token: string | undefined
     try {
       return (await exchangeHttp({ ...request, signal: AbortSignal.timeout(settings.timeoutMs) })).status
     } catch (error) {
-      // A backend may end a connection that it kept open just when the next request goes out on it.
+      // A backend may close a kept-alive connection just as the next request goes out on it.
       if (!isAgain && systemCodeOf(error) === 'ECONNRESET') continue
       throw new Failure('unreachable', `cannot reach ${url.origin}: ${messageOf(error)}`, { code: 'backend_unreachable' })
     }

@@ -8,7 +8,7 @@ import type { Tools } from '../tools/create-tools.ts'
 
 type App = components['schemas']['App']
 
-/** A user who is made for one probe. */
+/** A user created for one probe. */
 export interface ProbeUser {
   /** A good token of the app. */
   token: string
@@ -17,8 +17,8 @@ export interface ProbeUser {
 }
 
 /**
- * Makes a user of the app, and deletes the user when `use` is over, however it ends. At Ctrl-C there is no time for that: the user is
- * named then, with the command that deletes them.
+ * Creates a user of the app, and deletes the user after `use`, whether or not that throws. Ctrl-C leaves no time for that: the
+ * failure then names the user and the command that deletes them.
  */
 export async function withProbeUser<T>(tools: Tools, app: App, use: (user: ProbeUser) => Promise<T>): Promise<T> {
   const { api } = tools

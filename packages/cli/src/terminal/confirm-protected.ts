@@ -10,8 +10,8 @@ interface Asking {
 }
 
 /**
- * Before the first write of a command in a protected context: the user types the name of the context. A script names it with --context
- * and gives --yes; what the environment or `context use` chose does not count as named.
+ * Confirms the first write of a command in a protected context: the user types the name of the context. A script names the
+ * context with --context and adds --yes. A context that the environment or `context use` chose does not count as named.
  */
 export async function confirmProtected({ settings, io, prompt }: Asking, connection: Connection): Promise<void> {
   const { contextName, context, isContextNamed } = connection

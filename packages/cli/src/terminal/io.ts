@@ -8,7 +8,7 @@ import { escapeControls } from '../text/escape-controls.ts'
 /** Moves to the start of the line and clears it. */
 const wipeLine = '\r\u001b[K'
 
-/** Everything that a program uses of its process. Tests pass their own. */
+/** Everything that the program uses of its process. Tests pass their own. */
 export interface World {
   env: Record<string, string | undefined>
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
@@ -18,11 +18,11 @@ export interface World {
   /** Milliseconds since 1970. */
   now(): number
   sleep(milliseconds: number): Promise<void>
-  /** The file of the contexts. */
+  /** The folder with the file of the contexts. */
   configFolder: string
-  /** Calls `run` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
+  /** Calls `lastWords` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
   onInterrupt(lastWords: () => void): () => void
-  /** Ends the program with this exit code, whatever it still waits for. */
+  /** Ends the program with this exit code, even if it still waits for something. */
   leave(exit: number): void
 }
 
@@ -39,19 +39,21 @@ export interface Io {
   readonly isTerminal: boolean
   /** Milliseconds since 1970. */
   now(): number
-  /** Columns of the terminal on stdout. Infinity if stdout is not a terminal or does not tell. */
+  /** Columns of the terminal on stdout. Infinity if stdout is not a terminal or does not report its width. */
   readonly width: number
-  /** The terminal itself, for what fills it and reads single keys. Undefined where there is none on both sides, or it cannot move its cursor. */
+  /**
+   * The terminal, for a full-screen view with single keys. Undefined unless stdin and stdout are terminals with a movable cursor.
+   */
   terminal(): { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream } | undefined
-  /** A hint, on stderr; silent with --quiet. Beside JSON it waits for success, so that a failure is one object alone. */
+  /** Prints a hint on stderr, unless --quiet. With JSON it waits for success, so that a failure is the only output. */
   note(line: string): void
-  /** Call it when the command has succeeded: it shows the hints that it held back. */
+  /** Prints the hints that were held back. Call it when the command has succeeded. */
   finish(): void
   /** Prints on stderr, even with --quiet. */
   complain(line: string): void
-  /** A line of progress on stderr, below all else there and in place of the one before; undefined takes it away. On a terminal alone, not with --quiet. */
+  /** Replaces the progress line at the bottom of stderr; undefined removes it. Only on a terminal, and not with --quiet. */
   showProgress(line: string | undefined): void
-  /** A picture of block characters, on stderr; where there are colours its dark stays dark on a light terminal. */
+  /** Prints a picture of block characters on stderr. With colours, its dark parts stay dark on a light terminal. */
   picture(lines: string[]): void
   /** Emphasizes text if stdout shows colours. */
   style(format: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string): string

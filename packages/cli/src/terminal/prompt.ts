@@ -13,13 +13,15 @@ async function ask(type: 'input' | 'password', message: string, validate: (answe
   // Loaded late: most runs ask nothing, and loading it takes longer than everything else.
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
-  // A question may name what strangers chose.
+  // A question may contain a name that a stranger chose.
   const asked = prompt<{ answer: string }>([{ type, name: 'answer', message: escapeControls(message), validate }] as never)
   const { answer } = await unlessInputEnds(asked)
   return answer
 }
 
-/** When the input ends before an answer, as by Ctrl-D, the question stays open and the process has nothing else left to do. */
+/**
+ * Rejects if the input ends before an answer, as by Ctrl-D. The question then stays open, and the process has nothing left to do.
+ */
 function unlessInputEnds<T>(asked: Promise<T>): Promise<T> {
   const failure = new Failure('declined', 'the input ended before an answer; nothing was done', { code: 'declined' })
   return new Promise((resolve, reject) => {
@@ -44,16 +46,16 @@ interface Asking {
   settings: Pick<Settings, 'yes' | 'confirm' | 'dryRun'>
   io: { canAsk: boolean }
   prompt: Prompt
-  /** Where the action happens, as every question about a service says: `in production (https://auth.example.com)`. */
+  /** Where the action happens, for questions about a service: `in production (https://auth.example.com)`. */
   place?: () => string
 }
 
-/** What is asked about. A question about this machine has no place. */
+/** The action as a question names it. A question about this machine has no place. */
 function named(action: string, { place }: Asking): string {
   return place ? `${action} ${place()}` : action
 }
 
-/** A value that the command cannot do without; `name` is how it is given on the command line. */
+/** Asks for a required value. Throws `usage` with `name`, its name on the command line, if it cannot ask. */
 export async function askFor({ io, prompt }: Pick<Asking, 'io' | 'prompt'>, name: string, question: string): Promise<string> {
   if (!io.canAsk) throw usageFailure(`${name} is required`)
   return prompt.text(question)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import type { Io } from './io.ts'
 
-/** The text of a file, or of standard input where the file is `-`. */
+/** The text of a file, or of standard input if the file is `-`. */
 export async function readSource({ readInput }: Pick<Io, 'readInput'>, file: string): Promise<string> {
   if (file === '-') return readInput()
   try {
@@ -12,7 +12,7 @@ export async function readSource({ readInput }: Pick<Io, 'readInput'>, file: str
   }
 }
 
-/** What such a source is called in a message. */
+/** The name of such a source in a message. */
 export function sourceName(file: string): string {
   return file === '-' ? 'standard input' : file
 }

@@ -1,4 +1,4 @@
-// What --debug and --dry-run show goes into tickets and terminals that others see.
+// The output of --debug and --dry-run ends up in tickets, and on screens that others see.
 const secretName = /password|secret|token$|^token|two_factor_code|recovery_code|otpauth|invite_code|^authorization$|hash$/i
 const harmless = /^token_(type|version|bytes)$/
 const redacted = '[redacted]'

@@ -1,6 +1,6 @@
 const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** Whether it is a moment as the service writes it. */
+/** Whether a value is a moment in the form that the service writes. */
 export function isMoment(value: unknown): value is string {
   return typeof value === 'string' && momentForm.test(value)
 }
@@ -14,7 +14,7 @@ const units = [
   ['s', 1],
 ] as const
 
-/** Below this, a moment to come is now: the clock of the service may be a little ahead of ours. */
+/** A moment less than this far ahead counts as now: the clock of the service may be a little ahead of ours. */
 const clockSlackSeconds = 10
 
 /** `5m ago`, `in 3d`, or `now`. */

@@ -1,6 +1,6 @@
 const plainWord = /^[\w@%+=:,./-]+$/
 
-/** A command line as one would type it in a shell. */
+/** Joins words to a command line that can be typed in a shell. */
 export function toCommandLine(words: readonly string[]): string {
   return words.map((word) => (plainWord.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ')
 }

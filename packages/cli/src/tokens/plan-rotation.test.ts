@@ -7,7 +7,7 @@ const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
 
 type Lines = [app: string, kid: string, seen: number, missing?: number][]
 
-/** The answer of a server that has these secrets since `since` seconds from now. */
+/** The answer of a server that has had these secrets since `since` seconds from now. */
 const server = (current: string, previous: string | null, lines: Lines = [], since = -60) => ({
   service_id: 'service',
   current: { kid: current },

@@ -3,22 +3,22 @@ import { latelyMs, whoAccepts } from './who-accepts-secret.ts'
 
 type Secrets = components['schemas']['Secrets']
 
-/** Where a rotation stands: the step of docs/rotating-the-secret.md that is being done, and whether it is whole. */
+/** The state of a rotation: the current step of docs/rotating-the-secret.md, and whether that step is complete. */
 export interface RotationState {
   step: 1 | 2 | 3 | 4 | 5
-  /** `wait` while the step is not whole, `go on` to the next one, or `done`. */
+  /** `wait` while the step is not complete, `go on` to the next one, or `done`. */
   verdict: 'wait' | 'go on' | 'done'
   why: string
-  /** What to do now; empty where waiting is all. */
+  /** What to do now. Empty if there is nothing to do but wait. */
   todo: string[]
   apps: AppState[]
 }
 
 export interface AppState {
   app_code: string
-  /** Which of its consumers accept the secret to come. */
+  /** Which of its consumers accept the next secret. */
   accepts_next: 'all' | 'some' | 'none'
-  /** Whether one of them lately accepted another one besides. */
+  /** Whether one of them recently accepted another secret as well. */
   accepts_others: boolean
 }
 
@@ -34,12 +34,12 @@ const toDo = {
   5: servers('new', undefined),
 }
 
-/** The clocks of the servers, and of this machine, may differ by so much. */
+/** How far the clocks of the servers and of this machine may differ. */
 const clockSlackMs = 5_000
 
 /**
- * Reads where the rotation to the secret `next` stands. `answers` are of as many servers as could be asked: each tells what it has
- * itself, and of the consumers all tell the same.
+ * Determines the state of the rotation to the secret `next`. `answers` come from as many servers as could be asked: each reports
+ * its own secrets, and all report the same consumers.
  */
 export function planRotation(answers: readonly Secrets[], next: string, now: number): RotationState {
   const newest = answers.at(-1)!
@@ -81,10 +81,10 @@ export function planRotation(answers: readonly Secrets[], next: string, now: num
   return at(answers.some(({ previous }) => previous === null) ? 5 : 4, 'go on', 'nobody needs the old secret any more', toDo[5])
 }
 
-/** The same for a secret in wrong hands: it is replaced everywhere at once, and what it has signed is refused. */
+/** Like `planRotation`, for a leaked secret: it is replaced everywhere at once, and what it has signed is refused. */
 export function planReplacement(answers: readonly Secrets[], next: string): RotationState {
   const newest = answers.at(-1)!
-  // A consumer without the new secret is refused, and so not seen any more: who was seen since has it.
+  // A consumer without the new secret is refused, and not recorded as seen. So a consumer that was seen since then has it.
   const since = Math.min(...answers.map(({ signing_since }) => Date.parse(signing_since)))
   const has = (app: string) =>
     newest.consumers.some((seen) => seen.app_code === app && seen.kid === next && Date.parse(seen.last_seen_at) >= since)
@@ -114,7 +114,7 @@ function kidsOf({ current, previous }: Secrets): string[] {
   return previous ? [current.kid, previous.kid] : [current.kid]
 }
 
-/** Apps that sign with a key of their own have no part in a change of the shared secret. */
+/** Leaves out apps with their own key, which a change of the shared secret does not affect. */
 function appStates({ consumers }: Secrets, next: string): AppState[] {
   const seen = consumers.filter(({ signing }) => signing === 'shared')
   return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => ({
@@ -124,7 +124,7 @@ function appStates({ consumers }: Secrets, next: string): AppState[] {
   }))
 }
 
-/** Whether a consumer of the app was lately seen that accepts this secret: about when the last one of the app was seen at all. */
+/** Whether a consumer that accepts this secret was seen at about the time when any consumer of the app was last seen. */
 function isRecent({ app_code, last_seen_at }: Secrets['consumers'][number], seen: Secrets['consumers']): boolean {
   const newest = Math.max(...seen.filter((line) => line.app_code === app_code).map((line) => Date.parse(line.last_seen_at)))
   return newest - Date.parse(last_seen_at) < latelyMs

@@ -18,9 +18,9 @@ export interface Command<O extends Options = Options> extends Wording {
   options: O
   /** The confirmation it needs: `--yes`, or the name in `--confirm`. */
   confirms?: 'yes' | 'name'
-  /** Set if it has output formats of its own. */
+  /** Set if its output formats differ from the usual ones. */
   formats?: Formats
-  /** Set if its result is a list, which has formats and options of its own. A `long` one stops on a terminal after a screenful. */
+  /** Set if its result is a list, which has more formats and options. On a terminal, a `long` list stops after a screenful. */
   lists?: 'whole' | 'long'
   run(tools: Tools, input: Input<O>): Promise<Result>
 }
@@ -31,7 +31,7 @@ export const screenful = 50
 const columnsOption = text('NAMES', 'Which columns, separated by commas; a wrong one is answered with all that there are')
 const allOption = flag(`All rows; on a terminal the table stops after ${screenful} unless this or --limit is given`)
 
-/** Ties the type of the input to the options, and gives a list those of every list. */
+/** Ties the type of the input to the options. If the command is a list, adds the options that all lists take. */
 export function command<O extends Options>(spec: Command<O>): Command {
   // `run` always gets what these options were parsed into.
   const tied = spec as unknown as Command

@@ -27,27 +27,29 @@ export interface Tools {
   sleep(milliseconds: number): Promise<void>
   /** Reports this failure at Ctrl-C. Returns a function that cancels this. */
   onInterrupt(failure: () => Failure): () => void
-  /** Which service, and as whom; `mayBeNew` for commands that make the context they name. */
+  /** Which service to call, and as which user. `mayBeNew` is for commands that create the context they name. */
   connect(options?: { mayBeNew?: boolean }): Connection
-  /** That the service is newer than this program, once a day; for the end of a command that has asked it something. */
+  /**
+   * A notice, once a day, if the service is newer than this program. Call it at the end of a command that has called the service.
+   */
   updateNotice(): string | undefined
   /** Where it acts: `in production (https://auth.example.com)`. */
   place(): string
   /** As the signed-in user. */
   readonly api: Api
-  /** As the signed-in user, also with --dry-run: for calls that the service itself can rehearse. */
+  /** As the signed-in user, even with --dry-run: for calls that the service itself can rehearse. */
   readonly rehearsalApi: Api
-  /** As the signed-in user, for writes that build on one another: with --dry-run the service is not asked. */
+  /** As the signed-in user, for writes that depend on each other: with --dry-run nothing is sent. */
   readonly planningApi: Api
-  /** As the signed-in user, for a screen or page that is shown while the service is away: nothing is tried again. */
+  /** As the signed-in user, without retries: for a screen or page that is shown while the service is away. */
   readonly watchingApi: Api
-  /** Ends the program with this exit code, whatever it still waits for. */
+  /** Ends the program with this exit code, even if it still waits for something. */
   leave(exit: number): void
   /** Without a session. */
   anonymousApi(baseUrl: string): Api
-  /** One GET as nobody, not tried again; any status is an answer. `path` below `/api/v1`. */
+  /** Sends one GET without a session and without retries. Returns the answer whatever its status. `path` is below `/api/v1`. */
   probe(path: string): Promise<Answer>
-  /** A request as it stands, by the signed-in user; `path` with or without `/api/v1`. */
+  /** Sends a request unchanged, as the signed-in user. `path` may or may not begin with `/api/v1`. */
   call(request: Omit<Request, 'url'> & { path: string }): Promise<Answer>
 }
 

@@ -16,11 +16,11 @@ interface ListSpec<Filters extends Options, Row extends object> extends Wording 
   columns: Column<Row>[]
   /** Shown for an empty list. */
   none: string
-  /** As of a command. */
+  /** As in `Command`. */
   lists?: Command['lists']
 }
 
-/** A command that lists what the service has: all of it, or `--limit` many. */
+/** A command that lists entries of the service: all of them, or at most `--limit`. */
 export function listCommand<Filters extends Options, Row extends object>({
   filters,
   read,

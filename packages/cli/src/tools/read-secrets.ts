@@ -19,7 +19,7 @@ export async function readSecrets({ io, prompt }: Pick<Tools, 'io' | 'prompt'>, 
   return { password, code: code?.trim() || undefined }
 }
 
-/** The two-factor code, where none was given beside the password. */
+/** Asks for the two-factor code if none came with the password. */
 export async function askForCode({ io, prompt }: Pick<Tools, 'io' | 'prompt'>): Promise<string> {
   if (!io.canAsk)
     throw usageFailure(

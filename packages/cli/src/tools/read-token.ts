@@ -1,7 +1,7 @@
 import { usageFailure } from '../command-line/exit-codes.ts'
 import type { Tools } from './create-tools.ts'
 
-/** The only token of such an input. */
+/** Like `readTokens`, for a single token. Throws `usage` if there are several. */
 export async function readToken(tools: Tools, source: string | undefined, path: string): Promise<string> {
   const [token, ...others] = await readTokens(tools, source, path)
   if (others.length > 0) throw usageFailure('standard input holds more than one token', 'authctl token trace - takes several')
@@ -9,8 +9,8 @@ export async function readToken(tools: Tools, source: string | undefined, path: 
 }
 
 /**
- * Tokens from standard input, one a line, or one from a hidden prompt. `source` is what stands on the command line, where only `-` may: the failure does
- * not repeat it, since it may be the token.
+ * Reads tokens from standard input, one per line, or one from a hidden prompt. `source` is the argument on the command line,
+ * which may only be `-`. The failure does not repeat it, since it may be the token.
  */
 export async function readTokens(
   { io, prompt }: Tools,

@@ -16,7 +16,7 @@ export function showCommand({ subject, read, ...wording }: ShowSpec): Command {
 }
 
 interface DeleteSpec extends Wording {
-  /** As the question names it: `app`. */
+  /** What the question calls it: `app`. */
   noun: string
   subject: Positional<true>
   /** What `--force` does, if the command has it. */
@@ -26,7 +26,7 @@ interface DeleteSpec extends Wording {
   remove(api: Api, code: string, query: { force?: true }): Promise<unknown>
 }
 
-/** A command that deletes what has a code, once the code is confirmed. */
+/** A command that deletes something by its code, once the user has confirmed the code. */
 export function deleteCommand({ noun, subject, force, parse, remove, ...wording }: DeleteSpec): Command {
   return command({
     ...wording,
@@ -51,11 +51,11 @@ interface StatusSpec<Status extends string> extends Wording {
   noun: StatusNoun<Status>
   status: Status
   outcome: Outcome
-  /** What `--yes` confirms; without it nothing is asked. */
+  /** What `--yes` confirms. If absent, the command does not ask. */
   action?: (typed: string) => string
 }
 
-/** A command that gives something a status. It sends nothing when that has it already. */
+/** A command that sets a status. It sends nothing if the status is already set. */
 export function statusCommand<Status extends string>({ noun, status, outcome, action, ...wording }: StatusSpec<Status>): Command {
   return command({
     ...wording,

@@ -4,7 +4,7 @@ import type { Line } from './split-lines.ts'
 
 /** How a column of the file is read. */
 interface Column {
-  /** As the header has it. */
+  /** As in the header. */
   title: string
   member: string
 }
@@ -16,8 +16,9 @@ const members = new Set(['email', 'password_hash', 'first_name', 'last_name', 'n
 const aliases: Record<string, string> = { e_mail: 'email', pool: 'namespace' }
 
 /**
- * Turns the lines of a CSV file with a header into lines of JSON, as the service takes them. A record may go over several lines; a row
- * that cannot be read becomes a line with a fault. `tell` gets the columns before the first row, in words and as they stand. Throws `invalid_columns`.
+ * Turns the lines of a CSV file with a header into the JSON lines that the service takes. A record may span several lines. A row
+ * that cannot be read becomes a line with a fault. `tell` gets the columns before the first row, in words and as in the file.
+ * Throws `invalid_columns`.
  */
 export async function* csvLines(
   lines: AsyncIterable<Line>,
@@ -36,7 +37,7 @@ export async function* csvLines(
   }
 }
 
-/** Joins the lines of a record: one goes on while a quote is open. */
+/** Joins the lines of a record, which continues while a quote is open. */
 async function* joinRecords(lines: AsyncIterable<Line>, longestBytes: number): AsyncGenerator<Line, void, undefined> {
   let open: Line | undefined
   for await (const line of lines) {
@@ -53,14 +54,14 @@ async function* joinRecords(lines: AsyncIterable<Line>, longestBytes: number): A
 const newline = Buffer.from('\n')
 const quote = 0x22
 
-/** Whether a quote is open at the end. A quote within a quoted cell is written twice, so their number tells. */
+/** Whether a quote is open at the end. Quotes within a quoted cell are doubled, so an odd number means that one is open. */
 function isOpen(bytes: Buffer): boolean {
   let quotes = 0
   for (let found = bytes.indexOf(quote); found !== -1; found = bytes.indexOf(quote, found + 1)) quotes += 1
   return quotes % 2 === 1
 }
 
-/** The cells of a record (RFC 4180). Undefined if its quotes do not fit. */
+/** The cells of a record (RFC 4180). Undefined if its quotes do not match. */
 function cellsOf(text: string): string[] | undefined {
   const cells: string[] = []
   const cell = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y
@@ -94,7 +95,7 @@ function readHeader(titles: string[] | undefined, source: string): Column[] {
   })
 }
 
-/** `First Name` and `first-name` are `first_name`. */
+/** `First Name` and `first-name` become `first_name`. */
 function memberOf(title: string): string {
   const plain = title
     .trim()

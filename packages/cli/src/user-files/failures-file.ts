@@ -3,18 +3,19 @@ import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 
 const newline = 0x0a
 
-/** Where rows go that could not be imported. */
+/** The file for rows that could not be imported. */
 export interface FailuresFile {
-  /** Appends a row as it was; returns its line there, counted from 1. */
+  /** Appends a row unchanged. Returns its line in this file, counted from 1. */
   add(row: Uint8Array): number
-  /** The line that stands before the first row, where there is a row. */
+  /** Sets the line before the first row. It is written only if there is a row. */
   setHeader(header: Uint8Array): void
   close(): void
 }
 
 /**
- * A new file that its owner alone may read, since rows hold password hashes. A regular file of that name is replaced; anything
- * else, a link too, is refused, and so is the file that is being imported. Each row is written at once, so no end of the command loses one.
+ * Opens a new file that only its owner may read, since rows hold password hashes. A regular file of that name is replaced.
+ * Anything else, also a link, is refused, and so is the file that is being imported. Each row is written at once, so that no row
+ * is lost however the command ends.
  */
 export function openFailuresFile(path: string, source: string): FailuresFile {
   const there = lstatSync(path, { throwIfNoEntry: false })

@@ -11,7 +11,7 @@ class Cursor {
     this.#pages = pages[Symbol.asyncIterator]()
   }
 
-  /** Ids go down from one call to the next. */
+  /** Ids must descend from one call to the next. */
   async holds(id: string): Promise<boolean> {
     for (;;) {
       if (this.#next === this.#page.length && !(await this.#readOn())) return false
@@ -32,7 +32,7 @@ class Cursor {
   }
 }
 
-/** Which of many things a user holds, for users who come newest first; of each thing one page of holders is kept. */
+/** Finds the apps or roles that a user holds. Ask for users newest first. Keeps one page of holders for each app or role. */
 export class Holders {
   readonly #cursors: [code: string, cursor: Cursor][]
 

@@ -2,7 +2,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { csvLines } from './csv-lines.ts'
 import { type Line, splitLines } from './split-lines.ts'
 
-/** What is sent at once. */
+/** The lines that are sent in one request. */
 export interface Batch {
   /** In the order of the file; blank ones are left out. */
   lines: Line[]
@@ -10,18 +10,18 @@ export interface Batch {
   end: number
 }
 
-/** The service takes no longer line. */
+/** The longest line that the service takes. */
 const longestLineBytes = 64 * 1024
-/** A multiple of what the service commits at a time, and few enough that it lists every line that failed. */
+/** A multiple of what the service commits at a time, and small enough that the answer lists every line that failed. */
 const mostLines = 2_000
-/** Below the 10 MiB that the service takes, by more than a line. */
+/** Below the service's limit of 10 MiB, by more than a line. */
 const mostBytes = 2 * 1024 * 1024
 
 /** The form of a file of users. */
 export interface ImportForm {
-  /** With a header, instead of one JSON object a line. */
+  /** CSV with a header, instead of one JSON object per line. */
   isCsv: boolean
-  /** Gets the columns of a CSV file: in words, and as its header has them. */
+  /** Gets the columns of a CSV file, in words and as in its header. */
   tellColumns(columns: string, header: Buffer): void
 }
 
@@ -52,14 +52,14 @@ export async function* importBatches(
   if (lines.length > 0) yield { lines, end }
 }
 
-/** As the service sees it: it passes over such lines, so that they must not be counted. */
+/** Whether the service skips this line as blank. Such lines must not be counted. */
 function isBlank(bytes: Buffer): boolean {
   return bytes[0] !== openingBrace && /^[\s\ufeff]*$/.test(bytes.toString())
 }
 
 const openingBrace = 0x7b
 
-/** The same lines; the first one must be text. */
+/** Passes the lines on. Throws if the first one is not text. */
 async function* checked(lines: AsyncIterable<Line>, source: string): AsyncGenerator<Line, void, undefined> {
   let isFirst = true
   for await (const line of lines) {
@@ -78,7 +78,7 @@ const binaries: Stranger[] = [
 ]
 const array: Stranger = [[0x5b], 'is a JSON array', "jq -c '.[]' FILE | authctl user import -f -"]
 
-/** Told at once, instead of once for each line. */
+/** Throws once for a file of another form, instead of failing for each line. */
 function assertNdjson(firstLine: Buffer, source: string): void {
   refuseStrangers(firstLine, source, [...binaries, array])
   if (/^"?e[-_]?mail"?\s*[,;]/i.test(firstLine.toString('utf8', 0, 100)))

@@ -6,17 +6,17 @@ import type { Line } from './split-lines.ts'
 
 type Answer = components['schemas']['UserImport']
 
-/** A line that was not taken, by its number in the file. */
+/** A line that was not imported, by its number in the file. */
 export interface LineFault {
   line: number
   code: string
   message: string
 }
 
-/** What became of the lines of a batch: the counts are those of its lines. */
+/** The outcome of a batch. The counts are those of its lines. */
 export interface BatchAnswer extends Pick<Answer, 'imported' | 'updated' | 'unchanged' | 'failed'> {
   faults: LineFault[]
-  /** That an answer was lost, and what had been imported the first time may have been counted as unchanged. */
+  /** An answer was lost, so lines that were imported by the first try may count as unchanged. */
   wasSentAgain: boolean
 }
 
@@ -25,13 +25,13 @@ interface Mode {
   claimUnverified: boolean
 }
 
-/** Waits of 8 s in all, about what a server takes to start again. */
+/** Waits 8 s in all, about as long as a server takes to start again. */
 const attempts = 6
 const firstWaitMs = 250
-/** The service refused and did nothing, although the client waited and tried again. */
+/** With these codes the service did nothing, and the client has already waited and tried again. */
 const waitedFor = ['rate_limited', 'unavailable']
 
-/** Sends lines, again where the answer was lost: the service takes a repeat as unchanged. Throws when counts do not add up. */
+/** Sends lines, and again if the answer was lost: the service counts a repeat as unchanged. Throws `counts_differ`. */
 export async function sendBatch(
   tools: Tools,
   lines: readonly Line[],
@@ -68,7 +68,7 @@ function post({ api, rehearsalApi }: Tools, body: Buffer, { dryRun, claimUnverif
   const request = {
     params: { query },
     headers: { 'content-type': 'application/x-ndjson' },
-    // The document describes one line; bytes go as they are, so that not even broken UTF-8 is changed.
+    // The OpenAPI document describes one line. The bytes are sent as they are, so that even broken UTF-8 stays unchanged.
     body: body as never,
   }
   return bodyOf((dryRun ? rehearsalApi : api).POST('/api/v1/admin/users/import', request))

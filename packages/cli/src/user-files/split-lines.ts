@@ -1,10 +1,10 @@
 /** A line of a file, counted from 1. */
 export interface Line {
   line: number
-  /** Without its end, CR and LF or LF alone, and without a byte order mark; of one that is too long the beginning. */
+  /** Without the line end (CR LF or LF) and without a byte order mark. Only the beginning if the line is too long. */
   bytes: Buffer
   isTooLong: boolean
-  /** The row as it stands in a file of another form. */
+  /** The original row, if the file is not NDJSON. */
   raw?: Buffer
   /** Why it cannot be sent. */
   fault?: { code: string; message: string }
@@ -16,7 +16,7 @@ const newline = 0x0a
 const carriageReturn = 0x0d
 const byteOrderMark = Buffer.from('\ufeff')
 
-/** Splits chunks of bytes into lines. Holds one line at a time, and of a line that is too long only its beginning. */
+/** Splits chunks of bytes into lines. Holds one line at a time, and only the beginning of a line that is too long. */
 export async function* splitLines(
   pieces: AsyncIterable<Buffer, void, undefined>,
   longestBytes: number,

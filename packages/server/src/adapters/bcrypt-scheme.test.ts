@@ -11,11 +11,11 @@ const scheme = new BcryptScheme(new LaneEngine(new Lanes(laneCount)))
 
 const matches = async (hash: string, password: string) => (await scheme.verify(hash, password, 4)).matches
 
-/** Each opens what the other made, and neither opens it to another password. */
+/** Our hash and that of bcryptjs agree for this password. */
 async function expectAgreement(password: string, cost: number): Promise<void> {
   const ours = await scheme.hash(password, cost)
   expect(ours).toMatch(new RegExp(`^\\$2b\\$${String(cost).padStart(2, '0')}\\$[./A-Za-z0-9]{53}$`))
-  // The same text, salt included, so the same verdict on any password.
+  // The hashes are equal, salt included, so both give the same verdict on any password.
   expect([password, bcrypt.hashSync(password, ours.slice(0, 29))]).toEqual([password, ours])
 }
 

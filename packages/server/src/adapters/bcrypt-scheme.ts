@@ -5,7 +5,7 @@ import type { PasswordScheme, Verdict } from './password-scheme.ts'
 
 const saltBytes = 16
 
-/** bcrypt by either engine. */
+/** Hashes with bcrypt on either engine. */
 export class BcryptScheme implements PasswordScheme {
   readonly prefixes = ['$2a$', '$2b$', '$2y$']
   readonly #engine: BcryptEngine
@@ -20,7 +20,7 @@ export class BcryptScheme implements PasswordScheme {
     return formatBcrypt({ cost, salt, digest })
   }
 
-  /** A hash of a lower cost runs on, or the time would tell whose hash was imported with one, and so who has an account. */
+  /** Pads a hash of a lower cost. Otherwise the time would reveal whose hash was imported, and so which accounts exist. */
   async verify(hash: string, password: string, costAtLeast: number): Promise<Verdict> {
     const { salt, cost } = parseBcrypt(hash)
     const digest = await this.#engine.digest({ password, salt, cost, costAtLeast })

@@ -1,4 +1,4 @@
-/** Tells a worker of this process that there is work. A ring that nobody hears is lost, but workers also look on their own. */
+/** Tells a worker of this process that there is work. A ring without a listener is lost, but workers also poll. */
 export class Bell {
   onRing: () => void = () => {}
 

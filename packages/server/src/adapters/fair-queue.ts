@@ -1,15 +1,15 @@
-/** Whose work waits together, and how many pieces of it are served before somebody else has their turn. */
+/** Which line an item waits in, and how many items its source gets served before the next source has its turn. */
 export interface Line {
   key: string
   turns: number
-  /** Where the line comes from. Lines of one source share its turns, however many they are; without one a line is a source by itself. */
+  /** Where the line comes from. All lines of a source share its turns. Without one, the line is a source itself. */
   source?: string
 }
 
 /** A piece of work that was taken. */
 export interface Taken<T> {
   item: T
-  /** To be called once, when the work is done. */
+  /** Call it once, when the work is done. */
   release(): void
 }
 
@@ -22,17 +22,17 @@ interface Source<T> {
   turns: number
   left: number
   size: number
-  /** In the order of their next turns, as the sources are. */
+  /** In the order of their next turns, like the sources. */
   lines: Map<string, Waiting<T>[]>
 }
 
 /**
- * Work in lines that are served in turn, so that whoever has much to do waits for himself: first the sources take turns, then the lines of
- * each. In a line the work keeps its order, and one that is empty is forgotten.
+ * Work in lines that are served in turn: first the sources take turns, then the lines of each source. A busy source therefore
+ * delays mainly itself. A line keeps the order of its work, and is dropped when it is empty.
  */
 export class FairQueue<T> {
   readonly #sources = new Map<string, Source<T>>()
-  /** How much work of a source was taken and is not released. */
+  /** How many items of a source were taken and not yet released. */
   readonly #underWay = new Map<string, number>()
   #arrivals = 0
   #size = 0
@@ -51,7 +51,7 @@ export class FairQueue<T> {
     this.#size += 1
   }
 
-  /** Takes the next piece of work. A source that has `most` under way for each of its turns is passed over. */
+  /** Takes the next item. Skips a source that has `most` items under way for each of its turns. */
   next(most = Number.POSITIVE_INFINITY): Taken<T> | undefined {
     for (const [key, source] of this.#sources) if (this.#countOf(key) < most * source.turns) return this.#take(key, source)
     return undefined
@@ -84,8 +84,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes the newest work of the longest line: that of the source with the most work for the turns it has. Of those as long, the one
-   * that came last.
+   * Takes the newest item of the longest line of the source with the most work per turn. Of equally long ones, the one with the
+   * latest item counts.
    */
   takeNewest(): T | undefined {
     const fullest = longestOf(this.#sources, ({ size, turns, lines }) => ({

@@ -1,11 +1,11 @@
 const entriesKept = 10_000
 
-/** Values in memory that hold for one generation of what they were read from. */
+/** Values in memory that are valid for one generation of the data they were read from. */
 export class GenerationCache {
   #generation: string | undefined
   #kept = new Map<string, unknown>()
 
-  /** The generation that was asked for last. Another server may have ended it since. */
+  /** The generation that was last requested. Another server may have replaced it since. */
   get latest(): string | undefined {
     return this.#generation
   }

@@ -7,17 +7,17 @@ import { isWebPort } from '../lib/web-port.ts'
 /** Every address of a host. */
 export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
-/** Which hosts may be dialled if somebody else chose them. */
+/** Which untrusted hosts may be dialled. */
 export interface DialRules {
-  /** May this host, a name or an address, be at a private address, or at this machine's own. */
+  /** Whether this host, a name or an address, may be at a private address or on this machine. */
   mayBePrivate: (host: string) => boolean
-  /** Named to the operator where a private address is refused. */
+  /** The setting that the error names when a private address is refused. */
   setting: string
   timeoutMs: number
   resolve: Resolve
 }
 
-/** One look-up of a host at a time: it holds one of the few threads that the whole process resolves on, for as long as its DNS hangs. */
+/** Allows one look-up per host at a time: one whose DNS hangs holds one of the few threads that the process resolves names on. */
 const lookups = new Map<string, ReturnType<Resolve>>()
 
 export const resolveOnce: Resolve = (hostname) => {
@@ -28,12 +28,12 @@ export const resolveOnce: Resolve = (hostname) => {
   return lookup
 }
 
-/** Connects for undici to hosts that somebody else chose. Each dial is judged by the address that it goes to. */
+/** An undici connector for untrusted hosts. Checks each dial by the address that it goes to. */
 export function guardedConnector(rules: DialRules): buildConnector.connector {
   const connect = buildConnector({
     allowH2: false,
     maxCachedSessions: 0,
-    // The signal of a request comes first. This ends a socket that is still connecting after it.
+    // The signal of the request fires first. This timeout ends a socket that is still connecting after that.
     timeout: rules.timeoutMs + 1_000,
     lookup: guardedLookup(rules),
   })
@@ -45,7 +45,7 @@ export function guardedConnector(rules: DialRules): buildConnector.connector {
   }
 }
 
-/** Judges a host before its name is looked up. */
+/** Checks a host before its name is looked up. */
 function refuseDial(host: string, port: string, { mayBePrivate, setting }: DialRules): Error | undefined {
   if (!isWebPort(port)) return new Error(`port ${port} is that of another protocol`)
   if (isIP(host) && !mayBePrivate(host) && !isPublicAddress(host)) return new PrivateAddressError(host, setting)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HashBacklog } from './hash-backlog.ts'
 
-/** How many jobs are taken until the backlog is full. */
+/** Adds jobs until the backlog is full. Returns their number. */
 function fill(backlog: HashBacklog, cost: number, atOnce = 1): number {
   let taken = 0
   for (; !backlog.isFull(atOnce); taken += 1) backlog.add(cost)

@@ -1,27 +1,27 @@
-/** Callers give up after a few seconds, and a hash that nobody waits for any more is wasted. */
+/** Callers give up after a few seconds, and a hash that finishes later is wasted. */
 const maxWaitMs = 3_000
-/** Bounds the memory where hashes are so cheap that many fit into that time. */
+/** Limits the memory when hashes are so cheap that many fit into that time. */
 const maxJobs = 5_000
-/** The weight of the latest hash in the measure: that of about the last twenty counts. */
+/** The weight of the latest hash in the moving average, which reflects about the last twenty. */
 const latestShare = 0.05
 
 interface Load {
   /** Jobs of this cost that wait or run. */
   jobs: number
-  /** How long one takes, as measured. */
+  /** The measured time of one hash. */
   ms: number
 }
 
-/** How long a hash takes on a common server while all lanes are taken: 80 ms at cost 10, and twice as long at each further cost. */
+/** How long a hash takes on a typical server with all lanes taken: 80 ms at cost 10, doubling with each cost step. */
 function estimatedMs(cost: number): number {
   return 80 * 2 ** (cost - 10)
 }
 
-/** The hashes that wait or run, and how long a further one would wait at the rate that has been measured. */
+/** The hashes that wait or run, and how long another one would wait at the measured rate. */
 export class HashBacklog {
   readonly #loads = new Map<number, Load>()
 
-  /** Where `atOnce` hashes are worked on at the same time. */
+  /** Whether to refuse further hashes, if `atOnce` of them run at the same time. */
   isFull(atOnce: number): boolean {
     let jobs = 0
     let workMs = 0
@@ -40,7 +40,7 @@ export class HashBacklog {
     this.#loadOf(cost).jobs -= 1
   }
 
-  /** Moves the measure of this cost towards what a hash just took. */
+  /** Moves the average for this cost towards the time that a hash just took. */
   learn(cost: number, workedMs: number): void {
     const load = this.#loadOf(cost)
     load.ms += latestShare * (workedMs - load.ms)

@@ -4,7 +4,7 @@ import { openEngine } from './bcrypt/open-engine.ts'
 import { BcryptScheme } from './bcrypt-scheme.ts'
 import { schemeOf } from './password-scheme.ts'
 
-// On Linux this lowers this thread alone: the event loop that answers everybody else goes first on a busy machine.
+// On Linux this lowers the priority of this thread only, so that the event loop goes first on a busy machine.
 try {
   setPriority(0, Math.min(getPriority(0) + 10, 19))
 } catch {}
@@ -16,13 +16,13 @@ export type HashJob =
 
 export interface HashAnswer {
   result: string | boolean
-  /** The time that the job took here, without its wait for the thread. */
+  /** How long the job took, without its wait for the thread. */
   workedMs: number
   /** The rounds of bcrypt that were run. */
   rounds: number
 }
 
-/** What a thread says at its start if it must do without the lanes: then it takes one job at a time. */
+/** A thread sends this at its start if it cannot use the lanes. It then runs one job at a time. */
 export interface FallbackNotice {
   fallback: string
 }
@@ -32,7 +32,7 @@ if (fallback !== undefined) parentPort?.postMessage({ fallback } satisfies Fallb
 const bcrypt = new BcryptScheme(engine)
 const schemes = [bcrypt]
 
-/** One job of a worker thread, which may have as many at once as there are lanes. */
+/** Runs one job. A worker thread may run as many jobs at once as there are lanes. */
 export default async function run(job: HashJob): Promise<HashAnswer> {
   const started = performance.now()
   const { result, rounds } = job.kind === 'hash' ? await hash(job) : await verify(job)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { codeOf } from '../lib/system-error-code.ts'
 
 /**
- * The random secret in a file of this name, created on first use and readable by its owner alone. Of concurrent programs one
- * creates it and all read the same one: the file appears complete or not at all.
+ * The random secret in a file of this name, created on first use and readable only by its owner. Of concurrent programs one
+ * creates it and all read the same secret: the file appears complete or not at all.
  */
 export function keptSecret(folder: string, name: string): string {
   const path = join(folder, name)

@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SendMailOptions, Transporter } from 'nodemailer'
 
-/** A message, ready to go out. Its texts are plain ASCII, its lines end in `\n`. */
+/** A message that is ready to send. Its texts are plain ASCII with `\n` line endings. */
 export interface OutgoingMail {
   /** Stays the same over all attempts. It becomes the Message-ID, by which a mailbox recognizes repeats. */
   id: string
@@ -14,9 +14,9 @@ export interface OutgoingMail {
   html: string
 }
 
-/** Why a message was not accepted. The text of the other side goes to the operator alone, without the address. */
+/** Why a message was not accepted. Only the operator sees the text of the other side, with the address removed. */
 export class MailError extends Error {
-  /** The SMTP reply code, where there was one. */
+  /** The SMTP reply code, if there was one. */
   readonly status: number | undefined
   /** Refused for good, so another attempt is useless. */
   readonly isFinal: boolean
@@ -29,7 +29,7 @@ export class MailError extends Error {
   }
 }
 
-/** Sends one message. Resolves when the other side has taken it over. Throws MailError. */
+/** Sends one message. Resolves when the other side has accepted it. Throws MailError. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>
   close(): void
@@ -53,15 +53,15 @@ export interface Patience {
 
 type CreateTransport = typeof import('nodemailer').createTransport
 
-/** With the first mail: the library, and what it loads of Node, takes 22 MB. */
+/** Loaded with the first mail: the library and the Node modules it needs take 22 MB. */
 const loadCreateTransport = async (): Promise<CreateTransport> => (await import('nodemailer')).createTransport
 
 /** Connections to the mail server, kept open for the next message. */
 const connections = 5
-/** Well below the lease of a message of the outbox. */
+/** Well below the lease of an outbox message. */
 const usualPatience: Patience = { connectMs: 5_000, greetingMs: 5_000, silenceMs: 10_000, sendMs: 25_000 }
 
-/** By SMTP with `smtpUrl`; else each message becomes an `.eml` file in `mailDir`. */
+/** Sends by SMTP if `smtpUrl` is set. Otherwise writes each message to an `.eml` file in `mailDir`. */
 export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, patience: Patience = usualPatience): Mailer {
   return smtpUrl === undefined ? fileMailer(mailDir, mailFrom) : smtpMailer(smtpUrl, mailFrom, patience)
 }
@@ -73,7 +73,7 @@ function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceM
       url,
       pool: true,
       maxConnections: connections,
-      // The outbox counts the attempts. A pool that repeated one would make attempts that nobody sees.
+      // The outbox counts the attempts. Retries by the pool would not be counted.
       maxRequeues: 0,
       connectionTimeout: connectMs,
       greetingTimeout: greetingMs,
@@ -95,15 +95,15 @@ function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceM
 }
 
 interface TransportError extends Error {
-  /** Where it broke: `EENVELOPE` at sender or recipient, `EMESSAGE` at the message itself, `EABORT` when our time was over, and others. */
+  /** Where it failed: `EENVELOPE` at sender or recipient, `EMESSAGE` at the message, `EABORT` after our timeout, and others. */
   code?: string
   response?: string
   responseCode?: number
 }
 
 /**
- * A 5xx for this sender, recipient or message is final. A 5xx for the connection or the login is about the settings, which
- * somebody may correct while the message waits.
+ * A 5xx for this sender, recipient or message is final. A 5xx for the connection or the login is about the settings, which the
+ * operator may correct while the message waits.
  */
 function mailErrorOf(error: unknown, address: string): MailError {
   const fault: TransportError = error instanceof Error ? error : new Error(String(error))
@@ -117,7 +117,7 @@ function withoutAddress(text: string, address: string): string {
   return text.replace(new RegExp(address.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'gi'), '[address]')
 }
 
-/** One file per message, readable by its owner alone, named by time; it appears whole. */
+/** Writes one file per message, readable only by its owner and named by time. It appears complete or not at all. */
 function fileMailer(folder: string, from: string): Mailer {
   let composer: Transporter | undefined
   return {

@@ -4,13 +4,13 @@ import type { HashObserver } from './password-hasher.ts'
 
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
-/** Between two collections. */
+/** The minimum time between two collections. */
 const minPauseMs = 1_000
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 
 /**
- * What `/metrics` tells, in the words of Prometheus; times are seconds. Every label has a closed set of values: the pattern of a route
- * and never a path, a code and never an address, an id or anything else that a caller can make up.
+ * What `/metrics` reports, in the format of Prometheus. Times are in seconds. Every label has a closed set of values: the pattern
+ * of a route but never a path, a code but never an address, an id or anything else that a caller can make up.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -92,12 +92,12 @@ export class Metrics {
     this.#gauge('build_info', 'The version that runs', ['version']).set({ version }, 1)
   }
 
-  /** Adds memory, processor, event loop and garbage collection of this process; they are watched until it ends. */
+  /** Adds metrics for memory, processor, event loop and garbage collection of this process, until it ends. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry })
   }
 
-  /** For the hasher of passwords. */
+  /** The observer for `PasswordHasher`. */
   hashObserver(): Omit<HashObserver, 'fellBack'> {
     return {
       worked: (waitedSeconds, rounds) => {
@@ -109,8 +109,8 @@ export class Metrics {
   }
 
   /**
-   * Runs `gather`, which sets the gauges, and answers all of it as text. It takes the event loop tens of milliseconds, so calls that come
-   * meanwhile, and within a second after it began, get the same answer.
+   * Runs `gather`, which sets the gauges, and returns all metrics as text. This blocks the event loop for tens of milliseconds,
+   * so calls during a collection, or within a second after it began, get the same text.
    */
   async collect(gather: () => Promise<void>, now: number): Promise<string> {
     if (this.#collected && Math.abs(now - this.#collected.at) < minPauseMs) return this.#collected.text

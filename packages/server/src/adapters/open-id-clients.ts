@@ -6,9 +6,9 @@ import { guardedConnector, resolveOnce } from './guarded-dial.ts'
 const requestTimeoutMs = 5_000
 const maxAnswerBytes = 512 * 1024
 const metadataFreshMs = 10 * 60 * 1_000
-/** How long the old description of a provider serves while a newer one cannot be read. */
+/** How long an old provider description is used while a newer one cannot be read. */
 const metadataKeptMs = 24 * 60 * 60 * 1_000
-/** openid-client uses keys up to this age, and reads them again if a token names an unknown one. */
+/** Cached keys are passed with this age: openid-client uses them, and reads them again if a token names an unknown key. */
 const keysAgeSeconds = 61
 
 /** This service as a client of one provider. */
@@ -45,17 +45,17 @@ interface Described {
 interface Options {
   /** Whether providers may be reached by http. */
   allowHttp: boolean
-  /** May this host, of a provider or of what it refers to, be at a private address, or at this machine's own. */
+  /** Whether this host, of a provider or of what it refers to, may be at a private address or on this machine. */
   mayBePrivate: (host: string) => boolean
   /** Unix milliseconds. */
   clock: () => number
-  /** Of one request to a provider. */
+  /** For one request to a provider. */
   timeoutMs?: number
 }
 
 /**
- * Logins at OpenID Connect providers (OpenID Connect Core, PKCE S256). It keeps descriptions and keys of providers, so a login
- * makes only the requests that it needs. A provider that hangs delays its own logins alone, by at most `timeoutMs` for each
+ * Logins at OpenID Connect providers (OpenID Connect Core, PKCE S256). It caches descriptions and keys of providers, so a login
+ * makes only the requests that it needs. A provider that hangs delays only its own logins, by at most `timeoutMs` for each
  * request.
  */
 export class OpenIdClients {
@@ -95,8 +95,8 @@ export class OpenIdClients {
   }
 
   /**
-   * Redeems the answer that a browser brought back (`callbackUrl` with its query). Checks state and `iss`, and of the ID token
-   * its signature, issuer, audience, times and nonce. Asks the userinfo endpoint for what the ID token leaves out. Throws
+   * Redeems the answer that a browser brought back (`callbackUrl` with its query). Checks state and `iss`, and the signature,
+   * issuer, audience, times and nonce of the ID token. Asks the userinfo endpoint if the ID token has no e-mail. Throws
    * OpenIdFault.
    */
   async redeem(client: OpenIdClient, callbackUrl: URL, { state, nonce, codeVerifier }: OpenIdChallenge): Promise<OpenIdClaims> {
@@ -155,7 +155,7 @@ export class OpenIdClients {
       timeout: timeoutMs / 1000,
       execute: allowHttp ? [openid.allowInsecureRequests] : [],
     })
-    // A plain copy, since the library knows exceptions for some providers: tokens must name exactly this issuer.
+    // A plain copy, without the exceptions that the library makes for some providers: tokens must name exactly this issuer.
     const metadata: openid.ServerMetadata = JSON.parse(JSON.stringify(config.serverMetadata()))
     if (new URL(metadata.issuer).href !== new URL(issuer).href) throw new Error('the provider describes another issuer')
     const described = { metadata, readAt: clock() }
@@ -170,7 +170,7 @@ function authenticationOf({ token_endpoint_auth_methods_supported: methods }: op
   return takesBasic ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret)
 }
 
-/** A fetch that dials as the agent does, and whose answers are read to a bound, within the time of their request. */
+/** A fetch that dials through the agent. It reads the answer up to a limit, within the time limit of the request. */
 function boundedFetch(dispatcher: Agent): openid.CustomFetch {
   return async (url, options) => {
     const response = await fetch(url, { ...options, redirect: 'manual', dispatcher } as RequestInit)
@@ -188,7 +188,7 @@ function boundedFetch(dispatcher: Agent): openid.CustomFetch {
   }
 }
 
-/** The address and whether it is verified come from one source, so that nothing is verified that was not. */
+/** Takes the address and `email_verified` from the same source, so that an unverified address never counts as verified. */
 function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): OpenIdClaims {
   return {
     subject,
@@ -200,7 +200,7 @@ function readClaims(subject: string, claims: openid.UserInfoResponse | openid.ID
   }
 }
 
-/** Some providers write it as text. */
+/** Some providers send `email_verified` as text. */
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
 }
@@ -216,7 +216,7 @@ function faultOf(error: unknown): OpenIdFault {
 }
 
 function isUnreachable(error: unknown): boolean {
-  // fetch throws this without an answer.
+  // fetch throws this if there was no answer.
   if (error instanceof TypeError && error.message === 'fetch failed') return true
   if (error instanceof openid.ResponseBodyError) return error.status >= 500
   if (!(error instanceof openid.ClientError)) return false

@@ -5,8 +5,8 @@ const size = 10_000
 let blocklist: ReadonlySet<string> | undefined
 
 /**
- * The 10,000 commonest passwords of an allowed length, in lower case. The length check refuses the shorter ones, which are two
- * thirds of the head of any such list. Read on first use (30 ms) and kept.
+ * The 10,000 most common passwords of an allowed length, in lower case. The length check refuses shorter ones, which are two
+ * thirds of the top of any such list. Read on first use (30 ms) and kept.
  */
 export function commonPasswords(): ReadonlySet<string> {
   blocklist ??= new Set(listByFrequency().filter(isLongEnough).slice(0, size))
@@ -17,9 +17,9 @@ function isLongEnough(password: string): boolean {
   return password.length >= MIN_PASSWORD_CHARACTERS
 }
 
-/** In lower case and ASCII, the commonest first. Required only here, so that a server without the list does not hold it in memory. */
+/** In lower case and ASCII, most common first. Loaded only here, so that servers that never need it do not hold it in memory. */
 function listByFrequency(): string[] {
-  // Most of the 3 MB is words that are not looked at.
+  // Most of the 3 MB are words that are not used here.
   const { dictionary } = requireOnce<typeof import('@zxcvbn-ts/language-common')>('@zxcvbn-ts/language-common')
   return dictionary['passwords-common']
 }

@@ -13,7 +13,7 @@ function buildHasher(options: { cost: number; threads: number }) {
 
 test('of more hashes than three seconds of work, those taken finish, the others are refused at once, and then there is room', async () => {
   const { hasher, refused } = buildHasher({ cost: 11, threads: 1 })
-  // From here on the hasher knows what a hash takes on this machine.
+  // After these, the hasher knows how long a hash takes on this machine.
   for (let hash = 0; hash < 10; hash += 1) await hasher.hash('password', line)
   const started = performance.now()
   const refusedAfter: number[] = []
@@ -60,7 +60,7 @@ test('results that come together leave turns of the event loop to others between
   countTurns()
   const turns = await Promise.all(Array.from({ length: 80 }, () => hasher.hash('password', line).then(() => turn)))
   isDone = true
-  // Four lanes that began together end together: in twenty turns, if nothing stood between them.
+  // Four lanes that start together finish together. Without a pause between their results, that makes only twenty turns.
   expect(new Set(turns).size).toBeGreaterThan(60)
 })
 
@@ -68,7 +68,7 @@ test('where several sources come each has at most half of the lanes, so the next
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   const all = [hasher.hash('password', { key: 'address:192.0.2.2', turns: 1 })]
   for (let hash = 0; hash < 10; hash += 1) all.push(hasher.hash('password', line))
-  // Of eleven, one and half of the four lanes are under way.
+  // Of the eleven hashes, three are running: one of the first source, and two of the other, which has half of the four lanes.
   expect(hasher.queueLength).toBe(8)
   all.push(hasher.hash('password', { key: 'address:192.0.2.3', turns: 1 }))
   expect(hasher.queueLength).toBe(8)
@@ -80,7 +80,7 @@ test('a hash of another system counts for what its own cost takes', async () => 
   const dear = `$2b$15$${'.'.repeat(53)}`
   const waiting = Promise.allSettled([1, 2, 3, 4, 5, 6].map(() => hasher.verify('password', dear, line)))
   await expect(hasher.hash('password', line)).rejects.toThrow(HashQueueFullError)
-  // Nobody waits for these seconds of work.
+  // Do not wait for these seconds of work.
   await hasher.close()
   await waiting
 })

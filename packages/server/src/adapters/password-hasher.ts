@@ -7,17 +7,17 @@ import { FairQueue, type Line, type Taken } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { FallbackNotice, HashAnswer, HashJob } from './hash-worker.ts'
 
-/** Told of each hash how long it waited for a lane and what it cost, or that it was refused. */
+/** Is notified of each hash: how long it waited for a lane and what it cost, or that it was refused. */
 export interface HashObserver {
   worked(waitedSeconds: number, rounds: number): void
   refused(): void
-  /** The threads do without the lanes, for this reason; told once. */
+  /** The threads cannot use the lanes, for this reason. Called once. */
   fellBack(reason: string): void
 }
 
 const nobody: HashObserver = { worked() {}, refused() {}, fellBack() {} }
 
-/** So long after two sources came one after the other, there is room for a third. */
+/** How long one source is limited to half of the lanes after a change of source. */
 const keepsRoomForMs = 5_000
 
 interface WaitingJob {
@@ -29,11 +29,11 @@ interface WaitingJob {
 }
 
 /**
- * bcrypt in worker threads, so that no number of logins stops the event loop. Each thread has lanes, and works on as many passwords at
- * once. Jobs wait in lines that are served in turn, as many as can be done within a bounded wait; past that the newest of the longest
- * line is refused. A source that is alone has all lanes. Where several come, each has at most half of them: whoever comes next finds a
- * free one, in a thread that has less to do beside.
- * Every verification costs what one bcrypt at the configured cost does, also for users that do not exist and for hashes of a lower cost.
+ * bcrypt in worker threads, so that logins never block the event loop. Each thread has lanes, and works on one password per lane
+ * at once. Jobs wait in lines that are served in turn. If the wait would be too long, the newest job of the longest line is
+ * refused. A single source may use all lanes. If there are several, each gets at most half of them, so the next source finds a
+ * free one, in a thread that is less busy. Every verification costs as much as one bcrypt at the configured cost, also for
+ * unknown users and for hashes of a lower cost.
  */
 export class PasswordHasher {
   readonly cost: number
@@ -55,7 +55,7 @@ export class PasswordHasher {
     this.#backlog = new HashBacklog()
   }
 
-  /** Starts all threads and keeps them. Otherwise each starts when there is work for it, and ends when there was none for a while. */
+  /** Starts all threads and keeps them. Without this call, each starts on demand, and ends after a while without work. */
   warmUp(): void {
     this.#pool ??= this.#open(this.#threads)
   }
@@ -67,10 +67,10 @@ export class PasswordHasher {
       minThreads,
       maxThreads: this.#threads,
       concurrentTasksPerWorker: laneCount,
-      // A hash needs next to nothing; without a limit each thread would let its heap grow before it cleans up.
+      // A hash needs very little memory. Without a limit, each thread would let its heap grow before it collects garbage.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       idleTimeout: 30_000,
-      // Nobody reads its histograms of waits and runs.
+      // Its histograms of wait and run times are not used.
       recordTiming: false,
     })
     return pool.once('message', ({ fallback }: FallbackNotice) => {
@@ -79,7 +79,7 @@ export class PasswordHasher {
     })
   }
 
-  /** Hashes that wait for a lane of a thread now. */
+  /** How many hashes are waiting for a lane. */
   get queueLength(): number {
     return this.#waiting.size
   }
@@ -92,8 +92,8 @@ export class PasswordHasher {
   }
 
   /**
-   * Whether the password belongs to the hash. Without a hash (an unknown user, one without a password) it takes as long and is
-   * false. Throws HashQueueFullError.
+   * Whether the password matches the hash. Without a hash (an unknown user, or one without a password) it takes just as long and
+   * returns false. Throws HashQueueFullError.
    */
   async verify(password: string, hash: string | null | undefined, line: Line): Promise<boolean> {
     const usableCost = hash ? bcryptCost(hash) : undefined
@@ -103,7 +103,7 @@ export class PasswordHasher {
     return matches === true && usableCost !== undefined
   }
 
-  /** Whether a hash was made at another cost than the configured one and is due for an upgrade at the next login. */
+  /** Whether a hash has another cost than the configured one, so that the next login should upgrade it. */
   needsUpgrade(hash: string): boolean {
     return bcryptCost(hash) !== this.cost
   }
@@ -171,7 +171,7 @@ export class PasswordHasher {
     }
   }
 
-  /** Results that come together are handed out in a turn of the event loop each: what else there is to do comes between. */
+  /** Hands out results one per turn of the event loop, so that other work runs between results that arrive together. */
   #ownTurn(): Promise<void> {
     this.#handedOut = this.#handedOut.then(() => nextTurn())
     return this.#handedOut

@@ -1,4 +1,4 @@
-/** A way to hash passwords. Which one made a hash is told by what the hash begins with. */
+/** A way to hash passwords. The prefix of a hash tells which scheme made it. */
 export interface PasswordScheme {
   prefixes: readonly string[]
   /** Takes as long as a hash of bcrypt at cost `costAtLeast` takes, or longer. */
@@ -11,7 +11,7 @@ export interface Verdict {
   rounds: number
 }
 
-/** Throws where no scheme knows the hash. */
+/** Finds the scheme of a hash. Throws if there is none. */
 export function schemeOf(hash: string, schemes: readonly PasswordScheme[]): PasswordScheme {
   const found = schemes.find(({ prefixes }) => prefixes.some((prefix) => hash.startsWith(prefix)))
   if (!found) throw new Error('the hash is of an unknown scheme')

@@ -7,9 +7,9 @@ export interface Post {
   url: URL
   headers: Record<string, string>
   body: string
-  /** May the address be a private one, or this machine's own. */
+  /** Whether the address may be a private one, or one of this machine. */
   allowPrivate: boolean
-  /** For all of it: resolving, connecting, sending, and the answer to its end. */
+  /** Covers resolving, connecting, sending, and reading the whole answer. */
   timeoutMs: number
   resolve: Resolve
 }
@@ -20,13 +20,13 @@ export interface PostAnswer {
 }
 
 /**
- * Posts to a URL that somebody else chose, over a connection of its own, and reads up to 64 KiB of the answer. It does not follow
- * redirects. Throws without a whole answer within the time, if TLS fails, and if the address is not allowed.
+ * Posts to an untrusted URL over a new connection, and reads up to 64 KiB of the answer. Does not follow redirects. Throws if
+ * there is no complete answer in time, if TLS fails, or if the address is not allowed.
  */
 export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs, resolve }: Post): Promise<PostAnswer> {
   const signal = AbortSignal.timeout(timeoutMs)
   const client = new Client(url.origin, {
-    // The socket serves one request. A socket that is kept could be dead at the next one.
+    // Each socket serves one request, since a kept socket could be dead at the next one.
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,

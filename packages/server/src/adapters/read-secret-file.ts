@@ -4,10 +4,10 @@ import type { SecretFile } from '../config.ts'
 const limitBytes = 65_536
 const readableByOthers = 0o004
 
-/** What a file holds for a setting. Why it cannot be used is said without its path, which may be a secret set under the wrong name. */
+/** Reads the value of a setting from a file. `fault` leaves out the path, which may be a secret set under the wrong name. */
 export function readSecretFile(path: string): SecretFile {
   try {
-    // Opening a pipe would wait for somebody who writes to it.
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       return readWhole(file)

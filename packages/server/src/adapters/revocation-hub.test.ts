@@ -15,7 +15,7 @@ const event = (cursor: number, appId: string | null = null): HubEvent => ({
   frame: Buffer.from(`${cursor};`),
 })
 
-/** A stream that has joined, and what its reader got. */
+/** A stream that has joined, and the text that its reader has received. */
 function listen(hub: RevocationHub, appId = 'app', sentThrough = 0, form: 1 | 2 = 1) {
   const stream = hub.open({ appId, kids: ['00000000'], form })!
   stream.sentThrough = sentThrough
@@ -53,7 +53,7 @@ test('a stream joins only where nothing was published since its last read, and g
   const behind = hub.open({ appId: 'app', kids: [], form: 1 })!
   behind.sentThrough = 4
   expect(hub.join(behind)).toBe(false)
-  // This one read further than the hub has published.
+  // This stream has read further than the hub has published.
   const ahead = listen(hub, 'app', 7)
   await hub.publish([event(6), event(7), event(8)], 8)
   await hub.publish([event(9)], 9)

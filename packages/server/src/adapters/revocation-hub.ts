@@ -3,41 +3,41 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedForm } from '../lib/caller.ts'
 import { Turns } from './turns.ts'
 
-/** An event on its way to the streams, written once for all of them. */
+/** An event for the streams, serialized once for all of them. */
 export interface HubEvent {
   cursor: number
-  /** Null is for the consumers of every app. */
+  /** Null for the consumers of every app. */
   appId: string | null
-  /** The least that a reader has to understand. */
+  /** The lowest form that a reader must understand to receive it. */
   form: FeedForm
   frame: Buffer
 }
 
 export interface StreamOwner {
   appId: string
-  /** As the assertion gave them. */
+  /** Key ids from the assertion. */
   kids: readonly string[]
   form: FeedForm
 }
 
 export interface HubLimits {
-  /** Streams of this process; more are refused. */
+  /** The most streams in this process. Further ones are refused. */
   streams: number
-  /** Bytes that may wait for one reader, beside what its socket holds. A slower one is dropped and resumes from the database. */
+  /** Bytes that may wait for one reader, besides those in its socket. A slower one is dropped and resumes from the database. */
   waitingBytes: number
   heartbeatMs: number
 }
 
 const usualLimits: HubLimits = { streams: 10_000, waitingBytes: 256 * 1024, heartbeatMs: 15_000 }
-/** Streams written to before other work gets its turn. */
+/** How many streams are written to before other work gets its turn. */
 const sliceSize = 100
-/** Streams that catch up from the database at once: after a restart all of them come back, and logins need connections too. */
+/** Streams that catch up from the database at once. After a restart all of them come back, and logins need connections too. */
 const readersAtOnce = 2
 const lastWordsMs = 500
 const opening = Buffer.from(': open\n\n')
 const heartbeat = Buffer.from(': heartbeat\n\n')
 
-/** The answer to one consumer that listens. It is written by the hub, once it has caught up from the database. */
+/** The response to one listening consumer. The hub writes to it once it has caught up from the database. */
 export class ConsumerStream extends Readable {
   readonly owner: StreamOwner
   /** Every event up to this cursor was written. */
@@ -55,14 +55,14 @@ export class ConsumerStream extends Readable {
     this.push(opening)
   }
 
-  /** Writes, or drops the reader when too much waits for it already. */
+  /** Writes a chunk, or drops the reader if too much is waiting for it already. */
   send(chunk: Buffer): void {
     if (this.destroyed || this.#isFinished || chunk.length === 0) return
     if (this.readableLength > 0 && this.readableLength + chunk.length > this.#waitingBytes) this.destroy()
     else this.push(chunk)
   }
 
-  /** Resolves when the reader has taken most of what was written, or is gone. */
+  /** Resolves when the reader has taken most of the written data, or is gone. */
   async drained(): Promise<void> {
     if (this.destroyed || this.readableLength < this.readableHighWaterMark) return
     await new Promise<void>((resolve) => {
@@ -70,14 +70,14 @@ export class ConsumerStream extends Readable {
     })
   }
 
-  /** Proves to the reader that the server is there, and finds out whether the reader is. */
+  /** Shows the reader that the server is alive, and drops a reader that has stopped reading. */
   beat(): void {
     if (this.readableLength === 0) this.send(heartbeat)
     else if (!this.#hasRead) this.destroy()
     this.#hasRead = false
   }
 
-  /** Ends the answer. A reader that does not take the rest at once reads it from the database when it comes back. */
+  /** Ends the response. A reader that does not take the rest in time reads it from the database when it comes back. */
   finish(): void {
     if (this.destroyed || this.#isFinished) return
     this.#isFinished = true
@@ -98,15 +98,15 @@ export class ConsumerStream extends Readable {
 }
 
 /**
- * Passes revocations to the consumers that listen to this process. One reader of the table hands them in (`workers/revocation-feed.ts`);
- * a stream that joins has caught up from the database by itself.
+ * Passes revocations to the consumers that listen to this process. One reader of the table publishes them here
+ * (`workers/revocation-feed.ts`). A stream must catch up from the database before it joins.
  */
 export class RevocationHub {
   /** Every event up to this cursor was published. */
   head = 0
   /** Called when there may be something new in the table. */
   onWake: () => void = () => {}
-  /** For streams that read from the database. */
+  /** Limits how many streams read from the database at once. */
   readonly readers = new Turns(readersAtOnce)
   readonly #limits: HubLimits
   readonly #streams = new Map<string, Set<ConsumerStream>>()
@@ -126,7 +126,7 @@ export class RevocationHub {
     this.onWake()
   }
 
-  /** A stream for a consumer; undefined when there are too many, or the server is stopping. It gets nothing before `join`. */
+  /** Opens a stream, which gets no events before `join`. Undefined if there are too many, or the server is stopping. */
   open(owner: StreamOwner): ConsumerStream | undefined {
     if (this.#isClosed || this.#count >= this.#limits.streams) return undefined
     const stream = new ConsumerStream(owner, this.#limits.waitingBytes)
@@ -139,8 +139,8 @@ export class RevocationHub {
   }
 
   /**
-   * Lets a stream have what is published from now on. False when it has not caught up with what was: between its last read and this
-   * call nothing may be published that it would miss.
+   * Lets a stream receive what is published from now on. False if the stream has not caught up: it would miss what was published
+   * between its last read and this call.
    */
   join(stream: ConsumerStream): boolean {
     if (stream.sentThrough < this.head) return false
@@ -148,7 +148,7 @@ export class RevocationHub {
     return true
   }
 
-  /** Writes events, in the order of their cursors and all up to `head`, to the streams that they concern. */
+  /** Writes events to the streams that they concern. They must be in the order of their cursors, and include all up to `head`. */
   async publish(events: readonly HubEvent[], head: number): Promise<void> {
     this.head = head
     const first = events[0]
@@ -162,7 +162,7 @@ export class RevocationHub {
         if (!stream.isLive) continue
         const { sentThrough, owner } = stream
         const { events, chunk } = portions[owner.form - 1]!
-        // One that read ahead of the hub has a part of this already.
+        // A stream that read ahead of the hub has part of this already.
         const isFresh = sentThrough < first.cursor
         stream.send(isFresh ? chunk : portionOf(events.filter(({ cursor }) => cursor > sentThrough)).chunk)
         stream.sentThrough = Math.max(sentThrough, head)
@@ -170,11 +170,11 @@ export class RevocationHub {
         if (written % sliceSize === 0) await nextTurn()
       }
     }
-    // Readers take what is there before the next portion comes.
+    // Let readers take this portion before the next one comes.
     await nextTurn()
   }
 
-  /** Whose streams are open, each app and set of secrets once. */
+  /** The owners of open streams: each app and set of secrets once. */
   owners(): StreamOwner[] {
     const owners = new Map<string, StreamOwner>()
     for (const { owner } of this.#all()) owners.set([owner.appId, ...owner.kids].join(), owner)
@@ -186,7 +186,7 @@ export class RevocationHub {
     for (const stream of [...(this.#streams.get(appId) ?? [])]) stream.finish()
   }
 
-  /** Ends every stream and takes no more. */
+  /** Ends every stream and accepts no more. */
   close(): void {
     this.#isClosed = true
     for (const stream of this.#all()) stream.finish()
@@ -214,7 +214,7 @@ export class RevocationHub {
   }
 }
 
-/** Events, and what they are on the wire. */
+/** Some events, and their bytes on the wire. */
 function portionOf(events: readonly HubEvent[]): { events: readonly HubEvent[]; chunk: Buffer } {
   return { events, chunk: Buffer.concat(events.map(({ frame }) => frame)) }
 }

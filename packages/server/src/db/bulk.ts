@@ -1,8 +1,8 @@
 import { type Db, isPostgres } from './handle.ts'
 
 /**
- * Inserts rows that all have the members of the first. However many there are, the statement is short and binds one value: with a
- * value for each member, to compose and to parse the statement would cost more than to insert the rows.
+ * Inserts rows that all have the members of the first. Binds all rows as one JSON value: composing and parsing a statement with a
+ * value per member would cost more than inserting the rows.
  */
 export async function insertRows(db: Db, table: string, rows: readonly Record<string, unknown>[]): Promise<void> {
   const [first] = rows
@@ -20,8 +20,8 @@ export async function insertRows(db: Db, table: string, rows: readonly Record<st
 }
 
 /**
- * The ids of the rows whose column has one of many values, and for which the condition holds. Each value is looked up in the index:
- * given all at once, Postgres reads the whole table as long as it has no statistics of it, as in the first minute of an import.
+ * The ids of the rows whose column has one of the values and that meet the condition. Looks up each value in the index: with a
+ * list of values, Postgres reads the whole table until it has statistics, as in the first minute of an import.
  */
 export async function idsWhereIn(
   db: Db,

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 const cancelRequestCode = 80_877_102
 const timeoutMs = 3_000
 
-/** A connection of pg, and the key that Postgres gave it to be cancelled by; a pooler may give none. */
+/** A pg connection, with the key for cancelling its statements. A pooler may give none. */
 export interface Cancellable {
   host: string
   port: number
@@ -12,8 +12,8 @@ export interface Cancellable {
 }
 
 /**
- * Asks Postgres to end the statement that a connection runs, over a connection of its own as the protocol wants it, and forgets about
- * it: a statement that waits for a lock would not notice that its client is gone, and stay at work as long as the lock is held.
+ * Asks Postgres to cancel the statement of a connection, over a separate connection as the protocol requires, and does not wait
+ * for it. Otherwise a statement that waits for a lock would not notice that its client is gone, and would go on waiting.
  */
 export function cancelStatement({ host, port, processID, secretKey }: Cancellable): void {
   if (processID === null || secretKey === null) return

@@ -7,7 +7,7 @@ import { forUpdate, lockUntilCommit } from './locks.ts'
 import { notifyAtCommit } from './notify.ts'
 import { transaction } from './transaction.ts'
 
-/** Read by the compiler alone. */
+/** Never called, only compiled. */
 async function refused(deps: Deps<Pool>, perhapsInside: Deps) {
   // @ts-expect-error written outside of the transaction of what it tells about
   await addToOutbox(deps, [])

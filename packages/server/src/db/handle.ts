@@ -3,13 +3,13 @@ import type { Primary } from './primary.ts'
 
 declare const inTransaction: unique symbol
 
-/** The connections of the database. Each statement runs on one of them, and is a transaction of its own. */
+/** The connections of the database. Each statement runs on one of them, as a separate transaction. */
 export type Pool = Knex & { readonly [inTransaction]: false }
 
-/** A transaction that is under way; `transaction` alone makes one. What writes more than one row, or locks, takes this. */
+/** An open transaction, made by `transaction`. A function that writes more than one row, or locks, takes this. */
 export type Tx = Knex.Transaction & { readonly [inTransaction]: true }
 
-/** Either of them: what reads takes this. */
+/** Either of the two. A function that reads takes this. */
 export type Db = Pool | Tx
 
 /** The handle as a transaction. Throws if it is not one. */
@@ -32,7 +32,7 @@ export function isPostgres(db: Pick<Knex, 'client'>): boolean {
   return driverName === 'pg'
 }
 
-/** What of knex's pool is used here. */
+/** The part of knex's pool that is used here. */
 interface Connections {
   numUsed(): number
   numFree(): number
@@ -42,13 +42,13 @@ interface Connections {
 /** The connections of the pool, and how many requests wait for one. */
 export function connectionsOf(db: Pool): { used: number; free: number; wanted: number } {
   const { pool }: { pool?: Connections } = db.client
-  // A closed database has no pool any more.
+  // A closed database has no pool.
   return pool
     ? { used: pool.numUsed(), free: pool.numFree(), wanted: pool.numPendingAcquires() }
     : { used: 0, free: 0, wanted: 0 }
 }
 
-/** Grows when the database has failed over: what was read before may be of a history that does not go on. */
+/** Increases when the database fails over. Data that was read before may come from a history that was abandoned. */
 export function eraOf(db: Db): number {
   return primaryOf(db)?.era ?? 0
 }

@@ -2,9 +2,9 @@ import pg from 'pg'
 import { faultOfEngine } from '../lib/database-engine.ts'
 import { classifyPostgresError } from './classify-error.ts'
 
-/** A connection of pg. */
+/** A pg connection. */
 export interface Connection {
-  /** The key that the other end gave to cancel statements. */
+  /** The process number that the other end gave for cancelling statements. */
   processID: number | null
   query(question: { text: string; query_timeout: number | undefined }): Promise<{ rows: Answer[] }>
 }
@@ -21,38 +21,38 @@ interface Answer {
 /** What is at the other end of a connection. */
 export interface Standing {
   /**
-   * Whether a pooler such as PgBouncer is in between, which may run each transaction on another connection to Postgres. Postgres gives
-   * each connection the number of its process to cancel statements by; a pooler gives a number of its own.
+   * Whether a pooler such as PgBouncer is in between, which may run each transaction on another connection to Postgres. For
+   * cancelling statements, Postgres gives each connection the number of its process. A pooler gives a different number.
    */
   isBehindPooler: boolean
-  /** It repeats what another Postgres writes, and may be behind. */
+  /** It replicates another Postgres, and may be behind. */
   isStandby: boolean
   isReadOnly: boolean
-  /** Why the service must not run on this engine, if so. */
+  /** Why the service must not run on this engine. Undefined if it may. */
   engineFault: string | undefined
-  /** Undefined on a standby, and where the engine does not say. */
+  /** Undefined on a standby, and if the engine does not report it. */
   lineage: Lineage | undefined
 }
 
 /** Which history of commits a Postgres continues. */
 export interface Lineage {
-  /** The same for a Postgres and its standbys; another one after an upgrade of the files or in an unrelated database. */
+  /** Shared by a Postgres and its standbys. Differs after an upgrade of the files, and in an unrelated database. */
   cluster: string
-  /** Grows by each promotion of a standby. */
+  /** Increases with each promotion of a standby. */
   timeline: number
 }
 
 const position = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
   current_setting('transaction_read_only') = 'on' as "isReadOnly", version() as version`
-// The name of a file of the log begins with the timeline, at once after a promotion; what pg_control_checkpoint() says comes later.
+// The name of a WAL file begins with the timeline, right after a promotion. pg_control_checkpoint() reports it only later.
 const lineage = `(select system_identifier::text from pg_control_system()) as cluster,
   case when pg_is_in_recovery() then null else pg_walfile_name(pg_current_wal_lsn()) end as wal`
 
-/** Throws after `timeoutMs`. */
+/** Throws if there is no answer within `timeoutMs`. */
 export async function inspectConnection(connection: Connection, timeoutMs: number | undefined): Promise<Standing> {
   const ask = (text: string) => connection.query({ text, query_timeout: timeoutMs })
   const { rows } = await ask(`${position}, ${lineage}`).catch((error: unknown) => {
-    // Engines that keep their log elsewhere, as Aurora does, refuse the second part.
+    // Engines that keep their log elsewhere, such as Aurora, reject the second part.
     if (error instanceof pg.DatabaseError && classifyPostgresError(error) === error) return ask(position)
     throw error
   })

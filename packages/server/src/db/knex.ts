@@ -12,12 +12,12 @@ import { type Connection, inspectConnection } from './inspect-connection.ts'
 import { Primary } from './primary.ts'
 
 const INT8_OID = 20
-/** Of Postgres that is still maintained. */
+/** The oldest Postgres that is still maintained. */
 const oldestVersion = '14'
 const sqliteBusyTimeoutMs = 4_000
 const statementsKept = 500
 
-/** A client of knex, and what of it is used here. */
+/** A knex client, with the parts of it that are used here. */
 type Dialect<C> = Pick<typeof Knex.Client, keyof typeof Knex.Client> & (new (config: Knex.Config<object>) => Knex.Client & C)
 
 interface SqliteQuery {
@@ -62,26 +62,26 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
     })
   }
 
-  /** The connection while nobody has it. It may be used until the next pause, in which somebody could take it. */
+  /** The connection, if it is free. Use it only until the next `await`, when other code could take it. */
   idleConnection(): Database | undefined {
     return this.pool && this.pool.numFree() > 0 ? this.#connection : undefined
   }
 }
 
-/** The files beside it, `-wal` and `-shm`, get the mode that the database file has. */
+/** Creates the database file with mode 0600. Its `-wal` and `-shm` files get the same mode. */
 function createPrivately(filename: string): void {
   try {
     closeSync(openSync(filename, 'ax', 0o600))
   } catch {
-    // It is there already; or it cannot be made, which SQLite tells in its own way.
+    // It exists already, or it cannot be created, which SQLite reports itself.
   }
 }
 
 interface PostgresConnection extends Cancellable, Connection {
   isBehindPooler?: boolean
-  /** Of the `Primary`, when it was made. */
+  /** The era of the `Primary` when the connection was made. */
   era?: number
-  /** The connection failed or ended: every further statement on it does too. */
+  /** The connection failed or ended, so every further statement on it fails. */
   hasEnded?: boolean
   connection: { stream: { destroy(reason: Error | undefined): void } }
   on(event: 'error' | 'end', listener: () => void): void
@@ -104,11 +104,11 @@ interface PostgresClient {
 const PlainPostgresClient: Dialect<PostgresClient> = createRequire(import.meta.url)('knex/lib/dialects/postgres/index.js')
 
 /**
- * Limits statements at both ends. Postgres itself ends what takes too long (`setLimits`), since a frozen server cannot. A frozen
- * Postgres, or a network that drops packets, ends nothing, so this client cuts the connection. That fails the statement and takes
- * the connection out of the pool, where the time limit of pg would leave it.
+ * Limits statements at both ends. Postgres ends statements that take too long (`setLimits`), since a frozen server cannot. A
+ * frozen Postgres, or a network that drops packets, ends nothing, so this client cuts the connection. That fails the statement
+ * and takes the connection out of the pool, while pg's own time limit would leave it there.
  *
- * After a failover, connections to the former primary are of no use even where they live on: what it commits is lost.
+ * After a failover, connections to the former primary are useless even if they are still alive: its commits are lost.
  */
 class ImpatientPostgresClient extends PlainPostgresClient {
   override async _query(connection: PostgresConnection, query: PostgresQuery): Promise<unknown> {
@@ -126,7 +126,7 @@ class ImpatientPostgresClient extends PlainPostgresClient {
     try {
       assertCurrent(connection, primary)
       const answer = await super._query(connection, query)
-      // What the former primary says it has committed is not what others will read.
+      // A commit that the former primary reports is not visible to others.
       assertCurrent(connection, primary)
       return answer
     } catch (error) {
@@ -134,7 +134,7 @@ class ImpatientPostgresClient extends PlainPostgresClient {
       const told = connection.hasEnded ? new DatabaseUnavailableError('terminated', error) : classifyPostgresError(error)
       if (told instanceof DatabaseUnavailableError && told.stage === 'terminated') {
         primary.doubt()
-        // One that became read-only would be lent again.
+        // Otherwise the pool would reuse a connection that became read-only.
         cut(connection, told)
       }
       throw told
@@ -176,7 +176,7 @@ async function prepare(
     const standing = await inspectConnection(connection, connectMs)
     connection.era = primary.admit(standing)
     connection.isBehindPooler = standing.isBehindPooler
-    // Without a limit of ours there is none at all, also where the role or the database has one.
+    // Without a limit of ours there is no limit at all, even if the role or the database has one.
     if (!connection.isBehindPooler) await connection.query({ text: setLimits('set', statementMs ?? 0), query_timeout: connectMs })
     return connection
   } catch (error) {
@@ -194,16 +194,16 @@ function cut(connection: PostgresConnection, reason: Error | undefined): void {
 }
 
 /**
- * Behind a pooler a statement has no other limit; elsewhere Postgres has ended it by now. What it has not ended is a commit that waits
- * for its standby: cancelled, it would show rows to others, who may be told of them, that a failover then loses.
+ * Behind a pooler a statement has no other limit; elsewhere Postgres has ended it by now. The exception is a commit that waits
+ * for its standby. Cancelling it would make rows visible that a failover then loses.
  */
 function mayCancel({ isBehindPooler }: PostgresConnection, { sql }: PostgresQuery): boolean {
   return isBehindPooler === true && !/^(commit|release)/i.test(sql)
 }
 
 /**
- * Behind a pooler each transaction may run on another connection of Postgres. Only one of them knows a prepared name, and a
- * setting would stay there for others. A setting of a transaction ends with it.
+ * Behind a pooler each transaction may run on another Postgres connection. A prepared name exists on only one of them, and a
+ * session setting would affect other clients. A setting of a transaction ends with it.
  */
 function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): void {
   delete query.options?.name
@@ -212,8 +212,8 @@ function adaptToPooler(query: PostgresQuery, statementMs: number | undefined): v
 
 /**
  * What Postgres ends: a wait for a lock, a statement, and a transaction whose server is silent, together with its locks. The
- * first two limits are a little shorter than the limit here, so that the connection is not cut for them. The third is shorter than the
- * first: what a frozen server has locked, others get while they wait.
+ * first two limits are a little shorter than the limit here, so that they do not cost the connection. The third is shorter than
+ * the first, so that a server that waits for the locks of a frozen one still gets them.
  */
 function setLimits(set: 'set' | 'set local', statementMs: number): string {
   const limits = {
@@ -226,7 +226,7 @@ function setLimits(set: 'set' | 'set local', statementMs: number): string {
     .join(' ')
 }
 
-/** Told what the driver would otherwise print. */
+/** Receives what the driver would otherwise print. */
 export type Warn = (message: unknown) => void
 
 export interface DatabaseSettings {
@@ -234,14 +234,14 @@ export interface DatabaseSettings {
   dbPoolMax: number
   /** How long a statement waits for a connection. */
   dbAcquireTimeoutMs?: number
-  /** Postgres: how long a statement may take. Without it as long as it likes: migrations do. */
+  /** Postgres: how long a statement may take. Without it there is no limit, as for migrations. */
   dbStatementTimeoutMs?: number
 }
 
 /**
  * Opens the database named by `sqlite:PATH` or `postgres://…`. Connections are made when first needed. Statements throw
- * `DatabaseUnavailableError` when the database cannot serve them now. A further pool of one process takes what the first one knows of
- * the primary.
+ * `DatabaseUnavailableError` when the database cannot serve them now. A second pool in the same process shares the `primary` of
+ * the first.
  */
 export function createKnex(
   config: DatabaseSettings,
@@ -274,10 +274,10 @@ function sqliteSettings(path: string): Knex.Config {
       afterCreate(connection: Database, done: (error: Error | null, connection: Database) => void) {
         connection.pragma(`busy_timeout = ${sqliteBusyTimeoutMs}`)
         connection.pragma('journal_mode = WAL')
-        // An identity store keeps what it has confirmed, also over a power cut: 0.15 ms a commit.
+        // Confirmed commits must survive a power cut.
         connection.pragma('synchronous = FULL')
         connection.pragma('foreign_keys = ON')
-        // In KiB. What does not fit is in the cache of the system, a read away.
+        // In KiB. Pages that do not fit are in the cache of the operating system, one read away.
         connection.pragma('cache_size = -4096')
         keepStatements(connection)
         done(null, connection)
@@ -287,8 +287,8 @@ function sqliteSettings(path: string): Knex.Config {
 }
 
 /**
- * Keeps the last statements prepared, since knex would prepare each one again, which costs more than running it. SQLite compiles a join
- * again each time a value is bound that it compares, since its plan may depend on the value. The plus sign prevents that.
+ * Keeps recent statements prepared. knex would prepare each one again, which costs more than running it. SQLite recompiles a join
+ * whenever a value that it compares is bound, since its plan may depend on the value. The plus sign prevents that.
  */
 function keepStatements(connection: Database): void {
   const prepare = connection.prepare.bind(connection)
@@ -322,7 +322,7 @@ function postgresSettings(config: DatabaseSettings, primary: Primary): Knex.Conf
   }
   const settings: PostgresClient['config'] = {
     client: ImpatientPostgresClient,
-    // Else knex asks for it, and crashes the process where the answer is not that of a Postgres.
+    // Without this, knex asks for the version, and crashes the process if the answer is not that of a Postgres.
     version: oldestVersion,
     limits: { connectMs: config.dbAcquireTimeoutMs, statementMs: config.dbStatementTimeoutMs },
     primary,

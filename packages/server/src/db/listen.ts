@@ -5,7 +5,7 @@ import { inspectConnection } from './inspect-connection.ts'
 import { asConnection, type Primary } from './primary.ts'
 
 const connectTimeoutMs = 4_000
-/** How long a message to oneself or another question may take; without an answer by then nothing is heard here. */
+/** How long a probe message or a query may take. After that, the connection counts as silent. */
 const echoTimeoutMs = 2_000
 const probeEveryMs = 15_000
 const firstRetryMs = 500
@@ -14,9 +14,9 @@ const probePrefix = 'probe:'
 
 export interface Ears {
   onMessage(payload: string): void
-  /** Messages may have been missed until now, and are not from now on. */
+  /** Messages are heard from now on. Earlier ones may have been missed. */
   onHearing(): void
-  /** Nothing is heard from now on, and why. Told once until it is heard again. */
+  /** Nothing is heard from now on, for this reason. Called once until messages are heard again. */
   onSilence(reason: unknown): void
 }
 
@@ -26,14 +26,14 @@ export interface Listener {
 }
 
 /**
- * Listens to a channel of a Postgres database on a connection of its own, for as long as it takes: one that drops, or whose database was
- * replaced by its standby, is made again, later and later. It counts as hearing only on a connection to Postgres itself, and only while
- * messages to itself arrive there: behind a pooler such as PgBouncer LISTEN succeeds and is silent.
+ * Listens to a channel of a Postgres database on a dedicated connection, until stopped. Reconnects, with growing delays, when the
+ * connection drops or a standby has replaced the database. It counts as hearing only on a direct connection to Postgres, and only
+ * while its own probe messages arrive there: behind a pooler such as PgBouncer, LISTEN succeeds and is silent.
  */
 export function listen(primary: Primary, channel: string, ears: Ears): Listener {
   const stopping = new AbortController()
   const { signal } = stopping
-  /** In which it hears. */
+  /** The era in which it hears. Undefined while it does not. */
   let era: number | undefined
   let hasComplained = false
   let retryMs = firstRetryMs
@@ -70,7 +70,7 @@ export function listen(primary: Primary, channel: string, ears: Ears): Listener 
   }
 }
 
-/** Listens on one connection. Throws if the connection fails, and returns after a stop. */
+/** Listens on one connection. Ends by throwing: when the connection fails, or after a stop. */
 async function attend(
   primary: Primary,
   channel: string,
@@ -119,8 +119,8 @@ async function attend(
 }
 
 /**
- * Connects to Postgres itself, and returns the era. Behind a pooler a message to oneself would tell nothing: it comes back with the
- * statement that sends it, when that runs where the LISTEN once did.
+ * Connects directly to Postgres, and returns the era. Throws behind a pooler, where a probe message proves nothing: it comes back
+ * with the statement that sends it, if that runs on the connection that once ran the LISTEN.
  */
 async function open(client: pg.Client, primary: Primary): Promise<number> {
   await client.connect()

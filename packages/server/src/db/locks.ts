@@ -4,36 +4,36 @@ import { isPostgres, type Tx } from './handle.ts'
 type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations'
 
 /**
- * Makes everyone who names the same thing wait until this transaction ends. SQLite's one writer waits anyway.
- * Locks of one transaction are taken in the order given by the caller: where there are several, sort them.
+ * Makes other transactions that lock the same name wait until this one ends. On SQLite they wait anyway, since there is only one
+ * writer. If a transaction takes several locks, it must take them in sorted order.
  */
 export async function lockUntilCommit(db: Tx, kind: LockKind, name = ''): Promise<void> {
   await lockAllUntilCommit(db, kind, [name])
 }
 
-/** The same for several names in one step, in the order given. */
+/** Locks several names in one statement, in the order given. Sort them first. */
 export async function lockAllUntilCommit(db: Tx, kind: LockKind, names: readonly string[]): Promise<void> {
   if (!isPostgres(db) || names.length === 0) return
   const keys = names.map((name) => createHash('sha256').update(`${kind}:${name}`).digest().readBigInt64BE())
   await db.raw('select count(pg_advisory_xact_lock(key)) from unnest(?::bigint[]) as key', [`{${keys.join()}}`])
 }
 
-/** Adds `for key share`: a row that others refer to cannot be deleted until this transaction ends; everything else goes on. */
+/** Adds `for key share`: the row cannot be deleted until this transaction ends. Everything else goes on. */
 export function keptFromDeletion<Q extends { forKeyShare(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forKeyShare() : query
 }
 
-/** Adds `for share`: the row stays as it is until this transaction ends; others may read it so too. */
+/** Adds `for share`: the row cannot change until this transaction ends. Others may take the same lock. */
 export function forShare<Q extends { forShare(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forShare() : query
 }
 
-/** Adds `for update` where the database has row locks; SQLite's transaction holds its one write lock already. */
+/** Adds `for update` on Postgres. On SQLite the transaction already holds the only write lock. */
 export function forUpdate<Q extends { forUpdate(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forUpdate() : query
 }
 
-/** The same for the rows that nobody else has locked; the others are passed over. */
+/** Adds `for update skip locked` on Postgres: skips rows that another transaction has locked. */
 export function forUpdateOfUnlocked<Q extends { forUpdate(): Q; skipLocked(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forUpdate().skipLocked() : query
 }

@@ -3,8 +3,8 @@ import { isPostgres, isTx } from './handle.ts'
 import type { NewIndex } from './migrations/schema-db.ts'
 
 /**
- * Makes those of the indexes that the database lacks. Outside of a transaction Postgres makes them `concurrently`: the table can be
- * written meanwhile, and an index whose making was cut off stays behind as an invalid one, which is dropped and made again.
+ * Creates the indexes that the database lacks. Outside a transaction, Postgres creates them `concurrently`, so that the table can
+ * be written meanwhile. If that is interrupted, an invalid index is left behind, which is dropped and created again.
  */
 export async function makeIndexes(db: Knex, indexes: readonly NewIndex[]): Promise<void> {
   for (const index of indexes) {

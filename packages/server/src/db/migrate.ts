@@ -13,7 +13,7 @@ import { SchemaDiffersError } from './schema-differs.ts'
 import { SchemaTooNewError } from './schema-too-new.ts'
 import { seed } from './seed.ts'
 
-/** Migrations by name, in their order, and the checksum of each. */
+/** Migrations by name, in order, and the checksum of each. */
 export interface Migrations {
   steps: Readonly<Record<string, Migration>>
   checksums: Readonly<Record<string, string>>
@@ -38,12 +38,12 @@ interface Applied {
 }
 
 const table = 'schema_migrations'
-/** Any constants will do, as long as every server takes the same. */
+/** Any constants will do, as long as every server uses the same. */
 const stepLock = 7_231_004
 const turnLock = 7_231_005
 const turnPollMs = 200
 
-/** The names of the migrations that the database has, oldest first; none for a database that nothing has migrated. */
+/** The migrations that the database has, oldest first. Empty if the database was never migrated. */
 async function appliedMigrations(db: Knex): Promise<Applied[]> {
   return (await db.schema.hasTable(table)) ? db<Applied>(table).select().orderBy('name') : []
 }
@@ -65,9 +65,9 @@ export async function isMigrated(db: Knex): Promise<boolean> {
 }
 
 /**
- * Brings the schema and the built-in rows up to date and returns what it applied. Servers that start at once wait for one another. All of
- * it is one transaction, but for indexes on a Postgres in use: there each migration is applied whole or begun again by the next run.
- * That takes two connections. Throws SchemaTooNewError.
+ * Brings the schema and the built-in rows up to date, and returns the names of the applied migrations. Servers that start at once
+ * wait for each other. Everything is one transaction, except for indexes on a Postgres in use: there, each migration is applied
+ * completely or started again by the next run. That takes two connections. Throws SchemaTooNewError or SchemaDiffersError.
  */
 export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
   const pending = await pendingMigrations(db, list)
@@ -76,7 +76,7 @@ export async function migrate(db: Knex, now: number = Date.now(), list: Migratio
   return db.transaction((trx) => applyPending(asTx(trx), now, list))
 }
 
-/** Applies all that is pending, or one migration whose indexes are there already. */
+/** Applies all pending migrations, or only one, whose indexes exist already. */
 async function applyPending(db: Tx, now: number, list: Migrations, only?: string): Promise<string[]> {
   if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [stepLock])
   const pending = (await pendingMigrations(db, list)).filter((name) => only === undefined || name === only)
@@ -97,7 +97,7 @@ async function applyPending(db: Tx, now: number, list: Migrations, only?: string
   return pending
 }
 
-/** Each pending migration in a transaction of its own. Its indexes are there before, or are invalid and made again by the next run. */
+/** Applies each pending migration in a separate transaction, with its indexes before it. The next run recreates invalid ones. */
 async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<string[]> {
   const applied: string[] = []
   for (const name of await pendingMigrations(db, list)) {
@@ -109,14 +109,14 @@ async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<s
 }
 
 /**
- * Runs `run` while no other server does. `create index concurrently` waits for every statement that began before it, so a server that
- * waited for a lock in a statement would hold it up for ever: it asks again instead.
+ * Runs `run` while no other server does. `create index concurrently` waits for every statement that began before it, so a server
+ * that waited for a lock in a statement would block it forever. This one polls instead.
  */
 async function inTurn<T>(db: Knex, run: () => Promise<T>): Promise<T> {
   for (;;) {
     const holder = await db.transaction()
     try {
-      // Without a bound value: the portal of one would keep its snapshot, which the index would wait for.
+      // Without a bound value, since the portal of a bound statement would keep its snapshot, and the index would wait for that.
       const { rows }: { rows: { isOurs: boolean }[] } = await holder.raw(
         `select pg_try_advisory_xact_lock(${turnLock}) as "isOurs"`,
       )
@@ -134,7 +134,10 @@ interface Migrating {
   clock(): number
 }
 
-/** Brings the database up to date and says what it applied; on connections that wait, for other servers too. Throws SchemaTooNewError. */
+/**
+ * Brings the database up to date and returns the names of the applied migrations. On Postgres its connections have no statement
+ * limit, since it may wait for other servers. Throws SchemaTooNewError or SchemaDiffersError.
+ */
 export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
   if (!isPostgres(db)) return migrate(db, clock())
   const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined }, undefined, primaryOf(db))

@@ -3,12 +3,12 @@ import { type Ears, type Listener, listen } from './listen.ts'
 
 type Channel = 'gatehouse_revocations'
 
-/** Tells every server that shares the database, once this transaction is committed; `listenFor` hears it. */
+/** Notifies every server that shares the database when this transaction commits. `listenFor` receives it. */
 export async function notifyAtCommit(db: Tx, channel: Channel, payload: string): Promise<void> {
   if (isPostgres(db)) await db.raw('select pg_notify(?, ?)', [channel, payload])
 }
 
-/** Hears what other servers tell, on a connection beside the pool. Undefined on SQLite, which has one server. */
+/** Receives these notifications, on a connection outside the pool. Undefined on SQLite, which has one server. */
 export function listenFor(db: Db, channel: Channel, ears: Ears): Listener | undefined {
   const primary = primaryOf(db)
   return primary && listen(primary, channel, ears)

@@ -4,16 +4,16 @@ import { urlsOfHosts } from '../lib/database-url.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { inspectConnection, type Lineage, type Standing } from './inspect-connection.ts'
 
-/** How long a host may take to say what it is. Less than a request waits for a connection. */
+/** How long a host may take to say what it is. Shorter than a request waits for a connection. */
 const probeMs = 1_000
-/** Once one host takes writes, how long the others may take to say that they are its successor. */
+/** Once one host takes writes, how long to wait for others that may be its successor. */
 const graceMs = 150
 
 type Candidate = Standing & { url: string }
 
 /**
- * Which of the hosts of DATABASE_URL takes writes, and the newest history that this process has seen. Shared by all connections of a
- * process: none of them may follow a database that another one knows to be replaced.
+ * Which of the hosts of DATABASE_URL takes writes, and the newest history that this process has seen. All connections of a
+ * process share it, so that none of them follows a database that another one knows to be replaced.
  */
 export class Primary {
   readonly #urls: readonly [string, ...string[]]
@@ -32,27 +32,27 @@ export class Primary {
     return this.#urls.length > 1
   }
 
-  /** Grows when another history is followed, after a failover. A connection from before is of no use any more. */
+  /** Increases when the process follows another history, after a failover. Connections from an earlier era are useless. */
   get era(): number {
     return this.#era
   }
 
-  /** Whether connections are still to be made to the host that `find` gave. Each pool asks for itself: another one may have asked since. */
+  /** Whether new connections still go to the host that `find` gave. Each pool asks, since another one may have searched again. */
   isStill(url: string): boolean {
     return this.#found === url
   }
 
-  /** Something suggests that the primary is another one now. */
+  /** Call it when there may be a new primary. If there are several hosts, `find` then searches again. */
   doubt(): void {
     this.#found = this.hasSeveralHosts ? undefined : this.#urls[0]
   }
 
-  /** The URL of the host that takes writes. A single host is not asked: who connects finds out. Throws if there is none. */
+  /** The URL of the host that takes writes. A single host is not asked, since connecting will tell. Throws if there is none. */
   async find(): Promise<string> {
     return this.#found ?? this.#search()
   }
 
-  /** The era of a new connection. Throws when it leads to no Postgres, to a standby, or to a history that has been replaced. */
+  /** Returns the era of a new connection. Throws if it leads to a standby, to no Postgres, or to a history that was replaced. */
   admit({ engineFault, isStandby, lineage }: Standing): number {
     if (engineFault !== undefined) throw new Error(engineFault)
     if (isStandby) throw new Error('the database is a standby, and may be behind')
@@ -91,7 +91,7 @@ export class Primary {
     const all = Promise.allSettled(asking)
     const some = Promise.any(asking).then(() => sleep(graceMs))
     await Promise.race([all, some.catch(() => all)])
-    // Two take writes while one of them has not noticed yet that it was replaced.
+    // Two hosts take writes while one of them has not noticed yet that it was replaced.
     const [newest] = takers.sort((a, b) => (b.lineage?.timeline ?? 0) - (a.lineage?.timeline ?? 0))
     if (newest === undefined) throw new Error(`no host takes writes (${faults.join('; ')})`)
     this.#found = newest.url
@@ -116,13 +116,13 @@ export class Primary {
       await client.connect()
       return { url, ...(await inspectConnection(asConnection(client), probeMs)) }
     } finally {
-      // One that does not answer is not waited for.
+      // Do not wait for a host that does not answer.
       client.end().catch(() => {})
     }
   }
 }
 
-/** What pg does not declare of its client. */
+/** Adds what pg does not declare of its client. */
 export function asConnection(client: pg.Client) {
   const processID = 'processID' in client && typeof client.processID === 'number' ? client.processID : null
   return { processID, query: (question: { text: string; query_timeout: number | undefined }) => client.query(question) }

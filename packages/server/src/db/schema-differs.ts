@@ -1,4 +1,4 @@
-/** The database was made by other texts of these migrations than this server has, so it may lack what the server relies on. */
+/** The database was made by different versions of these migrations, so it may lack something that this server relies on. */
 export class SchemaDiffersError extends Error {
   constructor(names: readonly string[]) {
     super(

@@ -14,13 +14,15 @@ const roles = [
   { code: 'org_admin', name: 'Organization admin', scope: 'org', description: 'Administers the members of an organization' },
 ]
 
-/** The `core` slice: in every access token. */
+/** The permissions of `core`, which are in every access token. */
 const corePermissions = [
   { resource: 'users', action: 'read_self', name: 'Read the own profile' },
   { resource: 'users', action: 'update_self', name: 'Change the own profile' },
 ]
 
-/** The rows that exist from the first start: built-in roles, core permissions, the service's id, the app `authctl`. Repeatable. */
+/**
+ * Inserts the rows that exist from the start: built-in roles, core permissions, the service's id, the app `authctl`. Repeatable.
+ */
 export async function seed(db: Tx, now: number): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   await db('roles')

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Database } from 'better-sqlite3'
 import { codeOf } from '../lib/system-error-code.ts'
 
-/** The database cannot be backed up or restored so. The message is for the operator. */
+/** The database cannot be backed up or restored this way. The message is for the operator. */
 export class SqliteFileError extends Error {
   constructor(message: string) {
     super(message)
@@ -14,18 +14,18 @@ export class SqliteFileError extends Error {
 }
 
 const scheme = 'sqlite:'
-/** More pages than any database has: all are copied in one step, in one state, while others write. */
+/** More pages than any database has: all are copied in one step, so the copy is consistent while others write. */
 const allPages = 0x7fffffff
 const logSuffixes = ['-wal', '-shm']
 
-/** The file of a `sqlite:PATH`; undefined for another database. */
+/** The file of a `sqlite:PATH`. Undefined for another database. */
 export function sqliteFileOf(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith(scheme) ? resolve(databaseUrl.slice(scheme.length)) : undefined
 }
 
 /**
- * Copies a database, which may be in use, into a file of mode 0600 that appears whole or not at all. Throws SqliteFileError, also where
- * there is such a file, unless `force` lets it be replaced.
+ * Copies a database, which may be in use, into a file of mode 0600 that appears complete or not at all. Throws SqliteFileError,
+ * also if the target exists and `force` is not set.
  */
 export async function backUpFile(source: string, target: string, { force }: { force: boolean }): Promise<void> {
   if (!existsSync(source)) throw new SqliteFileError(`there is no database at ${source}`)
@@ -45,8 +45,8 @@ export async function backUpFile(source: string, target: string, { force }: { fo
 }
 
 /**
- * Puts a copy of a backup in the place of a database, once `prepare` is done with the copy. The replaced database is kept beside it:
- * returns its path. Throws SqliteFileError where the backup is damaged or anybody has the database open, before anything has changed.
+ * Replaces a database with a copy of a backup, on which it runs `prepare` first. Keeps the replaced database beside it and
+ * returns its path. Throws SqliteFileError, before anything has changed, if the backup is damaged or the database is open.
  */
 export async function restoreFile(
   backup: string,
@@ -84,11 +84,11 @@ async function write(file: string, content: AsyncIterable<Uint8Array> | Iterable
   await pipeline(content, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
 }
 
-/** The target has one of the two at every moment: a server that starts meanwhile makes no new database. */
+/** At every moment one of the two files is at the target, so a server that starts meanwhile creates no new database. */
 function replace(target: string, staging: string): string {
   const kept = `${target}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   linkSync(target, kept)
-  // SQLite would apply the log of the one database to the other.
+  // Otherwise SQLite would apply the log of the old database to the new one.
   for (const suffix of logSuffixes) if (existsSync(target + suffix)) renameSync(target + suffix, kept + suffix)
   renameSync(staging, target)
   return kept
@@ -109,7 +109,7 @@ async function integrityFaults(file: string): Promise<string[]> {
   }
 }
 
-/** Every connection to a database with a write-ahead log holds a lock on it for as long as it is open, and this asks for all of it. */
+/** Every open connection to a database with a write-ahead log holds a lock on it. This asks for an exclusive one. */
 async function assertUnused(file: string): Promise<void> {
   if (!existsSync(file)) return
   const database = await open(file)
@@ -119,13 +119,13 @@ async function assertUnused(file: string): Promise<void> {
   } catch (error) {
     if (codeOf(error)?.startsWith('SQLITE_BUSY'))
       throw new SqliteFileError(`${file} is in use: stop the server and whatever else has it open`)
-    // One that is damaged is what a backup is restored for.
+    // Other errors are fine: a restore is meant to replace a damaged database.
   } finally {
     database.close()
   }
 }
 
-/** The module is native, and a server on Postgres does without it. */
+/** Loaded on demand: the module is native, and a server on Postgres does not need it. */
 async function open(file: string): Promise<Database> {
   const { default: Sqlite } = await import('better-sqlite3')
   return new Sqlite(file, { fileMustExist: true, timeout: 0 })

@@ -2,12 +2,12 @@ import { type Db, isPostgres } from './handle.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
 
-/** Of Postgres an object with rows and their count; of SQLite the rows, or how many rows it changed. */
+/** Postgres gives an object with rows and their count; SQLite gives the rows, or how many rows it changed. */
 type Answer<Row> = Row[] | { rows?: Row[]; rowCount?: number; changes?: number }
 
-/** What of knex's client is used here. */
+/** The part of knex's client that is used here. */
 interface Client {
-  /** SQLite: the connection while nobody has it. */
+  /** SQLite: the connection, if it is free. */
   idleConnection?(): unknown
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): void
@@ -21,7 +21,7 @@ interface Sent {
   options: { name: string } | undefined
 }
 
-/** A text with the place of each value, and the names of the values in the order of their places. */
+/** SQL with a placeholder for each value, and the names of the values in the order of the placeholders. */
 interface Placed {
   text: string
   names: readonly string[]
@@ -31,9 +31,9 @@ const value = /(?<!:):([a-z]\w*)/gi
 let named = 0
 
 /**
- * A statement of a hot path, in SQL that both databases accept, with `:name` for a value. knex would compose its text at each call,
- * which costs more than running it. Postgres parses and plans it once per connection. It runs on the connection of its handle, also
- * inside a transaction.
+ * A statement of a hot path, in SQL that both databases accept, with `:name` for a value. knex would compose its text at each
+ * call, which costs more than running it. Postgres parses and plans it once per connection. It runs on its handle's connection,
+ * also inside a transaction.
  *
  * SQLite cannot write to several tables in one statement. It runs `parts` instead, in a transaction. If the first part changes
  * nothing, the others do not run.
@@ -59,7 +59,7 @@ export class Statement<Row = never> {
     return (await this.all(db, values))[0]
   }
 
-  /** How many rows it changed, or the first of its parts. */
+  /** Returns how many rows it changed. On SQLite, with parts, only the first of them counts. */
   async run(db: Db, values: Values): Promise<number> {
     const answer = await this.#run(db, values)
     return Array.isArray(answer) ? answer.length : (answer.rowCount ?? answer.changes ?? 0)
@@ -67,7 +67,7 @@ export class Statement<Row = never> {
 
   async #run(db: Db, values: Values): Promise<Answer<Row>> {
     const client: Client = db.client
-    // Knex looks three times through the text of each statement of its own. In a transaction it also refuses what comes after the end.
+    // knex's `query` scans the text of each statement three times. In a transaction it also rejects statements after the end.
     const query = db.isTransaction ? 'query' : '_query'
     const sendOn =
       (connection: unknown): Send<Row> =>
@@ -75,7 +75,7 @@ export class Statement<Row = never> {
         const bindings = names.map((name) => values[name])
         return (await client[query]<Row>(connection, { sql: text, bindings, options })).response
       }
-    // On SQLite the driver has run a statement when it returns. Where nobody has the connection, no turn in the pool is needed for that.
+    // The SQLite driver is synchronous. If the connection is free, a statement need not acquire it from the pool.
     const idle = db.isTransaction || this.#further.length > 0 ? undefined : client.idleConnection?.()
     if (idle !== undefined) return sendOn(idle)(this.#sqlite)
     const connection = await client.acquireConnection()
@@ -113,7 +113,7 @@ async function sendParts<Row>(
   }
 }
 
-/** With `$1` and so on, each name once, as Postgres has it. */
+/** Postgres placeholders: `$1` and so on, one for each name. */
 function numbered(sql: string): Placed {
   const names: string[] = []
   const text = sql.replace(value, (_, name: string) => {
@@ -123,7 +123,7 @@ function numbered(sql: string): Placed {
   return { text, names }
 }
 
-/** With a `?` at each place, as SQLite has it. */
+/** SQLite placeholders: a `?` at each place. */
 function marked(sql: string): Placed {
   const names: string[] = []
   const text = sql.replace(value, (_, name: string) => {

@@ -2,20 +2,21 @@ import { type Deps, rehearsing } from '../deps.ts'
 import { asPool, asTx, type Pool, type Tx } from './handle.ts'
 
 /**
- * Runs `fn` in one transaction. What runs inside takes `Deps<Tx>`, so it cannot open another. Nothing over the network and no hash
- * belongs in it.
+ * Runs `fn` in one transaction. Code inside takes `Deps<Tx>`, so it cannot open another. Do not use the network or hash passwords
+ * in it.
  */
 export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
   const afterCommit: (() => void)[] = []
   const result = await deps.db.transaction((db) => fn({ ...deps, db: asTx(db), afterCommit }))
-  // In a rehearsal this was a savepoint: nothing is committed.
+  // In a rehearsal this was a savepoint, so nothing is committed.
   if (!deps.isRehearsal) for (const run of afterCommit) run()
   return result
 }
 
 /**
- * Runs `fn` in one transaction that is always rolled back, and returns what it returned. It stands in for the pool: the transactions that
- * `fn` opens are savepoints of it, so that one that fails leaves the others usable, and what waits for their commit never runs.
+ * Runs `fn` in one transaction that is always rolled back, and returns what it returned. The transaction stands in for the pool.
+ * Those that `fn` opens are savepoints of it, so that one that fails leaves the others usable, and callbacks that wait for their
+ * commit never run.
  */
 export async function rehearsal<T>(deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<T>): Promise<T> {
   const db = await deps.db.transaction()

@@ -29,7 +29,7 @@ export interface AccessTokenClaims {
   permissions: string[]
 }
 
-/** The claims of a machine token: it stands for a service account, belongs to no session and opens nothing at this service. */
+/** The claims of a machine token. It stands for a service account, belongs to no session and gives no access to this service. */
 export interface MachineTokenClaims {
   app_id: string
   app_code: string
@@ -47,7 +47,7 @@ export interface MachineTokenClaims {
   permissions: string[]
 }
 
-/** The longest life that a setting gives a token. */
+/** The longest lifetime that the settings allow for a token. */
 const maxLifeSeconds = 3_600
 
 export type TokenFault = 'expired' | 'invalid'
@@ -64,12 +64,12 @@ export class AccessTokens {
     return signJwt(claims, key, id)
   }
 
-  /** The claims of a token that a key of its app signed and whose times hold at `nowMs`; which user and session live is not asked here. */
+  /** The claims of a token that a key of its app signed and that is valid at `nowMs`. Does not check its user and session. */
   verify(token: string, nowMs: number, keyrings: Keyrings): { claims: AccessTokenClaims } | { fault: TokenFault } {
     return this.#judge(this.read(token, keyrings), nowMs)
   }
 
-  /** The same of a machine token, which `verify` never takes. */
+  /** Like `verify`, for machine tokens, which `verify` never accepts. */
   verifyMachine(token: string, nowMs: number, keyrings: Keyrings): { claims: MachineTokenClaims } | { fault: TokenFault } {
     return this.#judge(this.readMachine(token, keyrings), nowMs)
   }
@@ -85,13 +85,13 @@ export class AccessTokens {
     return claims.iss === this.issuer && hasBegun(claims, now + CLOCK_TOLERANCE_SECONDS) ? { claims } : { fault: 'invalid' }
   }
 
-  /** The claims of a token that a key of its app signed, whatever its times are. It opens nothing: `verify` decides that. */
+  /** The claims of a token that a key of its app signed, whatever its times. Use `verify` to decide about access. */
   read(token: string, keyrings: Keyrings): AccessTokenClaims | undefined {
     const claims: Claimed | undefined = this.#open(token, keyrings)
     return claims && isAccessTokenClaims(claims) ? claims : undefined
   }
 
-  /** The same of a machine token. */
+  /** Like `read`, for machine tokens. */
   readMachine(token: string, keyrings: Keyrings): MachineTokenClaims | undefined {
     const claims: Claimed | undefined = this.#open(token, keyrings)
     return claims && isMachineTokenClaims(claims) ? claims : undefined

@@ -1,33 +1,33 @@
-/** How an account came to be: `self` is every kind of registration, `bootstrap` the first start and `create-admin`. */
+/** How an account was created. `self` is any kind of registration, `bootstrap` the first start or `create-admin`. */
 export const madeBys = ['self', 'admin', 'import', 'provider', 'bootstrap'] as const
 export type MadeBy = (typeof madeBys)[number]
 
-/** What is known of where an account comes from. */
+/** What is known about the origin of an account. */
 export interface AccountRecord {
   made_by: MadeBy
-  /** When an address of the account was first verified. Never cleared, also when the address changes. */
+  /** When an address of the account was first verified. Never cleared, even when the address changes. */
   first_verified_at: number | null
 }
 
 /**
- * Whether nobody has ever shown that the account is theirs: somebody may have registered an address of somebody else. An account that
- * an operator made or imported is trusted as it is, whether or not its address was verified.
+ * Whether no address of the account was ever verified, so that it may have been registered with a stranger's address. An account
+ * that an operator made or imported is trusted, whether or not its address was verified.
  */
 export function isUnproven({ made_by, first_verified_at }: AccountRecord): boolean {
   return first_verified_at === null && (made_by === 'self' || made_by === 'provider')
 }
 
-/** What an admin should know who gives something to the account: part of the answer, and nothing for a proven one. */
+/** The warning for an admin who gives something to an unproven account, as part of the answer. Empty for a proven account. */
 export function unprovenWarnings(account: AccountRecord): { warnings?: { code: 'account_unverified' }[] } {
   return isUnproven(account) ? { warnings: [{ code: 'account_unverified' }] } : {}
 }
 
 declare const claimable: unique symbol
 
-/** An account that may be claimed. Made by `asClaimable` alone, so that nothing else can be claimed by mistake. */
+/** An account that may be claimed. Only `asClaimable` makes one, so no other account can be claimed by mistake. */
 export type Claimable<U extends AccountRecord> = U & { readonly [claimable]: true }
 
-/** The account as one that may be claimed; undefined unless it is unproven. Read it under the lock of its row. */
+/** Marks an unproven account as claimable. Undefined for a proven one. Read the account under the lock of its row. */
 export function asClaimable<U extends AccountRecord>(account: U): Claimable<U> | undefined {
   return isClaimable(account) ? account : undefined
 }
@@ -36,30 +36,30 @@ function isClaimable<U extends AccountRecord>(account: U): account is Claimable<
   return isUnproven(account)
 }
 
-/** The columns that say how far an address is verified: every writer of them takes them from here. */
+/** The columns that say how far an address is verified. Every writer gets their values from the functions below. */
 interface Verification {
   email_verified_at: number | null
   first_verified_at: number | null
   mailbox_proven_at: number | null
 }
 
-/** An address whose mailbox belongs to whoever signs in to the account. */
+/** Columns for an address whose mailbox belongs to the user of the account. */
 export function verifiedNow(now: number, account?: AccountRecord): { [column in keyof Verification]: number } {
   return { email_verified_at: now, first_verified_at: account?.first_verified_at ?? now, mailbox_proven_at: now }
 }
 
 /**
- * An address that somebody verified by the link of a mail and nothing else. They read its mail, and yet the account may be a stranger's
- * who registered the address before them.
+ * Columns for an address that was verified only by the link in a mail. The person who opened it reads the mail, but the account
+ * may belong to a stranger who registered the address first.
  */
 export function verifiedByLink(now: number, account: AccountRecord & Verification): Omit<Verification, 'mailbox_proven_at'> {
   return { email_verified_at: account.email_verified_at ?? now, first_verified_at: account.first_verified_at ?? now }
 }
 
-/** An address that nobody has verified. */
+/** Columns for an address that is not verified. */
 export const unverified = { email_verified_at: null, mailbox_proven_at: null } as const
 
-/** Whether an app takes the account as it is: one may ask that the mailbox was proven. */
+/** Whether an app accepts the account: an app may require a proven mailbox. */
 export function isVerifiedFor(
   app: { require_verified_email: boolean } | null,
   account: Pick<Verification, 'mailbox_proven_at'>,

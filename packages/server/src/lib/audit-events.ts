@@ -92,7 +92,7 @@ export function isAuditEvent(name: string): name is AuditEventName {
   return Object.hasOwn(auditEvents, name)
 }
 
-/** The kind whose name is most like the one that was asked for. */
+/** The kind whose name is closest to the given one. */
 export function nearestAuditEvent(name: string): string {
   return closest(name, keysOf(auditEvents))
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 
-/** What may tell who somebody is. It enters the proof of a row by a digest with a salt of its own; erasing destroys the salt. */
+/** Facts that may identify a person. The proof of a row covers them by a salted digest. Erasing destroys the salt. */
 export interface PersonalFacts {
   audit_reason: string | null
   ip: string | null
@@ -41,26 +41,26 @@ export interface StoredEvent extends AuditFacts, AuditProof, Erasure {
   seal: string | null
 }
 
-/** `unproven`: it has no proof at all. `unknown key`: its proof was made with a key that is not here. */
+/** `unproven`: the row has no proof. `unknown key`: its proof was made with a key that this server does not have. */
 export type ProofVerdict = 'whole' | 'unproven' | 'changed' | 'unknown key'
 
 /**
- * How a row got its proof. One that still counts (`counting`) proves neither its number nor whom it is about; `counted` replaces it when
- * the row is sealed. `adopted` was there before there were proofs.
+ * How a row got its proof. While a row still counts (`counting`), its proof covers neither the count nor whom it is about;
+ * `counted` replaces it when the row is sealed. `adopted` is for rows that existed before proofs did.
  */
 type Kind = 'written' | 'counting' | 'counted' | 'adopted'
 const kinds: readonly string[] = ['written', 'counting', 'counted', 'adopted'] satisfies Kind[]
 
 const purpose = 'gatehouse-sealed-audit'
 
-/** Proves rows of the audit log, and chains them, with keys made of `AUTH_ENCRYPTION_KEY`. docs/sealed-audit.md tells how. */
+/** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/sealed-audit.md. */
 export class AuditProofs {
-  /** Those of the configuration, and those that were replaced. */
+  /** The keys of the configuration, and those that were replaced. */
   readonly #keys = new Map<string, KeyObject>()
   readonly #configured = new Map<string, Buffer>()
   readonly #current: { id: string; key: KeyObject; bytes: Buffer }
 
-  /** The first makes new proofs, all of them are accepted. */
+  /** The first key makes new proofs. All of them are accepted. */
   constructor([current, ...previous]: readonly [Buffer, ...Buffer[]]) {
     const derive = (key: Buffer) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32))
     for (const key of [current, ...previous]) {
@@ -71,7 +71,7 @@ export class AuditProofs {
     this.#current = { id: this.learn(bytes), key: createSecretKey(bytes), bytes }
   }
 
-  /** The key that makes new proofs; whoever has it cannot tell `AUTH_ENCRYPTION_KEY`. */
+  /** The key that makes new proofs. It does not reveal `AUTH_ENCRYPTION_KEY`. */
   get current(): { id: string; bytes: Buffer } {
     return this.#current
   }
@@ -81,31 +81,31 @@ export class AuditProofs {
     return this.#configured
   }
 
-  /** Accepts what was sealed with a proof of this key too. Nothing new is proven with it. Returns its id. */
+  /** Also accepts sealed rows with a proof of this key, but proves nothing new with it. Returns its id. */
   learn(bytes: Buffer): string {
     const id = createHash('sha256').update(`${purpose}:`).update(bytes).digest('hex').slice(0, 8)
     this.#keys.set(id, createSecretKey(bytes))
     return id
   }
 
-  /** Of a new row. */
+  /** The proof of a new row. */
   prove(row: AuditFacts): AuditProof {
     return this.#proof(row, row.counted_by === null ? 'written' : 'counting')
   }
 
-  /** Of a row that counts no more. */
+  /** The proof of a row that no longer counts. */
   proveCounted(row: AuditFacts): AuditProof {
     return this.#proof(row, 'counted')
   }
 
-  /** Of a row that had none. */
+  /** The proof of a row that had none. */
   adopt(row: AuditFacts): AuditProof {
     return this.#proof(row, 'adopted')
   }
 
   /**
-   * Whether the row is what was written, seal and place apart. Without a place it is new, and only a key of the configuration proves it:
-   * one that was replaced may have been given away.
+   * Whether the row is what was written, apart from its seal and position. A row without a position is new, and only a key of the
+   * configuration proves it, since a replaced key may have been stolen.
    */
   check(row: StoredEvent): ProofVerdict {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
@@ -126,7 +126,7 @@ export class AuditProofs {
       : 'changed'
   }
 
-  /** What proves a row after its personal facts were taken away; `row` has those that are left. One that was not whole stays so. */
+  /** The proof of a row after its personal facts were erased; `row` has the rest. A row that was not whole stays so. */
   erase(row: StoredEvent, verdict: ProofVerdict, erasedBy: string): AuditProof & Erasure {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (verdict !== 'whole' || mac === null) return { salt, personal_digest, mac, erased_by, erased_mac }
@@ -155,7 +155,7 @@ export class AuditProofs {
     return `${id}.${hmac(key, values)}`
   }
 
-  /** Only by a key of the configuration: the ends of the chain are signed anew when the key is replaced. */
+  /** Accepts only keys of the configuration: both ends of the chain are signed again when the key is replaced. */
   checkSignature(signature: string, values: readonly (string | number | null)[]): ProofVerdict {
     const [id = ''] = signature.split('.')
     if (!this.#configured.has(id)) return isKeyId(id) ? 'unknown key' : 'changed'
@@ -180,7 +180,7 @@ export class AuditProofs {
   }
 }
 
-/** Whether the row was there before there were proofs. */
+/** Whether the row existed before proofs did. */
 export function isAdopted(row: AuditProof): boolean {
   return row.mac?.split('.')[1] === ('adopted' satisfies Kind)
 }
@@ -214,7 +214,7 @@ function hmac(key: KeyObject, values: readonly (string | number | null)[]): stri
     .digest('base64url')
 }
 
-/** A half of a surrogate pair becomes another character on its way to the database. */
+/** The database stores half of a surrogate pair as another character. */
 function asStored<T>(value: T): T | string {
   return typeof value === 'string' && /[\ud800-\udfff]/.test(value) ? Buffer.from(value).toString() : value
 }

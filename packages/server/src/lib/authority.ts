@@ -1,7 +1,7 @@
-// What a caller may do. It is worked out once, where the caller is looked up, and every door asks the value that comes of it: no door
-// reads a role, a scope or a list of apps itself.
+// What a caller may do. It is worked out once, when the caller is looked up, and every door asks the result: no door reads a
+// role, a scope or a list of apps itself.
 
-/** The scopes of a service account that hold for the apps of its `app_codes` alone. */
+/** The scopes of a service account that hold only for the apps of its `app_codes`. */
 export const appScopes = [
   'users:register_or_return',
   'users:override',
@@ -12,7 +12,7 @@ export const appScopes = [
 export const serviceScopes = ['permissions:register', ...appScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
-/** Why a caller may not do something: the error code, and one sentence where the title of the code says too little. */
+/** Why a caller may not do something: the error code, and one sentence if the title of the code says too little. */
 export interface Refusal {
   code:
     | 'fresh_login_required'
@@ -24,42 +24,45 @@ export interface Refusal {
   detail?: string
 }
 
-/** A role. Undefined if no role has the code. */
+/** The role that a login or registration is to give. */
 interface GivenRole {
   code: string
   assignable_by: 'system_admin' | 'org_admin'
 }
 
-/** A `refuse…` member answers undefined where the caller may. */
+/** A `refuse…` member returns undefined if the caller may do it. */
 export interface Authority {
   refuseAdministration(): Refusal | undefined
-  /** To register users in the mode `register_or_return`. Undefined stands for no app, which the registration itself refuses. */
+  /** For registering users in the mode `register_or_return`. Undefined means no app, which the registration itself refuses. */
   refuseRegisterOrReturn(appCode: string | undefined): Refusal | undefined
   refusePermissionsOf(service: string): Refusal | undefined
-  /** Whether a login or registration through the one app may link the other although neither declares it. */
+  /** Whether a login or registration through the source app may link the target app although neither declares it. */
   mayOverride(sourceAppCode: string, targetAppCode: string): boolean
-  /** Whether a login or registration through the app may give an organization role that the app does not declare. */
+  /**
+   * Whether a login or registration through the app may give an organization role that the app does not declare. `role` is
+   * undefined if no role has the code.
+   */
   mayGiveRole(appCode: string, role: GivenRole | undefined): boolean
 }
 
-/** A user may be allowed something about the own account that others never are. */
+/** Users may also be allowed to change how they sign in, which other callers never are. */
 export interface UserAuthority extends Authority {
-  /** To add or remove a way to sign in, at `now`. `factorSince` is the time when the second factor was activated, null without one. */
+  /** For adding or removing a way to sign in at `now`. `factorSince` is when the second factor was activated, or null. */
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
 
-/** A service account may be allowed three things that users never are. */
+/** Service accounts may also be allowed three things that users never are. */
 export interface ServiceAuthority extends Authority {
   refuseIntrospection(): Refusal | undefined
   mayIntrospect(appCode: string | null): boolean
-  /** To get a machine token for the app. */
+  /** For getting a machine token for the app. */
   refuseMachineToken(appCode: string): Refusal | undefined
-  /** Whether it holds the scope at all; for which apps, `isExemptFromLimits` says. */
+  /** Whether it holds the scope at all. `isExemptFromLimits` tells for which apps. */
   mayBeExemptFromLimits: boolean
   isExemptFromLimits(appCode: string | undefined): boolean
 }
 
-/** What the rights of a user's token depend on, read with each call. */
+/** What the rights of a user's token depend on. Read with each call. */
 export interface UserSession {
   isSystemAdmin: boolean
   /** The app of the session; null for a login without one. */
@@ -68,7 +71,7 @@ export interface UserSession {
   provenAt: number | null
 }
 
-/** A session can last for months. What a thief could use to lock the owner out asks for a new proof of identity. */
+/** How long a proof of identity counts. A session can last for months, and a thief must not lock the owner out with it. */
 const proofLifeMs = 10 * 60_000
 
 interface AdminSettings {
@@ -95,8 +98,8 @@ function isFresh({ provenAt }: UserSession, { now, factorSince }: { now: number;
 }
 
 /**
- * A system_admin administers only with the token of an active app of AUTH_ADMIN_APP_CODES, so an app that leaks its tokens leaks
- * no admin. A token of AUTH_ALLOW_BASE_USER_LOGIN never administers.
+ * A system_admin administers only with the token of an active app of AUTH_ADMIN_APP_CODES, so tokens that another app leaks give
+ * no admin rights. A token without an app administers only if the setting has `*` and AUTH_ALLOW_BASE_USER_LOGIN is off.
  */
 function refuseAdministration({ isSystemAdmin, app }: UserSession, settings: AdminSettings): Refusal | undefined {
   if (!isSystemAdmin) return { code: 'system_admin_required' }

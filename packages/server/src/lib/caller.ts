@@ -6,22 +6,22 @@ export interface RequestOrigin {
   ip: string
   userAgent: string | null
   requestId: string
-  /** The code of the app whose backend sends this, exempt from the limit per address. */
+  /** The code of the app whose backend sends this, if it is exempt from the limit per address. */
   exemptApp?: string | undefined
-  /** Why the caller does it, as `X-Audit-Reason` of an admin write says. */
+  /** The caller's reason, from `X-Audit-Reason` of an admin write. */
   auditReason?: string | undefined
 }
 
-/** A user whose access token lives: signature, session, account and token version were all looked at. */
+/** A user with a live access token: signature, session, account and token version were all checked. */
 export interface UserCaller {
   kind: 'user'
   userId: string
   sessionId: string
-  /** Of the session's row; a claim could have been minted by anyone who holds the shared secret. */
+  /** From the session's row, since anyone who holds the shared secret can forge a claim. */
   appId: string | null
   appCode: string | null
   authority: UserAuthority
-  /** Of apps and permissions, as read together with the session. */
+  /** The generation of the catalog, as read together with the session. */
   catalogGeneration: string
   claims: AccessTokenClaims
 }
@@ -32,29 +32,29 @@ export interface ServiceCaller {
   authority: ServiceAuthority
 }
 
-/** The app that a backend speaks for. A deleted one has no settings; it is one for an hour, unless another app takes its code. */
+/** The app that a backend speaks for. A deleted app has no settings. It counts for an hour, unless another app takes its code. */
 export type ConsumerApp =
   | { id: string; status: 'active' | 'inactive'; permission_scope: 'services' | 'roles'; signing: 'shared' | 'own' }
   | { id: string; status: 'deleted' }
 
-/** A backend that holds a secret of ours, by its assertion. Nobody else's rights are in it. */
+/** A backend that proved with an assertion that it holds one of our secrets. It carries no user's or service account's rights. */
 export interface AssertedConsumer {
   kind: 'consumer'
-  /** Null where no app has the code. */
+  /** Null if no app has the code. */
   app: ConsumerApp | null
   appCode: string
   /** Key ids of the secrets it accepts, sorted. */
   kids: readonly string[]
-  /** Which database it speaks to. */
+  /** The id of the service, which tells the consumer which database it speaks to. */
   serviceId: string
 }
 
-/** One that validates tokens of an app by itself. */
+/** A consumer whose app is known. It validates tokens of the app locally. */
 export interface ConsumerCaller extends AssertedConsumer {
   app: ConsumerApp
 }
 
-/** Which events a consumer understands: 1 those about one user each, 2 those about an app as well. */
+/** Which events a consumer understands: 1 means those about one user, 2 also those about an app. */
 export type FeedForm = 1 | 2
 
 export type Caller = UserCaller | ServiceCaller
@@ -65,7 +65,7 @@ export interface Actor {
   origin: RequestOrigin
 }
 
-/** The user or service account that does it. */
+/** The id of the user or service account that acts. */
 export function actorIdOf({ caller }: Actor): string | null {
   if (!caller) return null
   return caller.kind === 'user' ? caller.userId : caller.id

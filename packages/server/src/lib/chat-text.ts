@@ -1,4 +1,4 @@
-/** What draws, links or calls somebody in Slack, Google Chat or Discord, and the sign that is shown in its place. */
+/** Characters that make markup, links or mentions in Slack, Google Chat or Discord, and the look-alikes that replace them. */
 const lookAlikes: Record<string, string> = {
   '<': '‹',
   '>': '›',
@@ -19,13 +19,13 @@ const lookAlikes: Record<string, string> = {
   ':': '：',
 }
 const marks = /[<>&*_~`|[\]()\\/#@:]/g
-/** Characters that nobody sees or that reorder the line: controls, bidi marks, zero-width and other ignorable characters, line ends. */
+/** Invisible characters and those that reorder the line: controls, bidi marks, zero-width and other ignorable ones, line ends. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 const mentions = /@(?=everyone|here|channel)/gi
 
 /**
- * User-supplied text for a chat message: one line, in which nothing is a mention, a link or markup for any of the chat services. Dots
- * inside of words look as before and make no domain.
+ * Makes user-supplied text safe for a chat message: one line without mentions, links or markup for any of the chat services. Dots
+ * inside words are replaced by look-alikes, so they form no domain.
  */
 export function plainChatText(text: string): string {
   return oneLine(text)
@@ -33,7 +33,7 @@ export function plainChatText(text: string): string {
     .replace(/\.(?=\S)/g, '․')
 }
 
-/** The same for an e-mail address, which stays one to be copied wherever no chat service reads more than an address in it. */
+/** Like `plainChatText`, for an e-mail address. It can still be copied, unless a chat service would read more into it. */
 export function plainChatEmail(email: string): string {
   return oneLine(email)
     .replace(marks, (mark, at: number, whole: string) => (isPlainInEmail(mark, at, whole) ? mark : (lookAlikes[mark] ?? '')))

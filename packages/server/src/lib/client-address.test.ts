@@ -3,18 +3,18 @@ import { addressKey, clientAddress } from './client-address.ts'
 
 describe('clientAddress', () => {
   test.each<[string | undefined, string | undefined, number, string]>([
-    // Nobody is believed unless told.
+    // By default, no proxy is trusted.
     ['192.0.2.1', '203.0.113.9', 0, '192.0.2.1'],
     ['192.0.2.1', undefined, 2, '192.0.2.1'],
     ['192.0.2.1', '', 1, '192.0.2.1'],
-    // As many entries from the right as there are proxies; those before are what the client wrote.
+    // Trusts as many entries from the right as there are proxies. The client may have written the others.
     ['10.0.0.1', '203.0.113.9', 1, '203.0.113.9'],
     ['10.0.0.1', '1.1.1.1, 203.0.113.9', 1, '203.0.113.9'],
     ['10.0.0.1', '1.1.1.1, 203.0.113.9, 10.0.0.2', 2, '203.0.113.9'],
     ['10.0.0.1', '1.1.1.1,2.2.2.2,203.0.113.9,10.0.0.2', 2, '203.0.113.9'],
-    // Fewer entries than proxies: the first is the nearest to the truth.
+    // Fewer entries than proxies: the first entry is the best guess.
     ['10.0.0.1', '203.0.113.9', 5, '203.0.113.9'],
-    // What is no address is nobody's.
+    // An entry that is not an address is ignored.
     ['10.0.0.1', 'unknown', 1, '10.0.0.1'],
     ['10.0.0.1', '_hidden', 1, '10.0.0.1'],
     ['10.0.0.1', '203.0.113.9,', 1, '10.0.0.1'],
@@ -30,7 +30,7 @@ describe('clientAddress', () => {
     ['10.0.0.1', '[2001:db8::1]', 1, '2001:db8::1'],
     ['10.0.0.1', '[::ffff:203.0.113.9]:443', 1, '203.0.113.9'],
     ['10.0.0.1', '<script>', 1, '10.0.0.1'],
-    // IPv4 in IPv6 is IPv4, however it is spelled.
+    // IPv4 in IPv6 counts as IPv4, in any notation.
     ['::ffff:192.0.2.1', undefined, 0, '192.0.2.1'],
     ['::FFFF:192.0.2.1', undefined, 0, '192.0.2.1'],
     ['10.0.0.1', '::ffff:203.0.113.9', 1, '203.0.113.9'],

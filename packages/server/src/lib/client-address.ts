@@ -29,7 +29,7 @@ function withoutPort(entry: string): string {
   return /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(entry)?.[1] ?? entry
 }
 
-/** What a rate limit counts by: an IPv4 address, or the /64 that belongs to one IPv6 customer. */
+/** The key that rate limits count by: an IPv4 address, or the /64 that belongs to one IPv6 customer. */
 export function addressKey(address: string): string {
   return networkOf(address, 64)
 }

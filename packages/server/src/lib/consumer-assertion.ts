@@ -3,19 +3,19 @@ import type { TokenFault } from './access-token.ts'
 import { openJwt } from './hs256.ts'
 import type { Keyrings } from './keyrings.ts'
 
-/** What a consumer says of itself when it asks for the revocations of its app. */
+/** What a consumer says about itself when it asks for the revocations of its app. */
 export interface ConsumerClaims {
   appCode: string
   /** The key ids of the secrets that this consumer accepts, sorted and unique. Empty if it does not say. */
   kids: string[]
 }
 
-/** An SDK holds two secrets; more would only fill the table of what was seen. */
+/** An SDK holds two secrets. More would only fill the table of secrets that were seen. */
 const maxKids = 4
 const kidForm = /^[0-9a-f]{8}$/
 const maxAppCode = 100
 
-/** The claims of an assertion that was signed with a secret of the app it names, and whose times hold at `nowMs`. */
+/** The claims of an assertion that was signed with a secret of the app it names, and whose times are valid at `nowMs`. */
 export function verifyAssertion(
   assertion: string,
   nowMs: number,

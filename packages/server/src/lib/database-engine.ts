@@ -1,4 +1,4 @@
-/** What speaks the protocol of Postgres but breaks a promise of the service without an error, by its `version()`. */
+/** Engines that speak the protocol of Postgres but silently break a promise of the service, by their `version()`. */
 const strangers: [name: string, version: RegExp][] = [
   ['CockroachDB', /cockroachdb/i],
   ['YugabyteDB', /-YB-/],
@@ -13,7 +13,7 @@ const strangers: [name: string, version: RegExp][] = [
   ['Postgres-XL', /postgres-x[cl]\b/i],
 ]
 
-/** Why the service does not run on the engine that says this of itself; undefined when it does. */
+/** Why the service does not run on the engine with this `version()`. Undefined if it does. */
 export function faultOfEngine(version: string): string | undefined {
   const [name] = strangers.find(([, pattern]) => pattern.test(version)) ?? []
   if (name === undefined && /^(PostgreSQL|EnterpriseDB) \d/.test(version)) return undefined

@@ -1,6 +1,8 @@
 const scheme = /^postgres(ql)?:\/\//
 
-/** The parts of `postgres://USER:PASSWORD@HOST,HOST/DATABASE?…`. A password may hold a comma, so the hosts begin after the last `@`. */
+/**
+ * The parts of `postgres://USER:PASSWORD@HOST,HOST/DATABASE?…`. The hosts begin after the last `@`: a password may have commas.
+ */
 function partsOf(url: string): { before: string; hosts: string[]; after: string } {
   const [start = ''] = scheme.exec(url) ?? []
   const rest = url.slice(start.length)
@@ -21,7 +23,7 @@ export function urlsOfHosts(databaseUrl: string): [string, ...string[]] {
   return [first, ...others]
 }
 
-/** What is wrong with a DATABASE_URL; undefined when nothing is. It repeats no part of the URL: an odd password may look like a host. */
+/** Why a DATABASE_URL is invalid, or undefined. Repeats no part of the URL, since an odd password may look like a host. */
 export function faultOfDatabaseUrl(databaseUrl: string): string | undefined {
   if (/^sqlite:./.test(databaseUrl)) return undefined
   if (!scheme.test(databaseUrl)) return 'must be sqlite:PATH or postgres://…'
@@ -31,7 +33,7 @@ export function faultOfDatabaseUrl(databaseUrl: string): string | undefined {
     const unnamed = hosts.findIndex((host) => /^(:|$)/.test(host))
     if (unnamed !== -1) return `names no host at place ${unnamed + 1} of ${hosts.length}`
   }
-  // Without a host, the one of the machine is meant, which a URL cannot say beside a user.
+  // Without a host, this machine is meant. `URL` cannot parse a user without a host, so put one in.
   const unreadable = hosts.findIndex((host) => !URL.canParse(`${before}${host || 'localhost'}${after}`))
   if (unreadable === -1) return undefined
   const place = hosts.length > 1 ? ` at host ${unreadable + 1} of ${hosts.length}` : ''

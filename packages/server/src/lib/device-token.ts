@@ -17,8 +17,8 @@ export interface DeviceOwner {
 type Keys = readonly [Buffer, ...Buffer[]]
 
 /**
- * A token that a client shows at its next login: this device has logged the user in before. The service does not store it. It
- * reveals nothing about the user and replaces neither the password nor the second factor.
+ * A token that a client sends with its next login, to show that this device has logged the user in before. The service does not
+ * store it. It reveals nothing about the user and replaces neither the password nor the second factor.
  */
 export function newDeviceToken([key]: Keys, owner: DeviceOwner, now: number): string {
   const time = now.toString(36)
@@ -26,10 +26,10 @@ export function newDeviceToken([key]: Keys, owner: DeviceOwner, now: number): st
   return `gdt_${time}.${device}.${macOf(key, owner, time, device)}`
 }
 
-/** Used as the owner if nobody has the address, so that checking a token takes the same time. */
+/** Used as the owner if no user has the address, so that checking a token takes the same time. */
 const nobody: DeviceOwner = { id: '', email: '', min_token_version: 0, factor_activated_at: null }
 
-/** The device that a token stands for. Undefined if the token belongs to another owner, is expired or dead. Accepts each of the keys. */
+/** The device that a token stands for. Undefined if the token is another owner's, expired or dead. Accepts each of the keys. */
 export function deviceOf(keys: Keys, token: string, owner: DeviceOwner | undefined, now: number): string | undefined {
   const { time, device, mac } = form.exec(token)?.groups ?? {}
   if (time === undefined || device === undefined || mac === undefined) return undefined

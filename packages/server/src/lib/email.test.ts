@@ -24,7 +24,7 @@ describe('normalizeEmail', () => {
     ['ada@例え.テスト', 'ada@xn--r8jz45g.xn--zckzah'],
     ['ada@example。com', 'ada@example.com'],
     ['用户@example.com', '用户@example.com'],
-    // A number stays a number: no address of a host is made of it.
+    // A number stays as it is and does not become an IP address.
     ['ada@127.1', 'ada@127.1'],
     ['ada@0x7f.1', 'ada@0x7f.1'],
   ])('%j is %s', (raw, normalized) => {
@@ -62,7 +62,7 @@ describe('normalizeEmail', () => {
     'ada@[127.0.0.1]',
     'ada@[::1]',
     'ada@example.com:25',
-    // What a URL parser would cut off or decode is no part of a domain.
+    // A domain must not contain characters that a URL parser would cut off or decode.
     'ada@example.com/x',
     'ada@example.com?x',
     'ada@example.com#x',
@@ -120,7 +120,7 @@ describe('normalizeEmail', () => {
   test('what is normalized stays as it is', () => {
     for (let point = 0; point <= 0x1ffff; point += 1) {
       const letter = String.fromCodePoint(point)
-      // Above these there are no letters with case; of domains a part is enough, since each costs a call of ICU.
+      // There are no letters with case above this range. Domains are tested in part, since each costs a call of ICU.
       for (const raw of [`x${letter}y@example.com`, ...(point < 0x2fff ? [`x@a${letter}b.example`] : [])]) {
         const once = normalizeEmail(raw)
         if (once !== undefined && normalizeEmail(once) !== once)

@@ -5,7 +5,7 @@ const maxLocalBytes = 64
 /** Control characters, white space, zero-width and bidirectional marks: none may hide in an address. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const localForm = /^[^@"(),:;<>[\]\\.]+(?:\.[^@"(),:;<>[\]\\.]+)*$/u
-/** The ASCII that a domain may hold. `domainToASCII` reads its input as the host of a URL and would cut it at the first `/`, `?`, `#` or `\`. */
+/** What a domain must not contain. `domainToASCII` reads the host of a URL and would cut it at the first `/`, `?`, `#` or `\`. */
 const foreignToDomains = /[^a-z0-9.\u0080-\u{10ffff}-]/u
 const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
@@ -15,7 +15,7 @@ const domainForm = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-
  * address.
  */
 export function normalizeEmail(raw: string): string | undefined {
-  // Check the length first, so that nobody can make the service normalize megabytes of text.
+  // Check the length first, so that a caller cannot make the service normalize megabytes of text.
   if (raw.length > 4 * maxBytes) return undefined
   const text = folded(raw)
   const at = text.indexOf('@')

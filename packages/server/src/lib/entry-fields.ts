@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { appCode, text } from './fields.ts'
 import { MAX_PASSWORD_BYTES } from './password-policy.ts'
 
-// The fields that both doors have, login and registration.
+// The fields that login and registration share.
 
 const maxOverrideEntries = 50
 
-/** An optional field of a form: null and a blank text, as forms send what nobody filled in, are as if it were left out. */
+/** An optional field. Null and blank text count as absent, since forms send empty inputs that way. */
 export function optionalField<T extends z.ZodType>(schema: T) {
   const given = schema.nullish().transform((value) => value ?? undefined)
   return z.preprocess((value) => (isBlank(value) ? undefined : value), given).optional()
@@ -16,7 +16,7 @@ function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '')
 }
 
-/** A login through no app may leave `app_code` out, null or blank. */
+/** A login without an app may leave `app_code` out, or send null or a blank text. */
 export const optionalAppCode = appCode.nullish().transform((code) => code?.trim() || undefined)
 
 /** A code of an authenticator app, or a recovery code. A blank one, as forms send it, counts as absent. */
@@ -25,16 +25,13 @@ export const optionalTwoFactorCode = text
   .transform((code) => code?.trim() || undefined)
   .meta({ description: '6 digits of the authenticator app, or a recovery code' })
 
-/** One that is unknown, expired or of somebody else counts as none, so its form is not judged. */
+/** The form of the token is not validated: a token that is unknown, expired or another user's counts as absent. */
 export const optionalDeviceToken = text
   .nullish()
   .transform((token) => token?.trim() || undefined)
   .meta({ description: '`device_token` of an earlier answer for the same e-mail; one that is not good counts as none' })
 
-/**
- * The overrides of a request: what it asks for in place of the settings of its app. What they name is judged when provisioning
- * runs.
- */
+/** The overrides of a request: what it asks for in place of the settings of its app. Provisioning checks what they name. */
 export const overrideFields = {
   role_code: optionalField(text),
   linked_app_codes: optionalField(z.array(text).max(maxOverrideEntries)),
@@ -49,7 +46,7 @@ export const password = z
   })
   .meta({ format: 'password' })
 
-/** By which somebody who is logged in proves who they are once more. */
+/** With these, a logged-in user proves their identity again. */
 export const proofFields = {
   password: password.optional().meta({ description: 'Needed unless the last login was in the last 10 minutes' }),
   two_factor_code: optionalTwoFactorCode.meta({ description: 'The same, where a second factor is active: a code of it' }),

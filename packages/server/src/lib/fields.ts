@@ -4,8 +4,8 @@ import { decodeCursor, isNameKey, nameOfKey } from './keyset.ts'
 import { redirectRuleFault } from './redirect-url.ts'
 import { isUuid } from './uuid.ts'
 
-// The fields that more than one schema has, with these bounds: names 200 characters, other strings 2,000, lists 200 and
-// those of permissions 5,000.
+// Fields that several schemas share, with these limits: names 200 characters, other strings 2,000, lists 200 entries, lists of
+// permissions 5,000.
 
 export const MAX_NAME = 200
 export const MAX_TEXT = 2_000
@@ -21,18 +21,18 @@ const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 const MAX_PERMISSION = 201
 const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
-/** In any case; stored and compared in lower case, since SQLite knows UUIDs as text. */
+/** Accepts any case. Stored and compared in lower case, since UUIDs are text in SQLite. */
 export const id = z.string().toLowerCase().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })
 export const shownOnceMark = 'x-shown-once'
-/** A secret in the answer to the call that made it. The router blanks it in a dry run, which made none. */
+/** A secret in the answer to the call that made it. The router blanks it in a dry run, which makes none. */
 export function shownOnce(description: string) {
   return z
     .string()
     .nullable()
     .meta({ description: `${description}. Null in a dry run`, [shownOnceMark]: true })
 }
-/** A moment in a request, as milliseconds: ISO 8601 with a zone, or a date, which is its first moment in UTC. */
+/** A time in a request, as milliseconds: ISO 8601 with a zone, or a date, which means its start in UTC. */
 export const moment = z
   .string()
   .transform((raw, context) => {
@@ -45,7 +45,7 @@ export const moment = z
 export const name = z.string().trim().min(1).max(MAX_NAME)
 export const text = z.string().max(MAX_TEXT)
 
-/** A new app's code: kebab-case, and no UUID, since `{appId}` takes either. */
+/** The code of a new app: kebab-case, and not a UUID, since `{appId}` takes either. */
 export const newAppCode = z
   .string()
   .min(1)
@@ -59,7 +59,7 @@ export const appCodeOrAll = z
   .max(maxCode)
   .refine((code) => code === '*' || newAppCode.safeParse(code).success, 'must be the code of an app, or * for every app')
 
-/** An app named in a request: whatever no app has is answered as unknown, not as malformed. */
+/** The code of an app in a request. A code that no app has is answered as unknown, not as malformed. */
 export const appCode = z.string().max(MAX_TEXT)
 
 /** `{appId}` of a path: UUID or code. */
@@ -84,7 +84,7 @@ export const authMethodCode = z
   .min(1)
   .max(maxCode)
   .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
-/** A name that nothing has to be known by yet: of a service, or of an app that is linked. */
+/** The name of a service or of a linked app, which need not exist yet. */
 export const stableCode = z
   .string()
   .min(1)
@@ -135,7 +135,7 @@ export const webUrl = z
   .max(MAX_TEXT)
   .superRefine((raw, context) => {
     const url = URL.parse(raw)
-    // URL parsers mend `https:host`; the raw string is what is stored and dialled.
+    // URL parsers repair `https:host`, but the raw string is what is stored and dialled.
     if (!url || !/^https?:\/\/[^/]/i.test(raw) || foreignToUrls.test(raw))
       context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' })
     else if (url.username !== '' || url.password !== '') context.addIssue({ code: 'custom', message: 'must not hold user info' })
@@ -150,7 +150,7 @@ export function clearable<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === '' ? null : value), schema.nullable()).optional()
 }
 
-/** In OpenAPI, the type that a query parameter has once it is read; it is text on its way. */
+/** Sets the OpenAPI type of a query parameter to that of its parsed value. On the wire it is text. */
 export function readAs(type: Record<string, unknown>) {
   return ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
     for (const keyword of Object.keys(jsonSchema)) if (keyword !== 'description') delete jsonSchema[keyword]
@@ -190,7 +190,7 @@ export const pageQuery = {
     .meta({ description: '`next_cursor` of the page before' }),
 }
 
-/** The same for a list by name; its cursors are those of `withPageByName`. */
+/** `?limit=&cursor=` of a list by name. Its cursors are those of `withPageByName`. */
 export const pageByNameQuery = {
   limit: pageQuery.limit,
   cursor: z

@@ -1,4 +1,4 @@
-/** What a grant comes to: an active one ends at its time. */
+/** The effective state of a grant: an active one expires at `expires_at`. */
 export const grantStates = ['active', 'revoked', 'expired'] as const
 
 /** `expires_at` and `now` in milliseconds. */

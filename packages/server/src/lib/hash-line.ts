@@ -1,7 +1,7 @@
 import type { Actor } from './caller.ts'
 import { networkOf } from './client-address.ts'
 
-/** More turns than a user has, since a backend asks for many users at once. */
+/** More turns than a single user gets, since a backend asks for many users at once. */
 const turnsOfBackends = 8
 
 export interface HashLine {
@@ -12,9 +12,9 @@ export interface HashLine {
 }
 
 /**
- * The line in which a password waits for its hash: behind the others of the same user, of the same known device, or else of the same
- * source. The source is the address, an IPv6 one by its /48, or a backend that is exempt from limits. Sources are served in turn, and so
- * are the lines of each: a flood delays nobody else much, however many accounts and devices it comes with.
+ * The line in which a password waits for its hash: that of the user, of the known device, or else of the source. The source is
+ * the client's address (of IPv6 its /48), or a backend that is exempt from limits. Sources are served in turn, and so are the
+ * lines of each. A flood therefore barely delays others, however many accounts and devices it uses.
  */
 export function hashLineOf({ caller, origin }: Actor, device?: string): HashLine {
   const source = origin.exemptApp === undefined ? `address:${networkOf(origin.ip, 48)}` : `app:${origin.exemptApp}`

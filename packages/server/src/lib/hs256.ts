@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt, { type Jwt, type JwtPayload } from 'jsonwebtoken'
 import { isRecord } from './is-record.ts'
 
-// The two kinds of JWT of this service differ in keys, type and claims; the signature of both is HMAC-SHA-256 and nothing else.
+// The two kinds of JWT of this service differ in keys, type and claims. Both are signed only with HMAC-SHA-256.
 const algorithm = 'HS256'
 
 /** A JWT that one of our keys signed. */
@@ -19,7 +19,7 @@ export interface ClaimedJwt {
   payload(): JwtPayload
 }
 
-/** Call it once for each secret: a signature made with the text of the secret would do the same each time. */
+/** Call it once for each secret. Signing with the text of a secret would do the same work each time. */
 export function keyOf(secret: string | ArrayBuffer): KeyObject {
   return createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : Buffer.from(secret))
 }

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: made by `html`, which escapes whatever is put into it. */
+/** Markup that is safe to send. `html` makes it, and escapes every text that is put into it. */
 export class Html {
   readonly markup: string
 
@@ -7,10 +7,10 @@ export class Html {
   }
 }
 
-/** What `html` takes between its own markup; what is not there leaves nothing. */
+/** What you can put into an `html` template. False, undefined and null become nothing. */
 export type HtmlPart = Html | string | number | false | undefined | null | readonly HtmlPart[]
 
-/** Puts markup together: texts are escaped, for a place between tags or in a quoted attribute, and what is markup already stays. */
+/** Builds markup from a template. Escapes texts, for a place between tags or in a quoted attribute, and keeps `Html` as it is. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((before, after, index) => before + markupOf(parts[index - 1]) + after))
 }
@@ -22,7 +22,7 @@ function markupOf(part: HtmlPart): string {
   return part.map(markupOf).join('')
 }
 
-/** Safe as text and in a quoted attribute; what is not ASCII becomes a numeric reference. */
+/** Escapes a text for a place between tags or in a quoted attribute. Non-ASCII characters become numeric references. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']|[^\n\x20-\x7e]/gu, (character) => `&#${character.codePointAt(0)};`)
 }

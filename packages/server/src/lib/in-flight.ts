@@ -1,4 +1,4 @@
-/** The same as `run`, but never twice at once: calls that come while one runs share its answer. */
+/** Wraps `run` so that it never runs twice at once. Calls that come while it runs share its answer. */
 export function inFlight<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** Whether a text is JSON, and a list. */
+/** Whether a text is a JSON array. */
 export function isJsonList(text: string): boolean {
   try {
     return Array.isArray(JSON.parse(text))

@@ -1,24 +1,24 @@
 declare global {
-  // Of ECMAScript 2026: in Node, and not yet in TypeScript's library.
+  // From ECMAScript 2026: Node has it, but TypeScript's library does not yet.
   interface JSON {
     rawJSON(text: string): RawJson
     isRawJSON(value: unknown): value is RawJson
   }
 }
 
-/** A value that is written as this text, digit by digit. */
+/** A number that is written as exactly this text. */
 interface RawJson {
   readonly rawJSON: string
 }
 
 export interface ParsedJson {
-  /** For the program: numbers are those of JavaScript. */
+  /** For the program, with JavaScript numbers. */
   value: unknown
-  /** To be written again: a number whose digits JavaScript would change is a `JSON.rawJSON`. */
+  /** For writing it again: a number whose digits JavaScript would change is a `JSON.rawJSON`. */
   verbatim: unknown
 }
 
-/** Reads a JSON text once, for validation and for whoever gets it passed on. Throws a `SyntaxError`. */
+/** Parses a JSON text once, for validation and for passing it on. Throws a `SyntaxError`. */
 export function parseJson(text: string): ParsedJson {
   let isExact = true
   const verbatim: unknown = JSON.parse(text, (_, value: unknown, context?: { source?: string }) => {
@@ -30,7 +30,7 @@ export function parseJson(text: string): ParsedJson {
   return { value: isExact ? verbatim : withNumbers(verbatim), verbatim }
 }
 
-/** Whether a member of a parsed text holds a number in its own digits. */
+/** Whether a member of a parsed text is a number with its original digits. */
 export function isRawJson(value: unknown): value is RawJson {
   return JSON.isRawJSON(value)
 }
@@ -39,11 +39,11 @@ function withNumbers(value: unknown): unknown {
   if (JSON.isRawJSON(value)) return Number(value.rawJSON)
   if (Array.isArray(value)) return value.map(withNumbers)
   if (typeof value !== 'object' || value === null) return value
-  // Defines each member as its own, `__proto__` too.
+  // `Object.fromEntries` defines every member as an own property, even `__proto__`.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumbers(member)]))
 }
 
-/** A name that an object of this text has twice: of the two members, parsers keep the one or the other. `value` is what was parsed of it. */
+/** A name that an object of this text has twice. Parsers differ in which of the two they keep. `value` is the parsed text. */
 export function duplicateName(text: string, value: unknown): string | undefined {
   const written = namesInText(text)
   const kept = namesIn(value)

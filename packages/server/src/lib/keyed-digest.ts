@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
-/** Given the bytes, `createHmac` is several times slower. */
+/** With raw bytes instead of a `KeyObject`, `createHmac` is several times slower. */
 const prepared = new WeakMap<Buffer, KeyObject>()
 
-/** A digest that only this service can compute: for keys that are stored but may not tell which address they stand for. */
+/** A digest that only this service can compute. Use it for stored keys that must not reveal which address they stand for. */
 export function keyedDigest(key: Buffer, purpose: string, ...parts: readonly string[]): string {
   const object = prepared.get(key) ?? createSecretKey(key)
   prepared.set(key, object)

@@ -11,7 +11,7 @@ export interface Page<T> {
 
 const defaultLimit = 50
 
-/** How many rows to read for a page: one more than it shows, which tells whether another follows. */
+/** How many rows to read for a page: one more than it shows, to tell whether another page follows. */
 export function rowsToRead(request: PageRequest): number {
   return (request.limit ?? defaultLimit) + 1
 }
@@ -32,7 +32,7 @@ export function decodeCursor(cursor: string, isKey: (text: string) => boolean): 
 
 const namePrefix = 'name:'
 
-/** The key of a row in a list by name. The prefix tells it from a text that nobody gave out. */
+/** The key of a row in a list by name. The prefix distinguishes it from a text that this service did not issue. */
 export function nameKeyOf(name: string): string {
   return namePrefix + name
 }

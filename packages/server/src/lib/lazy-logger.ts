@@ -1,6 +1,6 @@
 type Line = [fields: object, message: string] | [message: string]
 
-/** As pino takes them: the least level, the members whose values are left out. */
+/** Options of pino: the minimum level, and the members whose values are redacted. */
 interface ChildOptions {
   level?: string
   redact?: string[]
@@ -12,11 +12,11 @@ export interface Logger {
   info(...line: Line): void
   warn(...line: Line): void
   error(...line: Line): void
-  /** A logger with more fields in each line. */
+  /** A logger that adds fields to each line. */
   child(fields: object, options?: ChildOptions): Logger
 }
 
-/** A logger that becomes the child of another at its first line. For requests, most of which log none. */
+/** A logger that creates its child logger with its first line. For requests, most of which log nothing. */
 export class LazyLogger implements Logger {
   readonly #parent: Logger
   readonly #fields: object

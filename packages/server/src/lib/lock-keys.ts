@@ -1,6 +1,6 @@
 import { keyedDigest } from './keyed-digest.ts'
 
-// The keys of the counters of failed tries. A separator that no part contains joins the parts of a key.
+// The keys of the counters of failed tries. Their parts are joined by a separator that no part contains.
 
 const separator = ':'
 const kinds = { address: 'address', device: 'device', secondFactor: 'two-factor' } as const
@@ -28,7 +28,7 @@ export function poolOfKey(key: string): string | undefined {
   return kind === kinds.address ? pool : undefined
 }
 
-/** Wrong passwords from a device that has logged in before have a counter of their own. */
+/** Wrong passwords from a device that has logged in before are counted separately. */
 export function deviceKey(userId: string, device: string): string {
   return devicePrefix(userId) + device
 }
@@ -38,7 +38,7 @@ export function devicePrefix(userId: string): string {
   return joined(kinds.device, userId, '')
 }
 
-/** Wrong second-factor codes are counted by user, over all doors. */
+/** Wrong second-factor codes are counted per user, across all doors. */
 export function secondFactorKey(userId: string): string {
   return joined(kinds.secondFactor, userId)
 }

@@ -3,12 +3,12 @@ import type { TokenPrefix } from '@gatehouse/sdk/protocol'
 
 export { TOKEN_PREFIXES } from '@gatehouse/sdk/protocol'
 
-/** 256 random bits, in the URL-safe alphabet, behind a prefix that tells a leaked one what it was. */
+/** 256 random bits in the URL-safe alphabet, after a prefix that tells what a leaked token was. */
 export function newOpaqueToken(prefix: TokenPrefix): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`
 }
 
-/** The digest that is stored. A token holds 256 random bits, so nobody can find it from a plain SHA-256. */
+/** The digest that is stored. A token holds 256 random bits, so a plain SHA-256 does not reveal it. */
 export function hashOpaqueToken(token: string): string {
   return hash('sha256', token, 'base64url')
 }

@@ -1,6 +1,6 @@
 /**
- * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider says that there will be no login, `word` is
- * its error code. `refused`: an answer that is not to be trusted, or that says we may not ask.
+ * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider declined the login; `word` is its
+ * error code. `refused`: an answer that cannot be trusted, or that says that we may not ask.
  */
 export type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
 
@@ -17,7 +17,7 @@ export class OpenIdFault extends Error {
   }
 }
 
-/** The messages down to the first cause. */
+/** Joins the messages of an error and of its causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'an answer that was not expected'
   const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''

@@ -1,17 +1,17 @@
 import type { Html } from './html.ts'
 
-/** A page for a person, as it is to be shown. */
+/** A page to show to a person. */
 export interface PageView {
   status: number
-  /** Of a form that is shown once more, for the log. */
+  /** The error code of a form that is shown again, for the log. */
   errorCode?: string | undefined
-  /** Its one heading, and what the browser calls it. */
+  /** The only heading, and the title in the browser. */
   title: string
-  /** The app or organization that it is about. */
+  /** The app or organization that the page is about. */
   place?: string | undefined
-  /** All below the heading. */
+  /** Everything below the heading. */
   body: Html
-  /** Where the answer to its form may lead besides this service. */
+  /** The URL that the answer to its form may redirect to, if it is outside this service. */
   leadsTo?: string | null | undefined
   /** Seconds; sent as `Retry-After`. */
   retryAfter?: number | undefined

@@ -13,7 +13,7 @@ test('what runs after a hash of a lower cost makes up for the rounds that it lac
 test.for([4, 12])('what an unknown user is compared with is a hash of cost %i, and bcrypt works through it', (cost) => {
   const hash = hashOfNobody(cost)
   expect(bcryptCost(hash)).toBe(cost)
-  // bcrypt refuses what is no salt; what it makes has the salt that it was given, and another digest.
+  // bcrypt rejects an invalid salt. The result has the salt that it was given, and another digest.
   const made = bcrypt.hashSync('any password', hash.slice(0, 29))
   expect(made.slice(0, 29)).toBe(hash.slice(0, 29))
   expect(bcrypt.compareSync('any password', hash)).toBe(false)

@@ -7,8 +7,8 @@ const longPasswordKey = 'gatehouse-long-password'
 const maxVerifiableCost = 15
 
 /**
- * What bcrypt is given for a password: the password itself, or for one that bcrypt would cut, a digest of all of it.
- * Both servers and imports of plain bcrypt hashes agree on short passwords.
+ * The input of bcrypt for a password: the password itself, or a digest of all of it if bcrypt would cut it. For short passwords,
+ * plain bcrypt hashes from an import therefore match.
  */
 export function bcryptInput(password: string): string {
   if (Buffer.byteLength(password) <= bcryptMaxBytes) return password
@@ -23,8 +23,8 @@ export function bcryptCost(hash: string): number | undefined {
 }
 
 /**
- * The costs of the bcrypts that, run after one of cost `from`, make up for what one of cost `to` takes: each step doubles the rounds, and
- * 2^from + 2^from + 2^(from+1) + … + 2^(to-1) = 2^to.
+ * The costs of the bcrypt runs that, after one of cost `from`, add up to the time of one of cost `to`. Each step doubles the
+ * rounds, and 2^from + 2^from + 2^(from+1) + … + 2^(to-1) = 2^to.
  */
 export function costsBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)

@@ -17,7 +17,7 @@ export function isInPools({ namespace, tags }: Omit<Pooled, keyof AccountRecord>
   return pools.includes(namespace) || tags.some((tag) => pools.includes(tag))
 }
 
-/** Every pool that one of these users is in, by home or by tag. */
+/** Every pool that one of these users is in, as home or by tag. */
 export function poolsOf(users: readonly Pick<Pooled, 'namespace' | 'tags'>[]): string[] {
   return [...new Set(users.flatMap(({ namespace, tags }) => [namespace, ...tags]))]
 }
@@ -28,8 +28,9 @@ interface Pooled extends AccountRecord {
 }
 
 /**
- * Of several users with one e-mail in the pool set, the first by precedence: unproven accounts come last, so nobody who registers
- * the address later gets before its user; then home pools in the order of the set; then pool tags in that order.
+ * The first by precedence of several users who share an e-mail in the pool set. Unproven accounts come last, so that a later
+ * registration of the address never gets ahead of its user. Then home pools come in the order of the set, then pool tags in that
+ * order.
  */
 export function firstInPools<U extends Pooled>(users: readonly U[], pools: readonly string[]): U | undefined {
   const proven = users.filter((user) => !isUnproven(user))

@@ -7,6 +7,6 @@ export interface AttemptLimit {
 /** An attempt that was counted and may be given back. */
 export interface Attempt {
   key: string
-  /** End of the window it was counted in, in milliseconds: it can be given back to that window alone. */
+  /** End of the window it was counted in, in milliseconds. It can be given back only to that window. */
   resetsAt: number
 }

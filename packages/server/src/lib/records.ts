@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { id, list, MAX_PERMISSIONS, text, timestamp } from './fields.ts'
 import { grantStates } from './grant-state.ts'
 
-// The records that answers of more than one feature hold, with the names they have in the OpenAPI document.
+// Records that are in the answers of several features, with their names in the OpenAPI document.
 
 /** A user, as every answer shows one. */
 export const userRecord = z
@@ -19,22 +19,22 @@ export const userRecord = z
   })
   .meta({ id: 'User' })
 
-/** The permissions that something is to hold. */
+/** The permissions that a role or a service account is to hold. */
 export const permissionCodesBody = z
   .strictObject({
-    // Any text: whether it names a permission is judged against those there are, for all entries at once.
+    // Any text: the permissions that do not exist are reported later, for all entries at once.
     permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Codes: `resource:action`' }),
   })
   .meta({ id: 'PermissionCodes' })
 
-/** What a grant comes to now, beside the `status` that is stored. */
+/** The effective state of a grant, beside the `status` that is stored. */
 export const grantState = z
   .enum(grantStates)
   .meta({ description: '`status`, or `expired` for an active grant whose `expires_at` has passed' })
 
-/** An app as answers to users name it. */
 export type UserRecord = z.output<typeof userRecord>
 
+/** An app as answers to users name it. */
 export const appRefRecord = z.object({ id, code: z.string() })
 
 /** An organization as one of its members sees it. */
@@ -42,7 +42,7 @@ export const organizationRecord = z.object({ id, slug: z.string(), name: z.strin
 
 export type Membership = z.output<typeof organizationRecord>
 
-/** The member of answers to an admin who gives something to an account that nobody has proven; absent for others. */
+/** A member of answers to an admin who gives something to an unproven account. Absent for others. */
 export const accountWarnings = {
   warnings: z
     .array(z.object({ code: z.literal('account_unverified') }))
@@ -50,7 +50,7 @@ export const accountWarnings = {
     .meta({ description: 'Nobody has proven that this account is theirs: its address may belong to somebody else' }),
 }
 
-/** A login at a provider that a user may come in with. */
+/** A login at a provider that a user can sign in with. */
 export const identityRecord = z
   .object({ id, provider: z.string().meta({ description: 'Code of the provider' }), created_at: timestamp })
   .meta({ id: 'Identity' })
@@ -62,7 +62,7 @@ export const tokenSizeWarning = z.object({
   projected_token_bytes: z.int().meta({ description: 'How long its tokens will be, in scope `roles` those of the largest role' }),
 })
 
-/** The member of answers to whoever makes the tokens of an app long. */
+/** A member of answers to calls that make the tokens of an app longer. */
 export const tokenSizeWarnings = {
   warnings: z
     .array(tokenSizeWarning)
@@ -92,7 +92,7 @@ export const tokenAnswer = z
   .object({ ...tokenMembers, user: userRecord, app: appRefRecord.nullable(), organization: organizationRecord.nullable() })
   .meta({ id: 'Tokens' })
   .brand<'issued'>()
-/** Made where tokens are issued, and nowhere else: a route that answers with tokens can have them from no other place. */
+/** Only the code that issues tokens can make it, so a route that answers with tokens cannot get them from anywhere else. */
 export type TokenAnswer = z.output<typeof tokenAnswer>
 
 export const requestStatus = z.enum(['open', 'approved', 'denied'])

@@ -3,7 +3,7 @@ import { keyedDigest } from './keyed-digest.ts'
 
 const count = 10
 const length = 10
-/** Crockford's base32: no letter that is taken for a digit. */
+/** Crockford's base32, without letters that look like digits. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const form = new RegExp(`^[${alphabet}]{${length}}$`)
 
@@ -19,7 +19,7 @@ export function newRecoveryCodes(): string[] {
 
 /**
  * The digest of a recovery code that is stored for this user. Undefined if the text is not a code. Accepts any case, a missing
- * hyphen, and letters that are easily mistaken for others. The digest is keyed, since somebody could find 50 bits from a plain
+ * hyphen, and letters that are easily mistaken for others. The digest is keyed, since an attacker could find 50 bits from a plain
  * one.
  */
 export function recoveryCodeDigest(key: Buffer, userId: string, typed: string): string | undefined {

@@ -1,7 +1,7 @@
 const controlOrSpace = /[\p{Cc}\p{Z}\\]/u
 /**
- * `.` and `..`, also with the dots or the slashes beside them in percent-encoding, or with a parameter after them (`..;x=1`): a server
- * behind may decode, or cut parameters, before it resolves.
+ * `.` and `..`, also if the dots or the slashes beside them are percent-encoded, or a parameter follows (`..;x=1`). A server
+ * behind this URL may decode them, or cut parameters, before it resolves the path.
  */
 const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i
 /** URL parsers repair `https:host` and `https:///host`. Here such a text is not a URL. */
@@ -17,7 +17,7 @@ function isWellFormed(url: string): boolean {
   return !dotSegment.test(decodedOnce(path))
 }
 
-/** Percent signs that were encoded any number of times, so that `%252e` is seen as the `%2e` that one more decoding makes of it. */
+/** Decodes percent signs that were encoded any number of times: `%252e` becomes the `%2e` that the next decoder would see. */
 function decodedOnce(path: string): string {
   return path.replace(/%(?:25)+/g, '%')
 }

@@ -6,15 +6,15 @@ const form = new RegExp(`^${TOKEN_PREFIXES.refresh}(?<secret>[\\w-]{43})(?<sessi
 
 type Keys = readonly [Buffer, ...Buffer[]]
 
-/** A refresh token of a session, from 256 bits that nobody else knows: random ones unless told. */
+/** A refresh token of a session, made from 256 secret bits, which are random by default. */
 export function newRefreshToken([key]: Keys, sessionId: string, secret = randomBytes(32).toString('base64url')): string {
   const session = sessionId.replaceAll('-', '')
   return `${TOKEN_PREFIXES.refresh}${secret}${session}${macOf(key, session, secret)}`
 }
 
 /**
- * The session that a token was made for here. A token that is stored no longer is known by it: it was spent some uses ago, and nobody
- * else can make one. Accepts each of the keys.
+ * The session that this service made the token for. This also recognizes a token that is no longer stored: it was spent some uses
+ * ago, and only this service can make one. Accepts each of the keys.
  */
 export function sessionOfRefreshToken(keys: Keys, token: string): string | undefined {
   const { secret = '', session = '', mac = '' } = form.exec(token)?.groups ?? {}
@@ -25,7 +25,7 @@ export function sessionOfRefreshToken(keys: Keys, token: string): string | undef
   return isOurs ? session.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined
 }
 
-/** 128 bits, which is enough for what opens nothing. */
+/** 128 bits are enough, since the MAC alone gives no access. */
 function macOf(key: Buffer, session: string, secret: string): string {
   return keyedDigest(key, 'refresh-token', session, secret).slice(0, 22)
 }

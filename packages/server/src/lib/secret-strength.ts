@@ -7,8 +7,8 @@ const enoughGuesses = 1e24
 const judgedCharacters = 100
 
 /**
- * Whether a secret can be guessed by somebody who has a token that it signed, and so can try guesses offline. Takes up to a
- * quarter of a second, mostly for loading common words.
+ * Whether an attacker can guess a secret. Anyone with a token that it signed can try guesses offline. Takes up to a quarter of a
+ * second, mostly for loading common words.
  */
 export function isGuessable(secret: string): boolean {
   const { ZxcvbnFactory } = requireOnce<typeof import('@zxcvbn-ts/core')>('@zxcvbn-ts/core')
@@ -17,7 +17,7 @@ export function isGuessable(secret: string): boolean {
   return new ZxcvbnFactory({ graphs, dictionary }).check(secret.slice(0, judgedCharacters)).guesses < enoughGuesses
 }
 
-/** Whether a key of 32 bytes is the secret, a part of it or its digest, in the ways in which people turn a text into a key. */
+/** Whether a key of 32 bytes is the secret, a part of it or its digest, in any of the usual ways to turn a text into a key. */
 export function isMadeOf(key: Buffer, secret: string): boolean {
   const readings = (['utf8', 'base64', 'hex'] as const).map((encoding) => Buffer.from(secret, encoding))
   return [...readings, ...readings.map((bytes) => hash('sha256', bytes, 'buffer'))].some((bytes) => bytes.includes(key))

@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/** Members of a record that its caller cannot set, as the caller sent them back. */
+/** Read-only members of a record, as the caller sent them back. */
 export type SentBack = Readonly<Record<string, unknown>>
 
-/** What changes by itself, or belongs to the answer alone: sent back, it says nothing. */
+/** Members that change without a write, or exist only in answers. They are ignored when they are sent back. */
 const volatileMembers = new Set(['updated_at', 'last_login_at', 'locked_until', 'has_secret', 'warnings'])
 
-/** Parts a body into what it sets and what it only sends back. `members` are those of the record, `settable` those that the body may set. */
+/**
+ * Splits a body into what it sets and what it only sends back. `members` are those of the record, `settable` those that the body
+ * may set.
+ */
 export function partSentBack(
   sent: Record<string, unknown>,
   { members, settable }: Record<'members' | 'settable', readonly string[]>,
@@ -19,7 +22,7 @@ export function partSentBack(
   }
 }
 
-/** The names of those that are not as they are in the record. */
+/** The names of the members that differ from the record. */
 export function changedMembers(sentBack: SentBack, record: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(sentBack).flatMap(([name, value]) => (isDeepStrictEqual(value, record[name]) ? [] : [name]))
 }

@@ -26,7 +26,7 @@ test('the checksum is what other programs compute: CRC-32 of the 43 characters i
   expect(isServiceToken(`gsa_${'0'.repeat(43)}${checksum('0'.repeat(43))}`)).toBe(true)
 })
 
-/** CRC-32 (IEEE) bit by bit, and base62 by number: neither zlib nor bigint. */
+/** CRC-32 (IEEE) bit by bit, and base62 with numbers, so that it uses neither zlib nor bigint. */
 function checksum(body: string): string {
   let crc = 0xffffffff
   for (const byte of Buffer.from(body)) {

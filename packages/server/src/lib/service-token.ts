@@ -10,7 +10,10 @@ const bodyLength = 43
 const checksumLength = 6
 const form = new RegExp(`^${prefix}([0-9A-Za-z]{${bodyLength}})([0-9A-Za-z]{${checksumLength}})$`)
 
-/** A token of a service account: `gsa_`, 256 random bits and their checksum in base62. Made of letters, digits and _, so a double click selects it. */
+/**
+ * A token of a service account: `gsa_`, 256 random bits and their checksum in base62. Letters, digits and _ only, so a double
+ * click selects it.
+ */
 export function newServiceToken(): string {
   const body = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), bodyLength)
   return `${prefix}${body}${checksumOf(body)}`

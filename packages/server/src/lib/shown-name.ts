@@ -1,12 +1,12 @@
 const maxCharacters = 80
 /** Control, zero-width, bidirectional and unassigned characters, which are never shown. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu
-/** Between these, mail programs see a web or mail address and make a link of it. */
+/** Characters by which mail programs recognize a web or mail address and make a link of it. */
 const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)/gu
 
 /**
- * Prepares a name that somebody else chose for a mail: one short line without hidden characters, and without anything that a mail
- * program turns into a link. HTML must still escape it.
+ * Prepares an untrusted name for a mail: one short line without hidden characters, and without anything that a mail program turns
+ * into a link. HTML must still escape it.
  */
 export function shownName(raw: string): string {
   const line = raw.normalize('NFKC').replace(/\s+/gu, ' ').replace(invisible, '').trim()
@@ -15,7 +15,7 @@ export function shownName(raw: string): string {
   return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('').trimEnd()}...` : broken
 }
 
-/** The same in printable ASCII: letters without their accents, plain quotes and dashes. Undefined where that would leave gaps. */
+/** Like `shownName`, in printable ASCII: no accents, plain quotes and dashes. Undefined if the name has other characters. */
 export function shownAsciiName(raw: string): string | undefined {
   const folded = shownName(raw)
     .normalize('NFKD')

@@ -1,4 +1,4 @@
-/** Whether a token that ends at this moment would be dead when it arrives: its times are whole seconds. */
+/** Whether a token that ends at this time would have expired on arrival. The times of a token are whole seconds. */
 export function isTooSoon(ms: number, now: number): boolean {
   return ms - now < 1_000
 }

@@ -8,11 +8,11 @@ const signatureBytes = 43
 interface Content {
   appCode: string
   issuer: string
-  /** How many permissions, and their characters in all. */
+  /** The number of permissions, and their total length in characters. */
   codes: { count: number; characters: number }
 }
 
-/** How long an access token will be, of a member of an organization with names and addresses of usual length. */
+/** The estimated length of an access token, for a member of an organization with names and addresses of usual length. */
 export function projectTokenBytes({ appCode, issuer, codes }: Content): number {
   const claims: AccessTokenClaims = {
     app_id: uuid,

@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth'
 /** RFC 4226 recommends 160 bits. */
 const secretBytes = 20
 const periodSeconds = 30
-/** Steps before and after the present one whose codes are taken too: for clocks that differ and for slow typing. */
+/** How many steps before and after the current one are accepted too, for clocks that differ and for slow typing. */
 const window = 1
 const form = { algorithm: 'SHA1', digits: 6, period: periodSeconds } as const
 

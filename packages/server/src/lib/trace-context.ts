@@ -1,15 +1,15 @@
-/** Where a request stands in a distributed trace, as the caller tells it. For the log alone: anybody can write anything there. */
+/** Where a request belongs in a distributed trace, as its caller says. Only for the log: callers can write anything there. */
 export interface TraceContext {
   traceId: string
-  /** The span of the caller, parent of whatever is done here. */
+  /** The span of the caller, which is the parent of the work done here. */
   spanId: string
 }
 
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-[^,]*)?$/
 
 /**
- * Reads `traceparent` of W3C Trace Context; undefined where the header breaks its grammar. Of versions to come, the parts that this one
- * knows are read. Two headers come joined by a comma, and count as none.
+ * Reads `traceparent` of W3C Trace Context. Undefined if the header breaks its grammar. Of later versions, it reads the parts
+ * that version 00 has. Two headers arrive joined by a comma, and count as none.
  */
 export function readTraceparent(header: string): TraceContext | undefined {
   const [, version, traceId, spanId, more] = form.exec(header) ?? []

@@ -1,5 +1,5 @@
 /**
- * What failed: making a connection, getting one from the pool in time, a statement that the database gave up or that was given up, or a
+ * What failed: making a connection, getting one from the pool in time, a statement that the database or this server gave up, or a
  * connection that ended while a statement ran on it.
  */
 export type DatabaseStage = 'connect' | 'acquire' | 'statement' | 'terminated'
@@ -11,7 +11,7 @@ const messages: Record<DatabaseStage, string> = {
   terminated: 'the connection to the database ended',
 }
 
-/** The database cannot serve this request now; a repeat may go through. Callers answer 503. The driver's error is the `cause`. */
+/** The database cannot serve this request now, but a retry may succeed. Callers answer 503. The driver's error is the `cause`. */
 export class DatabaseUnavailableError extends Error {
   readonly stage: DatabaseStage
 
@@ -22,7 +22,7 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** Runs a step. Each of its failures means that the database is unavailable; an inner step names the failed part more exactly. */
+/** Runs a step. Any failure means that the database is unavailable. The stage of an inner step wins, since it is more exact. */
 export async function atStage<T>(stage: DatabaseStage, run: () => Promise<T>): Promise<T> {
   try {
     return await run()

@@ -4,7 +4,7 @@ import { isUuid } from './uuid.ts'
 /** How a person names a user: by id, by e-mail, or by `email@@pool` where several users have the e-mail. */
 export type UserRef = { id: string } | { email: string; pool: string | undefined }
 
-/** Undefined for what can name nobody. */
+/** Undefined if the text cannot name a user. */
 export function parseUserRef(typed: string): UserRef | undefined {
   if (isUuid(typed)) return { id: typed.toLowerCase() }
   const separator = typed.lastIndexOf('@@')

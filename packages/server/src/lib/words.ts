@@ -1,4 +1,4 @@
-/** The words of a `string_agg(code, ' ')`, which is null without rows, in order: to sort them here costs less than in the statement. */
+/** The sorted words of a `string_agg(code, ' ')`, which is null without rows. Sorting here costs less than in the statement. */
 export function wordsIn(text: string | null): string[] {
   return text === null ? [] : text.split(' ').sort()
 }

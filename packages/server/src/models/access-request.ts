@@ -6,7 +6,7 @@ import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { User } from './user.ts'
 
-/** Somebody who has an account asks to be let into an app. */
+/** A user's request to be let into an app. */
 export class AccessRequest extends BaseModel {
   static override tableName = 'access_requests'
   static override relationMappings = () => ({
@@ -32,12 +32,12 @@ export class AccessRequest extends BaseModel {
   declare app?: App
   declare user?: User
 
-  /** The caller holds the lock of the user, who has one open request for an app at most. */
+  /** The caller must hold the lock of the user, who has at most one open request for an app. */
   static async insertOpen(db: Tx, row: NewRequest): Promise<void> {
     await rowsOf(AccessRequest, db).insert({ ...row, status: 'open' })
   }
 
-  /** When the oldest of the newest so many was made; undefined if there are fewer. */
+  /** When the oldest of the newest `count` requests was made. Undefined if there are fewer. */
   static async findTimeOfNewest(
     db: Tx,
     by: { user_id: string } | { app_id: string },
@@ -60,7 +60,7 @@ export class AccessRequest extends BaseModel {
     return row?.status
   }
 
-  /** Closes those of the users that are open for the app, and returns them. */
+  /** Closes the open requests of these users for the app, and returns them. */
   static async closeOpen(
     db: Tx,
     { appId, userIds }: { appId: string; userIds: readonly string[] },

@@ -11,12 +11,12 @@ export class AppKey extends BaseModel {
   declare version: number
   /** The sealed secret; null stands for the shared one. */
   declare secret_box: string | null
-  /** The current one signs; the next and the previous one are accepted besides. */
+  /** The current key signs. The next and the previous one are accepted too. */
   declare stage: 'next' | 'current' | 'previous'
-  /** Since when it has the stage. */
+  /** When the key got its stage. */
   declare created_at: number
 
-  /** The keys of all apps that have any, and of those that were deleted after `deletedSince`, whose codes no other app has taken. */
+  /** The keys of all apps that have any, and of those deleted after `deletedSince` whose codes no other app has taken. */
   static async listAll(db: Db, deletedSince: number): Promise<AppKeysOfApp[]> {
     const rows: (AppKeyRow & { code: string })[] = await db('app_keys as k')
       .join('apps as a', 'a.id', 'k.app_id')
@@ -42,7 +42,7 @@ export class AppKey extends BaseModel {
     await rowsOf(AppKey, db).insert(row)
   }
 
-  /** Moves the key of one stage to another, at which the app has none. */
+  /** Moves a key from one stage to another, at which the app must not have a key. */
   static async move(db: Tx, appId: string, stages: { from: AppKey['stage']; to: AppKey['stage'] }, now: number): Promise<void> {
     await rowsOf(AppKey, db).where({ app_id: appId, stage: stages.from }).update({ stage: stages.to, created_at: now })
   }

@@ -61,16 +61,16 @@ export class App extends BaseModel {
   declare allowed_auth_methods: string[]
   declare webhooks: StoredWebhook[]
   declare permission_scope: 'services' | 'roles'
-  /** Whether a key of its own signs its tokens. */
+  /** Whether the shared secret or the app's own key signs its tokens. */
   declare signing: 'shared' | 'own'
   declare sign_up: 'open' | 'invitation' | 'closed'
-  /** Whether a registration may found an organization. */
+  /** Whether a registration may create an organization. */
   declare organization_sign_up: boolean
-  /** Whether it lets in those alone who have shown that the mailbox is theirs. */
+  /** Whether only users who have shown that the mailbox is theirs may enter. */
   declare require_verified_email: boolean
   /** Whether service accounts may get tokens for it. */
   declare machine_tokens: boolean
-  /** Tokens with a lower `iat` are dead; no later one has it. In seconds. */
+  /** Tokens with a lower `iat` are dead. New tokens always have this `iat` or a higher one. In seconds. */
   declare min_iat: number
   declare created_at: number
   declare updated_at: number
@@ -86,17 +86,17 @@ export class App extends BaseModel {
     return App.query(db).findOne(by)
   }
 
-  /** The app of this UUID or code. */
+  /** The app with this UUID or code. */
   static async findByRef(db: Db, ref: string): Promise<App | undefined> {
     return App.#named(db, ref)
   }
 
-  /** The same, locked until the transaction ends. */
+  /** Like `findByRef`, and locks the app until the transaction ends. */
   static async findByRefForUpdate(db: Tx, ref: string): Promise<App | undefined> {
     return forUpdate(db, App.#named(db, ref))
   }
 
-  /** The same, kept from being deleted until the transaction ends. */
+  /** Like `findByRef`, and keeps the app from being deleted until the transaction ends. */
   static async findByRefKept(db: Tx, ref: string): Promise<App | undefined> {
     return keptFromDeletion(db, App.#named(db, ref))
   }
@@ -105,17 +105,17 @@ export class App extends BaseModel {
     return (await App.query(db).findOne({ code }).select('id'))?.id
   }
 
-  /** What the apps name as pools, in no order. */
+  /** The pools that each app names, in any order. */
   static async listPools(db: Db): Promise<Pick<App, 'id' | 'code' | 'registration_namespace' | 'read_namespaces'>[]> {
     return App.query(db).select('id', 'code', 'registration_namespace', 'read_namespaces')
   }
 
-  /** Those of the codes, by id. */
+  /** The apps with these codes, sorted by id. */
   static async listLinkable(db: Db, codes: readonly string[]): Promise<LinkableApp[]> {
     return App.query(db).whereIn('code', codes).orderBy('id').select('id', 'code', 'auto_grant_on_signup', 'built_in')
   }
 
-  /** Those that have one of the ids or codes, by id, kept from being deleted until the transaction ends. */
+  /** The apps with one of the ids or codes, sorted by id. Keeps them from being deleted until the transaction ends. */
   static async listKeptByRefs(
     db: Tx,
     { ids, codes }: { ids: readonly string[]; codes: readonly string[] },
@@ -124,7 +124,7 @@ export class App extends BaseModel {
     return keptFromDeletion(db, named.orderBy('id').select('id', 'code'))
   }
 
-  /** The pools of those that are active; of these codes, or of all. */
+  /** The pools of active apps: of those with these codes, or of all. */
   static async listActive(
     db: Db,
     codes: readonly string[] | undefined,
@@ -133,17 +133,17 @@ export class App extends BaseModel {
     return codes === undefined ? query : query.whereIn('code', [...codes])
   }
 
-  /** Those of the ids that are apps. */
+  /** Those of the ids that belong to an app. */
   static async listIds(db: Db, ids: readonly string[]): Promise<string[]> {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).pluck('id')
   }
 
-  /** The codes of those of the ids that are there. */
+  /** The codes of the apps with these ids. Skips unknown ids. */
   static async listCodes(db: Db, ids: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).select('id', 'code')
   }
 
-  /** What decides which permissions the tokens of each app carry, by code. */
+  /** The settings that decide which permissions the tokens of each app carry, sorted by code. */
   static async listTokenSettings(db: Db): Promise<TokenSettings[]> {
     return App.query(db).orderBy('code').select('id', 'code', 'service_codes', 'permission_scope')
   }
@@ -160,14 +160,14 @@ export class App extends BaseModel {
     return App.query(db).select('webhooks')
   }
 
-  /** One that has the organization as its default. */
+  /** An app that has the organization as its default. */
   static async findByOrganization(db: Db, organizationId: string): Promise<Pick<App, 'code'> | undefined> {
     return rowsOf(App, db).where({ default_organization_id: organizationId }).first('code')
   }
 
-  /** One that names the role in its settings. */
+  /** An app that names the role in its settings. */
   static async findByRole(db: Db, code: string): Promise<Pick<App, 'code'> | undefined> {
-    // A JSON list of codes; `_` is the one character of a code that LIKE would read otherwise.
+    // The column is a JSON list of codes. `_` is the only character of a code that is special in LIKE.
     const listed = `%"${code.replaceAll('_', '\\_')}"%`
     return rowsOf(App, db)
       .where({ default_role_code: code })
@@ -186,7 +186,7 @@ export class App extends BaseModel {
     return withPage(query, request, 'apps.id')
   }
 
-  /** Those of these codes, kept from being deleted until the transaction ends. */
+  /** The apps with these codes, sorted by id. Keeps them from being deleted until the transaction ends. */
   static async listKeptByCodes(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
     return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
   }
@@ -199,7 +199,7 @@ export class App extends BaseModel {
     return App.query(db).patchAndFetchById(id, changes)
   }
 
-  /** Sets the least `iat` of the app's tokens to the present and a little more, and returns it. */
+  /** Raises the lowest valid `iat` of the app's tokens to slightly after the present, and returns it. */
   static async raiseMinIat(db: Tx, id: string, lead: { now: number; leadSeconds: number }): Promise<number> {
     const raised = { min_iat: presentIat(db, lead) }
     return only(await rowsOf(App, db).where({ id }).update(raised).returning('min_iat')).min_iat
@@ -216,5 +216,5 @@ export class App extends BaseModel {
 
 export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
 
-/** What a login looks at before it links one. */
+/** What a login checks before it links an app. */
 export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>

@@ -4,7 +4,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 
 export type Chain = Pick<AuditChain, 'position' | 'seal' | 'began_at' | 'adopts_until' | 'signature' | 'keys' | 'sealed_at'>
 
-/** Where the chain of seals of the audit log ends: one row, made when the first rows are sealed. */
+/** The end of the audit log's chain of seals: one row, created when the first rows are sealed. */
 export class AuditChain extends BaseModel {
   static override tableName = 'audit_chain'
 
@@ -26,7 +26,7 @@ export class AuditChain extends BaseModel {
     return forUpdate(db, rowsOf(AuditChain, db).first())
   }
 
-  /** Unless another server has done so meanwhile. */
+  /** Stores the chain, unless another server has done so meanwhile. */
   static async begin(db: Tx, chain: Chain): Promise<void> {
     await rowsOf(AuditChain, db)
       .insert({ id: 1, ...chain })

@@ -17,7 +17,7 @@ export class AuditCheckpoint extends BaseModel {
     return rowsOf(AuditCheckpoint, db).orderBy('seal_position', 'desc').first()
   }
 
-  /** In place of those before. */
+  /** Replaces the earlier checkpoints. */
   static async set(db: Tx, checkpoint: Checkpoint): Promise<void> {
     await rowsOf(AuditCheckpoint, db).delete()
     await rowsOf(AuditCheckpoint, db).insert(checkpoint)

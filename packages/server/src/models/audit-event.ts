@@ -29,12 +29,12 @@ const countedEvent = new Statement(
   where audit_events.seal_position is null`,
 )
 
-/** Of the logins that succeeded, and of those that failed. Together SQLite reads them in about 15 ms, in which it does nothing else. */
+/** How many successful and how many failed logins are read at most. Both take SQLite 15 ms, in which it does nothing else. */
 const mostOfEach = 2_000
 /** How many addresses and e-mails are listed. */
 const mostListed = 20
 
-// What is counted is read once. A number of a step is the whole part of a division, by whole numbers on both databases.
+// Reads the counted rows once. The number of a step is an integer division, which is the same on both databases.
 const loginTally = new Statement<LoginTally>(`
   with recent as materialized (
     select event, reason, ip, user_id, email, count, at from audit_events
@@ -58,7 +58,7 @@ const loginTally = new Statement<LoginTally>(`
     from failed where user_id is not null or email is not null group by user_id, email order by 4 desc, 5 desc, 3, 2 limit ${mostListed}
   ) as emails`)
 
-/** One figure of the logins of a time. `name` is the outcome, the number of the step, the address, or the e-mail that no user has. */
+/** One count of logins. `name` is the outcome, the number of the time step, the IP address, or an e-mail that no user has. */
 export interface LoginTally {
   part: 'outcome' | 'succeeded' | 'failed' | 'address' | 'email'
   name: string | null
@@ -67,12 +67,12 @@ export interface LoginTally {
   last_at: number
 }
 
-/** Those that leave few events come first. */
+/** The columns that leave few events come first. */
 const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'event'] as const
 const narrowColumns: ReadonlySet<string> = new Set(['user_id', 'actor_id', 'ip'])
 type ColumnFilters = Partial<Record<(typeof filterColumns)[number], string | undefined>>
 
-/** Whose events: those of the users who have an address, and the refused logins with it that are about no user. */
+/** Selects the events of the users who have an address, and the refused logins with it that are about no user. */
 interface About {
   email: string
   userIds: readonly string[]
@@ -81,10 +81,10 @@ interface About {
 type AuditFilters = ColumnFilters & { about?: About | undefined }
 type AuditPageRequest = PageRequest & { since?: number | undefined; until?: number | undefined }
 
-/** How far an id may run ahead of its `at`: a process whose clock is set back goes on from the newest id it made. */
+/** How far an id may be ahead of its `at`: a process whose clock is set back continues from the newest id it made. */
 const clockSlackMs = 60 * 60 * 1000
 
-/** A row of the audit log. It names what it is about without foreign keys, and so outlives it. */
+/** A row of the audit log. It has no foreign keys, so it outlives what it is about. */
 export class AuditEvent extends BaseModel {
   static override tableName = 'audit_events'
   static override jsonAttributes = ['details']
@@ -92,7 +92,7 @@ export class AuditEvent extends BaseModel {
   declare id: string
   declare event: string
   declare reason: string | null
-  /** What the caller said for the audit. */
+  /** The reason that the caller gave for the audit. */
   declare audit_reason: string | null
   declare actor_type: 'user' | 'service_account' | 'system' | 'anonymous'
   declare actor_id: string | null
@@ -102,7 +102,7 @@ export class AuditEvent extends BaseModel {
   declare user_agent: string | null
   declare request_id: string | null
   declare details: Record<string, unknown> | null
-  /** Of a refused login that is about no user. */
+  /** The e-mail of a refused login that is about no user. */
   declare email: string | null
   declare count: number
   declare counted_by: string | null
@@ -112,7 +112,7 @@ export class AuditEvent extends BaseModel {
   declare mac: string | null
   declare erased_by: string | null
   declare erased_mac: string | null
-  /** The place in the chain of seals. */
+  /** The position in the chain of seals. */
   declare seal_position: number | null
   declare seal: string | null
 
@@ -120,12 +120,12 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.query(db).findById(id)
   }
 
-  /** The next of the events that have details, in the order of their ids. */
+  /** The next events that have details, sorted by id. */
   static async listDetails(db: Db, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
     return AuditEvent.#details(db, of, page)
   }
 
-  /** The next of the events that `erasable` names, in the order of their ids, locked until the transaction ends. */
+  /** The next events that `erasable` selects, sorted by id. Locks them until the transaction ends. */
   static async listErasableForUpdate(db: Tx, erasable: Erasable, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
     const query = rowsOf(AuditEvent, db).orderBy('id').limit(limit)
     if (after !== undefined) query.where('id', '>', after)
@@ -139,7 +139,7 @@ export class AuditEvent extends BaseModel {
     return forUpdate(db, query).select<StoredEvent[]>(...storedColumns)
   }
 
-  /** Gives some rows, by their ids, other values of these columns. */
+  /** Updates these columns of the rows, which it finds by id. */
   static async rewrite(db: Tx, rows: readonly StoredEvent[], names: readonly (keyof StoredEvent)[]): Promise<void> {
     const json = JSON.stringify(rows.map((row) => Object.fromEntries(['id' as const, ...names].map((name) => [name, row[name]]))))
     const set = names.map((name) => `${name} = new_values.${name}`).join(', ')
@@ -149,7 +149,7 @@ export class AuditEvent extends BaseModel {
     await db.raw(`update audit_events set ${set} from ${from} where audit_events.id = new_values.id`, [json])
   }
 
-  /** Events about a user, and those about nobody that hold one of the addresses. */
+  /** Counts events about a user, and events about no user whose details contain one of the addresses. */
   static async countErasable(db: Db, userId: string, addresses: readonly string[]): Promise<number> {
     const [counted] = await rowsOf(AuditEvent, db)
       .where('user_id', userId)
@@ -177,12 +177,12 @@ export class AuditEvent extends BaseModel {
       .orderBy('id')
   }
 
-  /** The events of a kind after one of them, oldest first. */
+  /** The events of a kind after the one with this id, oldest first. */
   static async listSince(db: Db, event: string, afterId: string): Promise<AuditEvent[]> {
     return AuditEvent.query(db).where({ event }).where('id', '>', afterId).orderBy('id')
   }
 
-  /** The next rows without a seal, in the order of their ids; of those that count, only those that began before `countedBefore`. */
+  /** The next unsealed rows that are not locked, sorted by id. Of those that count, only those begun before `countedBefore`. */
   static async listUnsealedForUpdate(
     db: Tx,
     { countedBefore, after, limit }: DetailsPage & { countedBefore: number },
@@ -199,7 +199,7 @@ export class AuditEvent extends BaseModel {
     return query.select<StoredEvent[]>(...storedColumns)
   }
 
-  /** The sealed rows from a place in the chain on. */
+  /** The sealed rows from a position in the chain onwards. */
   static async listSealed(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
     const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).orderBy('seal_position').limit(limit)
     return query.select<StoredEvent[]>(...storedColumns)
@@ -209,7 +209,7 @@ export class AuditEvent extends BaseModel {
     return ids.length === 0 ? [] : rowsOf(AuditEvent, db).whereIn('id', ids).select('id', 'event', 'details')
   }
 
-  /** One of the rows, with a seal, that nobody has erased. */
+  /** The first of these rows, in the order of the chain, that is sealed and not erased. */
   static async findUnerased(db: Db, ids: readonly string[]): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
       .whereIn('id', ids)
@@ -219,7 +219,7 @@ export class AuditEvent extends BaseModel {
       .first<StoredEvent>(...storedColumns)
   }
 
-  /** A row whose place in the chain is before the beginning of it, in one statement: retention moves both at once. */
+  /** A row whose position is before the beginning of the chain. This takes one statement, since retention moves both at once. */
   static async findBeforeChain(db: Db): Promise<StoredEvent | undefined> {
     const begin = db.raw('coalesce((select max(seal_position) from audit_checkpoints), 0)')
     return rowsOf(AuditEvent, db)
@@ -231,7 +231,7 @@ export class AuditEvent extends BaseModel {
     return (await rowsOf(AuditEvent, db).whereNotNull('seal_position').first('id')) !== undefined
   }
 
-  /** Whether there are rows from before there were proofs. */
+  /** Whether there are unsealed rows from before proofs existed. */
   static async hasUnproven(db: Db): Promise<boolean> {
     return (await rowsOf(AuditEvent, db).whereNull('seal_position').whereNull('mac').first('id')) !== undefined
   }
@@ -245,7 +245,7 @@ export class AuditEvent extends BaseModel {
     return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).whereNull('seal_position').where('at', '<=', until).limit(limit))
   }
 
-  /** Deletes the sealed rows up to a place in the chain. */
+  /** Deletes the sealed rows up to a position in the chain. */
   static async deleteSealed(db: Tx, upTo: number): Promise<number> {
     return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).delete()
   }
@@ -257,16 +257,16 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * Writes an event, or counts it in the one that has the same key. One that stands for several accounts names none of them. False when
-   * that one is sealed and counts no more.
+   * Writes an event, or adds it to the count of the event with the same key. An event that stands for several accounts names none
+   * of them. False if that event is sealed and no longer counts.
    */
   static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<boolean> {
     return (await countedEvent.run(db, { ...row, countedBy })) > 0
   }
 
   /**
-   * Newest first, by any of the filters together. Each filter has an index that ends in the id, so that a page is read off it in order
-   * and never sorted; the time range becomes a range of ids, which begin with their millisecond.
+   * Newest first. You can combine the filters. Each filter has an index that ends in the id, so a page is read in order and never
+   * sorted. The time range becomes a range of ids, which begin with their millisecond.
    */
   static async listPage(db: Db, { about, ...filters }: AuditFilters, request: AuditPageRequest): Promise<Page<AuditEvent>> {
     const query = AuditEvent.query(db)
@@ -276,8 +276,8 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * Counts the logins since a moment: at most the newest 2,000 that succeeded and as many that failed. `since` in the answer is the moment
-   * from which on both are counted whole, and the steps go on from there in `stepMs` each, `steps` of them up to `now`.
+   * Counts the logins since a time: at most the newest 2,000 that succeeded and as many that failed. In the answer, `since` is
+   * the time from which both are counted completely. From there, `steps` steps of `stepMs` each lead up to `now`.
    */
   static async countLogins(
     db: Db,
@@ -296,7 +296,10 @@ export class AuditEvent extends BaseModel {
     return { since, stepMs, tallies: await loginTally.all(db, { firstId, since, stepMs }) }
   }
 
-  /** The ids of a page about an address: as many of refused logins, and of each of the users. Each part is read off its index in order. */
+  /**
+   * The ids of a page about an address: up to a page of refused logins, and up to a page for each of the users. Each part is read
+   * from its index in order.
+   */
   static #idsAbout(db: Db, { email, userIds }: About, filters: ColumnFilters, request: AuditPageRequest) {
     const part = (key: { email: string } | { user_id: string }) => {
       const query = AuditEvent.query(db).select('audit_events.id').where(key)
@@ -318,12 +321,12 @@ export class AuditEvent extends BaseModel {
     for (const column of filterColumns) {
       const value = filters[column]
       if (value === undefined) continue
-      // SQLite keeps no statistics: beside a person it might read all logins ever, so nothing but the person may lead to an index.
+      // SQLite keeps no statistics, and might read all logins instead of one person's. So only the narrow filter uses an index.
       if (isNarrow) query.whereRaw('coalesce(??, ??) = ?', [column, column, value])
       else query.where(column, value)
       isNarrow ||= narrowColumns.has(column)
     }
-    // The ids bound what is read, `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
+    // The ids limit what is read, but `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
     if (since !== undefined) query.where('audit_events.id', '>=', firstIdAt(since)).where('at', '>=', since)
     if (until !== undefined) query.where('audit_events.id', '<', firstIdAt(until + clockSlackMs)).where('at', '<', until)
   }
@@ -344,7 +347,7 @@ export class AuditEvent extends BaseModel {
   }
 }
 
-/** The condition that a column holds a text. */
+/** The condition that a column contains a text. */
 function holds(column: string, text: string): [sql: string, bindings: string[]] {
   return [`${column} like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`]]
 }
@@ -355,10 +358,10 @@ export interface DetailsRow {
   details: string
 }
 
-/** Refused logins with one of the addresses; what callers said of a user, or where it names one of the addresses; details. */
+/** Selects refused logins with these e-mails, audit reasons about a user or with one of the addresses, or details. */
 export type Erasable = { emails: readonly string[] } | { reasonsOf: string; addresses: readonly string[] } | DetailsSelection
 
-/** Events about a user, or about nobody; of these, those whose JSON holds one of the texts. */
+/** Selects events about a user, or about no user if null. With `holding`, only those whose JSON contains one of the texts. */
 export interface DetailsSelection {
   userId: string | null
   holding?: readonly string[]

@@ -1,7 +1,7 @@
 import { type Constructor, Model, type ModelObject, type Pojo, type QueryBuilderType } from 'objection'
 import type { Db } from '../db/handle.ts'
 
-/** Columns that hold 0 or 1 and are booleans in code: SQLite has no boolean, so both databases store an integer. */
+/** `booleanColumns` hold 0 or 1 and are booleans in code. SQLite has no boolean, so both databases store an integer. */
 export class BaseModel extends Model {
   static booleanColumns: readonly string[] = []
 

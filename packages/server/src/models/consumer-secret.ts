@@ -12,7 +12,7 @@ export class ConsumerSecret extends BaseModel {
   declare kids: string
   declare last_seen_at: number
 
-  /** The app of a code, and when a consumer of it with this set was last seen. */
+  /** The app with this code, and when a consumer of it with this set was last seen. */
   static async findApp(
     db: Db,
     code: string,
@@ -27,7 +27,7 @@ export class ConsumerSecret extends BaseModel {
       .first('a.id', 'a.status', 'a.permission_scope', 'a.signing', 'c.last_seen_at', db.raw(serviceIdColumn))
   }
 
-  /** Notes a set as seen now, unless it was since `latest`: of callers at once, on several servers too, one writes. */
+  /** Notes a set as seen now, unless it was since `latest`. Of concurrent callers, also on other servers, one writes. */
   static async note(
     db: Db,
     set: Pick<ConsumerSecret, 'app_id' | 'kids'>,
@@ -40,13 +40,13 @@ export class ConsumerSecret extends BaseModel {
       .where('consumer_secrets.last_seen_at', '<=', latest)
   }
 
-  /** Forgets all sets of an app but those seen last. */
+  /** Deletes all sets of an app except the `most` that were seen last. */
   static async keepNewest(db: Db, appId: string, most: number): Promise<void> {
     const kept = rowsOf(ConsumerSecret, db).where({ app_id: appId }).orderBy('last_seen_at', 'desc').limit(most).select('kids')
     await rowsOf(ConsumerSecret, db).where({ app_id: appId }).whereNotIn('kids', kept).delete()
   }
 
-  /** All sets, by the code of their app. */
+  /** All sets, sorted by the code of their app. */
   static async listByApp(db: Db): Promise<{ code: string; signing: App['signing']; kids: string; last_seen_at: number }[]> {
     return db('consumer_secrets as c')
       .join('apps as a', 'a.id', 'c.app_id')

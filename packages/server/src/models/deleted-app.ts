@@ -2,14 +2,14 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
-/** A key that the app had. Without a box it is the shared secret. */
+/** A key that the app had. A null `secret_box` stands for the shared secret. */
 export interface DeletedAppKey {
   version: number
   stage: 'next' | 'current' | 'previous'
   secret_box: string | null
 }
 
-/** A code that no app has since its app was deleted. */
+/** The code of a deleted app, until another app takes it. */
 export class DeletedApp extends BaseModel {
   static override tableName = 'deleted_apps'
   static override idColumn = 'code'
@@ -17,10 +17,10 @@ export class DeletedApp extends BaseModel {
   declare code: string
   declare app_id: string
   declare deleted_at: number
-  /** JSON: the `DeletedAppKey`s of an app that signed with keys of its own. */
+  /** JSON: the `DeletedAppKey`s of an app that signed with its own keys. */
   declare keys: string
 
-  /** Keeps what consumers of an app need for a while. Comes before the app is deleted, whose keys go with it. */
+  /** Keeps what consumers of an app need for a while. Call it before the app is deleted, which also deletes its keys. */
   static async note(db: Tx, { code, id }: Pick<App, 'code' | 'id'>, now: number): Promise<void> {
     const keys: DeletedAppKey[] = await db('app_keys')
       .where({ app_id: id })
@@ -32,13 +32,13 @@ export class DeletedApp extends BaseModel {
       .merge()
   }
 
-  /** The last app that had the code, where it was deleted after `since`. */
+  /** The last app that had the code, if it was deleted after `since`. */
   static async findId(db: Db, code: string, since: number): Promise<string | undefined> {
     const deleted = await rowsOf(DeletedApp, db).where({ code }).andWhere('deleted_at', '>', since).first('app_id')
     return deleted?.app_id
   }
 
-  /** Those deleted after `since` that signed with keys of their own. */
+  /** The apps deleted after `since` that signed with their own keys. */
   static async listWithKeys(db: Db, since: number): Promise<Pick<DeletedApp, 'app_id' | 'code' | 'keys'>[]> {
     return rowsOf(DeletedApp, db).whereNot({ keys: '[]' }).andWhere('deleted_at', '>', since).select('app_id', 'code', 'keys')
   }
@@ -50,7 +50,7 @@ export class DeletedApp extends BaseModel {
       : rowsOf(DeletedApp, db).whereIn('app_id', ids).andWhere('deleted_at', '>', since).pluck('app_id')
   }
 
-  /** For an app that takes the code. */
+  /** Call it when an app takes the code. */
   static async delete(db: Tx, code: string): Promise<void> {
     await rowsOf(DeletedApp, db).where({ code }).delete()
   }

@@ -6,10 +6,10 @@ import { BaseModel, rowsOf } from './base-model.ts'
 const catalogQuery = "select generation from generations where name = 'catalog'"
 const catalogNow = new Statement<{ generation: string }>(catalogQuery)
 
-/** The present generation, as a column of a statement that is run anyway. */
+/** The current generation, as a column for a statement that runs anyway. */
 export const catalogGeneration = `(${catalogQuery}) as catalog_generation`
 
-/** An id that changes with everything that servers keep in memory. */
+/** An id that changes whenever something that servers keep in memory changes. */
 export class Generation extends BaseModel {
   static override tableName = 'generations'
   static override idColumn = 'name'

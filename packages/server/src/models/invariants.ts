@@ -2,10 +2,10 @@ import { type Db, isPostgres } from '../db/handle.ts'
 import { isJsonList } from '../lib/json-list.ts'
 import { Revocation } from './revocation.ts'
 
-/** Something that the service relies on and that does not hold. */
+/** A rule that the service relies on and that is broken. */
 interface Violation {
   name: string
-  /** Of rows, or what else does not hold. */
+  /** The number of rows, or of other things, that break it. */
   count: number
   /** One of them. */
   example: string
@@ -13,14 +13,14 @@ interface Violation {
   cure: string
 }
 
-/** What holds in every database that only the service writes. `rows` selects what breaks it, one text a row. */
+/** A rule that holds in every database that only the service writes to. `rows` selects what breaks it, as one text per row. */
 interface Invariant extends Pick<Violation, 'name' | 'fault' | 'cure'> {
   rows: string
 }
 
 const id = (column: string) => `cast(${column} as text)`
 const living = "status <> 'deleted'"
-/** Every pool that somebody is in, as home or by tag. */
+/** Every pool that a user is in, as home or by tag. */
 const pools = `(select id as user_id, namespace from users where ${living} union select user_id, namespace from user_namespaces)`
 
 const invariants: readonly Invariant[] = [
@@ -136,7 +136,7 @@ const invariants: readonly Invariant[] = [
 ]
 
 const floorsAhead = `select code as what from apps where min_iat > :latest union all select 'all apps' from service where min_iat > :latest`
-/** Where nobody else is asked, a floor is a few seconds ahead at most. */
+/** The service itself sets a floor at most a few seconds ahead. */
 const mostAheadSeconds = 3_600
 
 /** Tables and columns that hold a list as JSON. */
@@ -151,7 +151,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   sso_providers: ['app_codes', 'trusted_email_domains'],
 }
 
-/** Everything that does not hold. Reads whole tables. */
+/** Everything that breaks a rule. Reads whole tables. */
 export async function listViolations(db: Db, now: number): Promise<Violation[]> {
   const latest = Math.floor(now / 1000) + mostAheadSeconds
   const found: Violation[] = []
@@ -176,7 +176,7 @@ async function violationOf(
   return row && row.count > 0 ? [{ ...told, count: row.count, example: String(row.example) }] : []
 }
 
-/** The next revocation gets a cursor that was given before, or one that consumers have passed. */
+/** A fault if the next revocation would get a cursor that was given before, or one that consumers have passed. */
 async function listCursorFaults(db: Db): Promise<Violation[]> {
   const { newest, first } = await Revocation.readBounds(db)
   const last = await Revocation.lastCursorGiven(db)
@@ -202,7 +202,7 @@ async function listBrokenLists(db: Db): Promise<Violation[]> {
   return found
 }
 
-/** What the database itself says: rows whose parent is gone, damaged pages, indexes that are not used. */
+/** Faults that the database itself reports: rows whose parent is gone, damaged pages, invalid indexes. */
 async function listStorageFaults(db: Db): Promise<Violation[]> {
   const faults = isPostgres(db) ? await postgresFaults(db) : await sqliteFaults(db)
   return storageFaults.flatMap((told) => {
@@ -267,7 +267,7 @@ const invalidIndexes = `
 async function postgresFaults(db: Db): Promise<Found[]> {
   const found: Found[] = []
   for (const { child, column, parent, key } of await rowsIn<ForeignKey>(db.raw(foreignKeys))) {
-    // Postgres keeps to its foreign keys, unless somebody switched the triggers off.
+    // Postgres enforces its foreign keys, unless an operator has disabled the triggers.
     const orphans = await rowsIn<{ what: string }>(
       db.raw(`select ${id(`c.${column}`)} as what from ${child} c
         where c.${column} is not null and not exists (select 1 from ${parent} p where p.${key} = c.${column})`),
@@ -278,7 +278,7 @@ async function postgresFaults(db: Db): Promise<Found[]> {
   return [...found, ...invalid.map(({ what }): Found => ({ name: 'index-invalid', what }))]
 }
 
-/** Postgres answers with an object, SQLite with the rows. */
+/** Postgres returns an object, SQLite the rows. */
 async function rowsIn<Row>(query: PromiseLike<Row[] | { rows: Row[] }>): Promise<Row[]> {
   const answer = await query
   return Array.isArray(answer) ? answer : answer.rows

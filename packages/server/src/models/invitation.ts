@@ -28,7 +28,7 @@ export class Invitation extends BaseModel {
   declare email: string | null
   declare role_codes: string[]
   declare app_id: string | null
-  /** A system_admin invited: only then does accepting grant the app, and prove the address. */
+  /** Whether a system_admin sent it. Only then does accepting it grant the app and prove the address. */
   declare grants_app: boolean
   declare invited_by: string | null
   declare created_at: number
@@ -38,12 +38,12 @@ export class Invitation extends BaseModel {
   declare app?: App | null
   declare organization?: Organization
 
-  /** Blanks the addresses of those that a user accepted. */
+  /** Blanks the addresses of the invitations that a user accepted. */
   static async blankAccepted(db: Pool, userId: string): Promise<void> {
     await rowsOf(Invitation, db).where({ accepted_by: userId }).whereNotNull('email').update({ email: null })
   }
 
-  /** Blanks the addresses of those that wait for one of them, and ends them. */
+  /** Ends the open invitations to one of the addresses, and blanks their addresses. */
   static async blankOpen(db: Pool, emails: readonly string[]): Promise<void> {
     await rowsOf(Invitation, db)
       .whereIn('email', emails)
@@ -51,7 +51,7 @@ export class Invitation extends BaseModel {
       .update({ email: null, expires_at: db.raw('??', ['created_at']) })
   }
 
-  /** How many of both there are. */
+  /** How many invitations `blankAccepted` and `blankOpen` would blank. */
   static async countErasable(db: Db, userId: string, emails: readonly string[]): Promise<number> {
     const [counted] = await rowsOf(Invitation, db)
       .whereNotNull('email')
@@ -74,7 +74,7 @@ export class Invitation extends BaseModel {
     return Invitation.query(db).findOne({ id, organization_id }).withGraphFetched('app')
   }
 
-  /** One that somebody may still accept, with its app and organization. */
+  /** An invitation that can still be accepted, with its app and organization. */
   static async findOpen(
     db: Db,
     by: { token_hash: string } | { id: string; email: string },
@@ -84,7 +84,7 @@ export class Invitation extends BaseModel {
     return invitation && isFull(invitation) ? invitation : undefined
   }
 
-  /** One that the holder of the address may still accept. */
+  /** An invitation that the holder of the address can still accept. */
   static async findAcceptable(
     db: Db,
     tokenHash: string,
@@ -93,13 +93,13 @@ export class Invitation extends BaseModel {
     return Invitation.#acceptable(db, email, now).findOne({ token_hash: tokenHash })
   }
 
-  /** False where the user may not accept it any more. */
+  /** Accepts the invitation. False if the user can no longer accept it. */
   static async spend(db: Tx, id: string, user: { id: string; email: string }, now: number): Promise<boolean> {
     const spent = { accepted_at: now, accepted_by: user.id }
     return (await Invitation.#acceptable(db, user.email, now).where({ id }).patch(spent)) > 0
   }
 
-  /** Ends all that somebody could still accept; returns their number. */
+  /** Ends all invitations that could still be accepted. Returns their number. */
   static async endAllOpen(db: Tx, now: number): Promise<number> {
     return Invitation.#open(db, now).patch({ expires_at: now })
   }
@@ -108,13 +108,13 @@ export class Invitation extends BaseModel {
     await Invitation.query(db).deleteById(id)
   }
 
-  /** The invitations of an organization with their apps, newest first, spent and expired ones too. */
+  /** The invitations of an organization with their apps, newest first. Includes accepted and expired ones. */
   static async listPage(db: Db, organizationId: string, request: PageRequest): Promise<Page<Invitation>> {
     const query = Invitation.query(db).where('invitations.organization_id', organizationId).withGraphFetched('app')
     return withPage(query, request, 'invitations.id')
   }
 
-  /** What a user sent and nobody has accepted, with the apps. */
+  /** The invitations that a user sent and that are not accepted, with their apps. */
   static async listSent(db: Db, userId: string): Promise<Invitation[]> {
     return Invitation.#sent(db, userId).withGraphFetched('app')
   }
@@ -123,7 +123,7 @@ export class Invitation extends BaseModel {
     await Invitation.#sent(db, userId).delete()
   }
 
-  /** What waits for the holder of an address, with the apps. */
+  /** The open invitations to an address, with their apps. */
   static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
     return Invitation.#open(db, now).where({ email }).withGraphFetched('app')
   }
@@ -148,7 +148,7 @@ export class Invitation extends BaseModel {
   }
 }
 
-/** The foreign key sees to it that the organization is there. */
+/** The foreign key ensures that the organization exists. */
 function isFull(invitation: Invitation): invitation is FullInvitation {
   return invitation.organization !== undefined
 }

@@ -12,7 +12,7 @@ export async function withPage<M extends Model & { id: string }>(
   return pageOf(rows, request, (row) => row.id)
 }
 
-/** Order and bounds of the rows that such a page is cut from. `idColumn` may be that of another table that the query joins by the id. */
+/** Adds the order and the bounds of such a page. `idColumn` may belong to another table that the query joins by the id. */
 export function pageOrder<M extends Model>(
   query: QueryBuilder<M, M[]>,
   request: PageRequest,
@@ -22,7 +22,7 @@ export function pageOrder<M extends Model>(
   return query.orderBy(idColumn, 'desc').limit(rowsToRead(request))
 }
 
-/** Reads one page of a query by keyset over a name or code, in the order of its characters' codes on both databases. */
+/** Reads one page of a query by keyset over a name or code, in the order of code points on both databases. */
 export async function withPageByName<M extends Model, K extends keyof M & string>(
   query: QueryBuilder<M, M[]>,
   request: PageRequest,
@@ -34,11 +34,11 @@ export async function withPageByName<M extends Model, K extends keyof M & string
   return pageOf(rows, request, (row) => nameKeyOf(String(row[column])))
 }
 
-/** Rows in which one of the columns holds the text, without ASCII case; `%` and `_` are plain characters. */
+/** Narrows to rows in which one of the columns contains the text, ignoring ASCII case. `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
   const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
   const postgres = isPostgres(query.knex())
-  // Both fold ASCII alone, so the databases agree; without "C" Postgres would fold by its locale.
+  // Both fold only ASCII, so the databases agree. Without "C", Postgres would fold by its locale.
   const folded = (column: string) => (postgres ? `lower(${column} collate "C")` : `lower(${column})`)
   query.where((any) => {
     for (const column of columns) any.orWhereRaw(`${folded(column)} like ? escape '\\'`, [pattern])

@@ -11,14 +11,14 @@ export type Lock = Pick<Lockout, 'key' | 'failures' | 'locked_until'>
 /** When failures lock, and for how long. */
 export interface LockRule {
   threshold: number
-  /** Of the first lock. Each further one lasts twice as long as the one before, up to `maxLockMs`. */
+  /** The length of the first lock. Each further one lasts twice as long as the one before, up to `maxLockMs`. */
   lockMs: number
   maxLockMs: number
   /** Failures before this time are forgotten. */
   staleBefore: number
 }
 
-/** The keys in a JSON list, which each database reads from one bound value. */
+/** The keys, read from one bound value: a JSON list. */
 const given = {
   postgres: '(select json_array_elements_text(cast(:keys as json)) collate "C" as key)',
   sqlite: '(select value as key from json_each(:keys))',
@@ -28,7 +28,7 @@ const amongOf = (from: string, keys: string) => `select key, failures, locked_un
 const amongPostgres = amongOf('= any', `(array${given.postgres})`)
 const amongSqlite = amongOf('in', given.sqlite)
 const locksOf = new Statement<Lock>(amongPostgres, [amongSqlite])
-// Every statement takes its rows in the order of their keys, so no two of them wait for each other.
+// Every statement locks its rows in the order of their keys, so that no two of them deadlock.
 const locksOfForUpdate = new Statement<Lock>(`${amongPostgres} order by key for update`, [amongSqlite])
 
 const isOver = 'lockouts.locked_until is not null or lockouts.last_failed_at <= :staleBefore'
@@ -71,18 +71,18 @@ const lockedNow = new Statement<LockedNow>(`
 
 type LockedNow = Lock & Pick<Lockout, 'user_id'> & { total: number }
 
-/** The failed tries that are counted together, and the lock that they led to. */
+/** Failed tries that are counted together, and the lock that they led to. */
 export class Lockout extends BaseModel {
   static override tableName = 'lockouts'
   static override idColumn = 'key'
 
   declare key: string
-  /** Whose credentials they were for; null where nobody has the address. */
+  /** The user whose credentials they were for. Null if no user has the address. */
   declare user_id: string | null
   declare failures: number
   declare last_failed_at: number
   declare locked_until: number | null
-  /** How often they have locked. */
+  /** How often the key was locked. */
   declare locks: number
 
   static async listLocks(db: Db, keys: readonly string[]): Promise<Lock[]> {
@@ -105,13 +105,13 @@ export class Lockout extends BaseModel {
     return counting.all(db, { keys: JSON.stringify(keys), userId, now, ...rule })
   }
 
-  /** The counters whose keys begin like this, locked until the transaction ends. */
+  /** The counters whose keys have this prefix. Locks them until the transaction ends. */
   static async listByPrefixForUpdate(db: Tx, prefix: string): Promise<Lock[]> {
     const query = rowsOf(Lockout, db).where('key', '>=', prefix).andWhere('key', '<', afterKeysOf(prefix)).orderBy('key')
     return forUpdate(db, query.select('key', 'failures', 'locked_until'))
   }
 
-  /** One counter, locked until the transaction ends. */
+  /** One counter. Locks it until the transaction ends. */
   static async findForUpdate(db: Tx, key: string): Promise<(Lock & Pick<Lockout, 'user_id'>) | undefined> {
     const query = rowsOf(Lockout, db).where({ key }).select('key', 'user_id', 'failures', 'locked_until')
     return (await forUpdate(db, query))[0]
@@ -123,7 +123,7 @@ export class Lockout extends BaseModel {
       .delete()
   }
 
-  /** The counters in force, by key: locked now, or with failures after `staleBefore`. Failures of a second factor never expire. */
+  /** The counters in force, by key: locked now, or with failures after `staleBefore`. Second-factor failures never expire. */
   static async listPage(db: Db, { now, staleBefore, ...request }: PageRequest & { now: number; staleBefore: number }) {
     const query = Lockout.query(db).where((any) => {
       any.where('locked_until', '>', now).orWhere((counted) => {
@@ -136,7 +136,9 @@ export class Lockout extends BaseModel {
     return withPageByName(query, request, 'key')
   }
 
-  /** What is locked now, the newest first, and how many there are: of the 5,000 counters that failed last, so that a flood costs no more. */
+  /**
+   * The current locks, newest first, and their number. Looks at the 5,000 counters that failed last, so a flood costs no more.
+   */
   static async listLocked(db: Db, { now, limit }: { now: number; limit: number }): Promise<LockedNow[]> {
     return lockedNow.all(db, { now, limit })
   }

@@ -11,7 +11,7 @@ const spendableColumns = [
   ...(['redirect_url', 'created_at', 'expires_at'] as const),
 ] as const
 
-/** The token of a link that was mailed, by its hash. */
+/** The token of a mailed link, stored by its hash. */
 export class MailToken extends BaseModel {
   static override tableName = 'mail_tokens'
   static override idColumn = 'token_hash'
@@ -21,9 +21,9 @@ export class MailToken extends BaseModel {
   declare purpose: 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
   /** Where the mail went. */
   declare email: string
-  /** What the address of the account must be still; null for a token that takes back whatever it was changed to. */
+  /** The address that the account must still have. Null for a token that undoes a change, whatever the address is by then. */
   declare account_email: string | null
-  /** Of the address that it takes a change back to. */
+  /** The `mailbox_proven_at` of the address that an undo restores. */
   declare mailbox_proven_at: number | null
   declare app_id: string
   declare redirect_url: string | null
@@ -46,7 +46,7 @@ export class MailToken extends BaseModel {
       .first(...spendableColumns)
   }
 
-  /** The code of the app that it was mailed for. */
+  /** The code of the app that the link was mailed for. */
   static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
     return appByHash.first(db, { hash })
   }
@@ -56,24 +56,24 @@ export class MailToken extends BaseModel {
     return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0
   }
 
-  /** Deletes what a user has not spent, of the given purposes or of all. */
+  /** Deletes the unspent tokens of a user, of the given purposes or of all. */
   static async deleteUnspent(db: Tx, userId: string, purposes?: readonly MailToken['purpose'][]): Promise<void> {
     const ofUser = rowsOf(MailToken, db).where({ user_id: userId })
     if (purposes) ofUser.whereIn('purpose', purposes)
     await ofUser.whereNull('spent_at').delete()
   }
 
-  /** Deletes what a user has not spent of one purpose. */
+  /** Deletes the unspent tokens of a user for one purpose. */
   static async deleteUnspentOf(db: Tx, userId: string, purpose: MailToken['purpose']): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
   }
 
-  /** Deletes what the user has not spent and was mailed for this moment or a later one. */
+  /** Deletes the unspent tokens of a user that were created at this time or later. */
   static async deleteUnspentSince(db: Tx, userId: string, since: number): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId }).where('created_at', '>=', since).whereNull('spent_at').delete()
   }
 
-  /** Deletes all that nobody has spent; returns their number. */
+  /** Deletes all unspent tokens. Returns their number. */
   static async deleteAllUnspent(db: Tx): Promise<number> {
     return rowsOf(MailToken, db).whereNull('spent_at').delete()
   }
@@ -93,5 +93,5 @@ export class MailToken extends BaseModel {
 
 type MailTokenRow = Pick<MailToken, (typeof spendableColumns)[number] | 'purpose' | 'spent_at'>
 
-/** What a token is spent by. */
+/** The columns that spending a token needs. */
 export type SpendableToken = Pick<MailToken, (typeof spendableColumns)[number]>

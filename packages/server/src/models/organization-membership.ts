@@ -15,7 +15,6 @@ export interface MembershipKey {
   userId: string
 }
 
-/** A membership of an organization. */
 export class OrganizationMembership extends BaseModel {
   static override tableName = 'organization_memberships'
   static override relationMappings = () => ({
@@ -40,7 +39,7 @@ export class OrganizationMembership extends BaseModel {
   /** Present in the result of `listMembers`. */
   declare roles: MembershipRole[]
 
-  /** The organizations of a user, by slug, with a row for each role held in them or one without; of one organization, or of all. */
+  /** The organizations of a user, or only one, sorted by slug: one row for each role held there, or one row without a role. */
   static async listOfUser(
     db: Db,
     userId: string,
@@ -60,7 +59,7 @@ export class OrganizationMembership extends BaseModel {
     await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
   }
 
-  /** False where the user is a member already. */
+  /** False if the user is a member already. */
   static async insert(
     db: Tx,
     row: Pick<OrganizationMembership, 'id' | 'organization_id' | 'user_id' | 'created_at'>,
@@ -86,7 +85,7 @@ export class OrganizationMembership extends BaseModel {
     await rowsOf(OrganizationMembership, db).where({ id }).delete()
   }
 
-  /** Deletes those of deleted users. */
+  /** Deletes the memberships of deleted users. */
   static async deleteOfDeleted(db: Tx, organizationId: string): Promise<void> {
     await rowsOf(OrganizationMembership, db)
       .where({ organization_id: organizationId })
@@ -94,7 +93,7 @@ export class OrganizationMembership extends BaseModel {
       .delete()
   }
 
-  /** Whether the organization has any member but deleted users. */
+  /** Whether the organization has any member who is not deleted. */
   static async hasMembers(db: Db, organizationId: string): Promise<boolean> {
     const member = await rowsOf(OrganizationMembership, db)
       .where({ organization_id: organizationId })
@@ -103,7 +102,7 @@ export class OrganizationMembership extends BaseModel {
     return member !== undefined
   }
 
-  /** Whether the user, who is not deleted, is a member. */
+  /** Whether the user is a member and not deleted. */
   static async isMember(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
     const member = await OrganizationMembership.#members(db, organizationId).where('m.user_id', userId).first('m.id')
     return member !== undefined
@@ -130,7 +129,7 @@ export class OrganizationMembership extends BaseModel {
     return other !== undefined
   }
 
-  /** The ids of the organizations that any of the users is a member of, in their order. */
+  /** The sorted ids of the organizations that any of the users is a member of. */
   static async listOrganizationIds(db: Db, userIds: readonly string[]): Promise<string[]> {
     return rowsOf(OrganizationMembership, db)
       .whereIn('user_id', userIds)

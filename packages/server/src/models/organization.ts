@@ -5,7 +5,6 @@ import { whereContains, withPage } from './list-query.ts'
 
 export type OrganizationRow = Pick<Organization, 'id' | 'slug' | 'name' | 'created_at' | 'updated_at'>
 
-/** An organization. */
 export class Organization extends BaseModel {
   static override tableName = 'organizations'
 
@@ -28,7 +27,7 @@ export class Organization extends BaseModel {
     return (await rowsOf(Organization, db).where({ id }).forKeyShare().first('id')) !== undefined
   }
 
-  /** False where the slug is taken: skipped, since an error would end the transaction. */
+  /** False if the slug is taken. This does not throw, since an error would end the transaction. */
   static async insert(db: Tx, row: OrganizationRow): Promise<boolean> {
     return (await rowsOf(Organization, db).insert(row).onConflict('slug').ignore().returning('id')).length > 0
   }

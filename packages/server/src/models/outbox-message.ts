@@ -46,7 +46,7 @@ export type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
 
 export interface RedeliverySelection {
   appId: string
-  /** Of the webhooks. */
+  /** The names of the webhooks. */
   names: readonly string[]
   status: FinishedStatus
   since: number | undefined
@@ -71,7 +71,7 @@ const priorities = [0, 1] as const
 export class OutboxMessage extends BaseModel {
   static override tableName = 'outbox'
 
-  /** Stays the same over all attempts, so that a receiver can tell repeats. */
+  /** Stays the same over all attempts, so that a receiver can recognize repeats. */
   declare id: string
   declare kind: OutboxKind
   declare app_id: string | null
@@ -81,10 +81,10 @@ export class OutboxMessage extends BaseModel {
   /** A URL, or an e-mail address. */
   declare destination: string
   declare payload: string
-  /** Of what is due, 0 goes before 1. */
+  /** Due messages with 0 are sent before those with 1. */
   declare priority: (typeof priorities)[number]
   declare status: 'pending' | 'delivered' | 'failed'
-  /** Those that have ended. */
+  /** How many attempts have ended. */
   declare attempts: number
   declare next_attempt_at: number
   declare last_status: number | null
@@ -97,8 +97,8 @@ export class OutboxMessage extends BaseModel {
   }
 
   /**
-   * Takes what is due until `leasedUntil`: the more urgent first, then in turn for each destination, and the longest waiting first. One
-   * statement, so nothing is held while it is sent.
+   * Leases due messages until `leasedUntil`: the more urgent first, then in turn for each destination, and the longest waiting
+   * first. It is one statement, so no lock is held while a message is sent.
    */
   static async lease(
     db: Db,
@@ -118,12 +118,12 @@ export class OutboxMessage extends BaseModel {
       leasedUntil: number
     },
   ): Promise<OutboxRow[]> {
-    // Each priority by a range of the index of its own: retries that are not due yet are passed over.
+    // Each priority reads its own range of the index, so retries that are not due yet are skipped.
     const dueOf = (priority: (typeof priorities)[number]) => {
       const due = rowsOf(OutboxMessage, db)
         .select('id', 'destination', 'priority', 'next_attempt_at')
         .where({ kind, priority })
-        // As a literal: SQLite finds no partial index by a bound value.
+        // A literal, since SQLite does not use a partial index for a bound value.
         .whereRaw("status = 'pending'")
         .where('next_attempt_at', '<=', now)
         .whereNotIn('destination', busyDestinations)
@@ -154,7 +154,7 @@ export class OutboxMessage extends BaseModel {
       .returning('*')
   }
 
-  /** Writes how an attempt ended; false when the message is no longer the caller's. */
+  /** Writes how an attempt ended. False if the caller no longer holds the message. */
   static async complete(
     db: Db,
     message: Pick<OutboxRow, 'id' | 'next_attempt_at'>,
@@ -164,20 +164,20 @@ export class OutboxMessage extends BaseModel {
     return (await rowsOf(OutboxMessage, db).where(leased).update(outcome)) > 0
   }
 
-  /** Notes where a leased message goes now. */
+  /** Changes the destination of a leased message. */
   static async setDestination(db: Db, message: Pick<OutboxRow, 'id' | 'next_attempt_at'>, destination: string): Promise<void> {
     await rowsOf(OutboxMessage, db).where({ id: message.id, next_attempt_at: message.next_attempt_at }).update({ destination })
   }
 
-  /** Makes a finished message pending again; false when it is not finished. */
+  /** Makes a finished message pending again. False if it is not finished. */
   static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
     const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
     return (await rowsOf(OutboxMessage, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
   }
 
   /**
-   * The next finished webhooks of an app, oldest first: those that ended with `status`, for one of the receivers, created in the time
-   * range. Without those about erased users, whose payload is gone.
+   * The next finished webhooks of an app, oldest first, that ended with `status`, are for one of the names and were created in
+   * the time range. Leaves out those about erased users, whose payload is gone.
    */
   static async listRedeliverable(
     db: Db,
@@ -199,13 +199,13 @@ export class OutboxMessage extends BaseModel {
       .where({ app_id: appId, kind: 'webhook', status })
       .whereIn('name', names)
       .whereNotExists(erasedUser(db))
-    // The ids bound what is read, `created_at` decides.
+    // The ids limit what is read, but `created_at` decides.
     if (since !== undefined) query.where('id', '>=', firstIdAt(since)).where('created_at', '>=', since)
     if (until !== undefined) query.where('created_at', '<', until)
     return query
   }
 
-  /** The same as `requeue` for many that ended with `status`. Returns how many did. */
+  /** Like `requeue`, for many messages that ended with `status`. Returns how many it requeued. */
   static async requeueAll(
     db: Tx,
     ids: readonly string[],
@@ -219,14 +219,17 @@ export class OutboxMessage extends BaseModel {
     return rowsOf(OutboxMessage, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
   }
 
-  /** The webhooks with deliveries that were created since then and given up, those with the most first. Counts `most` of them at most. */
+  /**
+   * The webhooks with deliveries that were created since then and given up, those with the most first. Counts at most `most`
+   * deliveries.
+   */
   static async countGivenUp(db: Db, { since, most, limit }: { since: number; most: number; limit: number }): Promise<GivenUp[]> {
     const some = db('outbox')
       .join('apps as a', 'a.id', 'outbox.app_id')
       .where({ 'outbox.kind': 'webhook', 'outbox.status': 'failed' })
-      // A sample that an admin fired tells of nobody.
+      // A test delivery that an admin sent is about no user.
       .whereNotNull('outbox.user_id')
-      // The ids bound what is read, `created_at` decides.
+      // The ids limit what is read, but `created_at` decides.
       .where('outbox.id', '>=', firstIdAt(since))
       .where('outbox.created_at', '>=', since)
       .whereNotExists(erasedUser(db))
@@ -243,7 +246,7 @@ export class OutboxMessage extends BaseModel {
 
   /** How many are pending, counted to `most`, and when the first of them is due. */
   static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
-    // As a literal: SQLite finds no partial index by a bound value.
+    // A literal, since SQLite does not use a partial index for a bound value.
     const waiting = () => rowsOf(OutboxMessage, db).where({ kind }).whereRaw("status = 'pending'")
     const [counted] = await db.from(waiting().select('next_attempt_at').limit(most).as('some')).count({ pending: '*' })
     const dueAt: number[] = []
@@ -254,7 +257,7 @@ export class OutboxMessage extends BaseModel {
     return { pending: Number(counted?.pending ?? 0), dueAt: dueAt.length === 0 ? undefined : Math.min(...dueAt) }
   }
 
-  /** The webhooks of an app, newest first, before `before` where it is given. */
+  /** The webhooks of an app, newest first, and only those before `before` if it is given. */
   static async listDeliveries(
     db: Db,
     appId: string,
@@ -269,22 +272,22 @@ export class OutboxMessage extends BaseModel {
       .select(...deliveryColumns)
   }
 
-  /** Blanks the mails of a user, and ends what of them is not sent yet. */
+  /** Blanks the mails of a user, and ends those that are not sent yet. */
   static async blankMailsOf(db: Pool, userId: string, now: number): Promise<void> {
     await rowsOf(OutboxMessage, db).where({ kind: 'mail', user_id: userId }).update(OutboxMessage.#blankMail(db, now))
   }
 
-  /** The same for the mails to some addresses that were asked for by the address alone. */
+  /** Blanks mails that were requested only by address, without a user, and ends those that are not sent yet. */
   static async blankMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
     await OutboxMessage.#mailsTo(db, destinations).update(OutboxMessage.#blankMail(db, now))
   }
 
-  /** The same for those of them that were sent or given up by a server of before, which kept the address. */
+  /** Like `blankMailsTo`, only for mails that were sent or given up: an older server kept their address. */
   static async blankFinishedMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
     await OutboxMessage.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxMessage.#blankMail(db, now))
   }
 
-  /** How many mails the three would blank. `unheld` are those of the addresses that nobody has now. */
+  /** How many mails the three functions above would blank. `unheld` are those of the addresses that no user has now. */
   static async countErasableMails(
     db: Db,
     userId: string,
@@ -310,7 +313,7 @@ export class OutboxMessage extends BaseModel {
     return rowsOf(OutboxMessage, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
   }
 
-  /** Leaves this payload of a webhook, and ends it if it is not sent yet. */
+  /** Replaces the payload of a webhook, and ends it if it is not sent yet. */
   static async blankWebhook(db: Pool, { id, payload }: Pick<OutboxRow, 'id' | 'payload'>, now: number): Promise<void> {
     await rowsOf(OutboxMessage, db)
       .where({ id })
@@ -329,7 +332,7 @@ export class OutboxMessage extends BaseModel {
     return { destination: '', payload: '{}', ...OutboxMessage.#ended(db, now) }
   }
 
-  /** The columns of a message that is finished, as failed if it was not before. */
+  /** The columns of a finished message. A pending one becomes failed. */
   static #ended(db: Pool, now: number) {
     return {
       status: db.raw("case when status = 'pending' then 'failed' else status end"),
@@ -339,7 +342,7 @@ export class OutboxMessage extends BaseModel {
   }
 }
 
-/** The user of a message, where that one was erased: the payload is gone then. */
+/** Selects the user of a message if that user was erased, so that the payload is gone. */
 function erasedUser(db: Db) {
   return db('users').whereRaw('users.id = outbox.user_id').where('users.email', '').select('users.id')
 }

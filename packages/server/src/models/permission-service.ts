@@ -12,7 +12,7 @@ export class PermissionService extends BaseModel {
   declare revision: number | null
   declare registered_at: number
 
-  /** Makes everyone who registers for this service wait until the transaction ends; undefined when it is unknown. */
+  /** Makes other registrations for this service wait until the transaction ends. Undefined if the service is unknown. */
   static async lock(db: Tx, service: string): Promise<Pick<PermissionService, 'revision'> | undefined> {
     return forUpdate(db, rowsOf(PermissionService, db).where({ service }).first('revision'))
   }

@@ -9,7 +9,7 @@ type PermissionRow = Pick<
   'id' | 'service' | 'code' | 'name' | 'resource' | 'action' | 'pruned_at' | 'created_at' | 'updated_at'
 >
 
-/** One that is not pruned, as its service declared it. */
+/** A permission that is not pruned, as its service declared it. */
 export type LivePermission = Pick<Permission, 'id' | 'code' | 'name' | 'resource' | 'action'>
 
 /** A permission that a service declared. A pruned one is a tombstone: it counts for nothing and keeps its assignments. */
@@ -27,8 +27,8 @@ export class Permission extends BaseModel {
   declare updated_at: number
 
   /**
-   * The codes of those that are not pruned: the whole `core`, and those that the services declared or the roles grant, or `narrowed` both
-   * at once. `holdsAll` stands for roles that grant every one.
+   * The codes of permissions that are not pruned: all of `core`, and those that the services declared or the roles grant. With
+   * `narrowed`, both must hold. `holdsAll` stands for roles that grant every permission.
    */
   static async listCodes(
     db: Db,
@@ -59,7 +59,7 @@ export class Permission extends BaseModel {
       .pluck('code')
   }
 
-  /** Inserts permissions; those of the service that are there or were once keep their row, and with it the roles that hold them. */
+  /** Inserts or updates permissions. Earlier ones of the service, also pruned, keep their row and the roles that hold them. */
   static async save(db: Tx, rows: readonly PermissionRow[]): Promise<void> {
     for (const chunk of chunksOf(rows)) {
       await rowsOf(Permission, db).insert(chunk).onConflict(['service', 'code']).merge(['name', 'pruned_at', 'updated_at'])
@@ -83,7 +83,7 @@ export class Permission extends BaseModel {
     return rowsOf(Permission, db).where({ service }).whereNull('pruned_at').select('id', 'code', 'name', 'resource', 'action')
   }
 
-  /** The live ones of these codes. */
+  /** The live permissions with these codes. */
   static async listLiveIds(db: Db, codes: readonly string[]): Promise<Pick<Permission, 'id' | 'code'>[]> {
     const live: Pick<Permission, 'id' | 'code'>[] = []
     for (const chunk of chunksOf(codes)) {
@@ -92,14 +92,14 @@ export class Permission extends BaseModel {
     return live
   }
 
-  /** The ids of all that have or had one of these codes. */
+  /** The ids of all permissions with one of these codes, pruned ones too. */
   static async listIds(db: Db, codes: readonly string[]): Promise<string[]> {
     const ids: string[] = []
     for (const chunk of chunksOf(codes)) ids.push(...(await rowsOf(Permission, db).whereIn('code', chunk).pluck('id')))
     return ids
   }
 
-  /** Those of these codes that belong to another service. */
+  /** The live permissions with these codes that belong to another service. */
   static async listOfOthers(db: Db, service: string, codes: readonly string[]): Promise<Pick<Permission, 'code' | 'service'>[]> {
     const owned: Pick<Permission, 'code' | 'service'>[] = []
     for (const chunk of chunksOf(codes)) {
@@ -114,7 +114,7 @@ export class Permission extends BaseModel {
     return measured(await Permission.#sums(db, services).groupBy('p.service').select('p.service'))
   }
 
-  /** The same of what each role holds of them. */
+  /** Like `measure`, for what each role holds of them. */
   static async measureHeld(db: Db, services: readonly string[]): Promise<MeasuredCodes[]> {
     const held = Permission.#sums(db, services).join('role_permissions as r', 'r.permission_id', 'p.id')
     return measured(await held.groupBy('p.service', 'r.role_code').select('p.service', 'r.role_code'))
@@ -135,7 +135,7 @@ export class Permission extends BaseModel {
   }
 }
 
-/** How many codes there are, and their characters in all; of a role, where the question was about roles. */
+/** The number of codes, and their total length in characters. `measureHeld` also sets the role. */
 export interface MeasuredCodes {
   service: string
   role_code?: string

@@ -1,6 +1,6 @@
 import { type Db, isPostgres } from '../db/handle.ts'
 
-// Where users name pools, as home and as tag, the names lie in an index each. A source is a table with a condition.
+// Users name pools as home and as tag, and each of the two has an index of the names. A source is a table with a condition.
 
 /** The next distinct names. Each is one step into the index, while `distinct` would read every row. */
 export async function listPoolsAfter(
@@ -24,7 +24,7 @@ export async function listPoolsAfter(
   return query.pluck('name')
 }
 
-/** Counts each pool with a look-up of its own. For all pools in one condition Postgres would read the whole table. */
+/** Counts each pool with a separate look-up. With all pools in one condition, Postgres would read the whole table. */
 export async function countByPool(db: Db, source: string, names: readonly string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map()
   const values = db.raw(`values ${names.map(() => '(?)').join()}`, [...names])

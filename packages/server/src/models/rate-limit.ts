@@ -23,7 +23,7 @@ export class RateLimit extends BaseModel {
   declare count: number
   declare resets_at: number
 
-  /** Counts an attempt, in a window that ends at `resetsAt` when it is the first; undefined when there were `most` already. */
+  /** Counts an attempt. The first one opens a window that ends at `resetsAt`. Undefined if there were `most` already. */
   static async take(
     db: Pool,
     attempt: { key: string; now: number; resetsAt: number; most: number },
@@ -31,7 +31,7 @@ export class RateLimit extends BaseModel {
     return taking.first(db, attempt)
   }
 
-  /** Takes an attempt back, in its own window alone. */
+  /** Gives an attempt back, only in the window that it was counted in. */
   static async giveBack(db: Db, attempt: { key: string; resetsAt: number }): Promise<void> {
     await givingBack.run(db, attempt)
   }

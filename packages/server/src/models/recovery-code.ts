@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-/** A code that passes the second factor once, by its digest. */
+/** A code that passes the second factor once, stored by its digest. */
 export class RecoveryCode extends BaseModel {
   static override tableName = 'recovery_codes'
   static override idColumn = ['user_id', 'code_hash']

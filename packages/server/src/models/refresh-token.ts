@@ -3,7 +3,7 @@ import { Statement } from '../db/statement.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
 
-/** A token with its session, its user and what the gate asks about them. */
+/** A token with its session, its user and what the gate needs to know about them. */
 export interface PresentedToken extends UserRow, RolesAndGrantRow {
   session_id: string
   app_id: string | null
@@ -18,7 +18,7 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
   app_floor: number | null
 }
 
-/** All that a refresh asks, in one statement, so that what it finds belongs together. */
+/** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
@@ -38,14 +38,14 @@ export const newToken =
   'insert into refresh_tokens (token_hash, session_id, created_at, expires_at) values (:hash, :sessionId, :now, :expiresAt)'
 const tokenInsert = new Statement(newToken)
 
-/** How many spent tokens a chain keeps. The last one answers a client that lost the answer; older ones are known without a row. */
+/** How many spent tokens a session keeps. The last answers a client that lost the answer. Older ones are known without a row. */
 const spentKept = 3
 
 const spend = `
   update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
   where token_hash = :hash and used_at is null
     and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
-/** Of the tokens that were spent, those before the last ones. The one that is being spent is not among them yet. */
+/** Deletes spent tokens except the last ones. On Postgres, the one that is being spent is not among them yet. */
 const forget = `
   delete from refresh_tokens where session_id = :sessionId and used_at is not null and token_hash not in (
     select token_hash from refresh_tokens where session_id = :sessionId and used_at is not null
@@ -70,7 +70,7 @@ const rotation = new Statement(
   ],
 )
 
-/** A refresh token, by its hash: the one of a session that is unused, and the last ones that were spent. */
+/** A refresh token, stored by its hash. Of each session there is the unused one, and the last ones that were spent. */
 export class RefreshToken extends BaseModel {
   static override tableName = 'refresh_tokens'
   static override idColumn = 'token_hash'
@@ -81,7 +81,7 @@ export class RefreshToken extends BaseModel {
   declare expires_at: number
   declare used_at: number | null
   declare successor_hash: string | null
-  /** With the token itself it gives the successor again. */
+  /** Together with the token itself, it gives the successor again. */
   declare successor_salt: string | null
 
   static async insert(db: Tx, values: { hash: string; sessionId: string; now: number; expiresAt: number }): Promise<void> {
@@ -92,7 +92,7 @@ export class RefreshToken extends BaseModel {
     return tokenByHash.first(db, { hash })
   }
 
-  /** Spends a token, stores its successor and notes the use of the session: all of it or, when the token was spent before, nothing. */
+  /** Spends a token, stores its successor and notes the use of the session. False, with no change, if it was spent before. */
   static async rotate(
     db: Db,
     values: {
@@ -116,12 +116,12 @@ export class RefreshToken extends BaseModel {
     return rowsOf(RefreshToken, db).where({ token_hash: hash }).first('session_id')
   }
 
-  /** The code of the app that the session is of. */
+  /** The code of the app that the token's session is for. */
   static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
     return appByHash.first(db, { hash })
   }
 
-  /** Spends what is unused of a session, without a successor: another token takes its place. */
+  /** Spends the unused token of a session without a successor, since another token takes its place. */
   static async replaceUnused(db: Tx, sessionId: string, now: number): Promise<void> {
     await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').update({ used_at: now })
   }

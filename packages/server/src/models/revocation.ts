@@ -4,13 +4,13 @@ import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'min_iat' | 'at'>
 
-/** What local validators have to learn: a floor under `tv` of a user or under `iat` of an app, or the end of one session. */
+/** What local validators must learn: a floor under `tv` of a user or under `iat` of an app, or the end of one session. */
 export class Revocation extends BaseModel {
   static override tableName = 'revocations'
   static override idColumn = 'cursor'
 
   declare cursor: number
-  /** Null for everybody, with a `min_iat`. */
+  /** Null, with a `min_iat`, if it concerns all users. */
   declare user_id: string | null
   declare app_id: string | null
   declare session_id: string | null
@@ -24,14 +24,14 @@ export class Revocation extends BaseModel {
     return only(await rowsOf(Revocation, db).insert(row).returning('cursor')).cursor
   }
 
-  /** The newest cursor there is, and the first that counts: those below are from before a restored backup or a failover. */
+  /** The newest cursor, and the first that counts: lower ones are from before a restored backup or a failover. */
   static async readBounds(db: Db): Promise<{ newest: number; first: number }> {
     const newest = db.raw('(select max(cursor) from revocations) as newest')
     const [row]: { newest: number | null; first: number }[] = await db('service').select('first_cursor as first', newest)
     return { newest: row?.newest ?? 0, first: row?.first ?? 0 }
   }
 
-  /** The last cursor that the database gave to a row, be the row gone or not yet committed; 0 before the first. */
+  /** The last cursor that the database gave to a row, even if the row is gone or not yet committed. 0 before the first. */
   static async lastCursorGiven(db: Db): Promise<number> {
     const [row]: { last: number }[] = await (isPostgres(db)
       ? db('revocations_cursor_seq').where({ is_called: true }).select({ last: 'last_value' })
@@ -40,8 +40,8 @@ export class Revocation extends BaseModel {
   }
 
   /**
-   * Puts one row in the place of all that there are: every token from before is dead by `minIat`. Its cursor is later than any that was
-   * ever given, also by a database of which this is an older state.
+   * Replaces all rows with one row, whose `minIat` ends every earlier token. Its cursor is higher than any that was ever given,
+   * including those given after the state that was restored.
    */
   static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<number> {
     const cursor = await Revocation.#cursorBeyond(db, { at, known: 0 })
@@ -53,8 +53,8 @@ export class Revocation extends BaseModel {
   }
 
   /**
-   * Postgres: numbers all rows anew, in their order, and returns a cursor below them. It is later than any that was ever given, `known`
-   * and those that the database has forgotten included.
+   * Postgres: renumbers all rows in their order, and returns a cursor below them. It is higher than any that was ever given,
+   * including `known` and those that the database has lost.
    */
   static async moveBeyond(db: Tx, given: { at: number; known: number }): Promise<number> {
     const cursor = await Revocation.#cursorBeyond(db, given)
@@ -68,13 +68,13 @@ export class Revocation extends BaseModel {
     return cursor
   }
 
-  /** The time in milliseconds, which no other cursor reaches. */
+  /** The time in milliseconds, which is normally higher than any cursor. If not, one above the highest known cursor. */
   static async #cursorBeyond(db: Tx, { at, known }: { at: number; known: number }): Promise<number> {
     const { newest } = await Revocation.readBounds(db)
     return Math.max(at, known + 1, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
   }
 
-  /** Of an app, after one cursor and up to another; with `usersOnly` those about one user each. */
+  /** The revocations for an app, after one cursor and up to another. With `usersOnly`, only those about one user. */
   static async listOfApp(
     db: Db,
     appId: string,
@@ -82,13 +82,13 @@ export class Revocation extends BaseModel {
   ): Promise<RevocationRow[]> {
     const query = Revocation.#between(db, after, last)
       .where('at', '>', since)
-      // A session without an app is no business of any app's.
+      // The end of a session without an app concerns no app.
       .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
       .limit(limit)
     return usersOnly ? query.whereNotNull('user_id') : query
   }
 
-  /** The next after a cursor, whomever they concern. */
+  /** The next revocations after a cursor, for all apps. */
   static async listAfter(db: Db, after: number, limit: number): Promise<RevocationRow[]> {
     return Revocation.#between(db, after, Number.MAX_SAFE_INTEGER).limit(limit)
   }

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/handle.ts'
 import { chunksOf } from '../lib/chunks.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-/** That a role holds a permission. */
+/** A permission that a role holds. */
 export class RolePermission extends BaseModel {
   static override tableName = 'role_permissions'
   static override idColumn = ['role_code', 'permission_id']
@@ -33,12 +33,12 @@ export class RolePermission extends BaseModel {
     return deleted
   }
 
-  /** The ids of what a role holds, pruned permissions too. */
+  /** The ids of the permissions that a role holds, pruned ones too. */
   static async listPermissionIds(db: Db, roleCode: string): Promise<string[]> {
     return rowsOf(RolePermission, db).where({ role_code: roleCode }).pluck('permission_id')
   }
 
-  /** Who holds any of these. */
+  /** The roles that hold any of these permissions. */
   static async listOf(db: Db, permissionIds: readonly string[]): Promise<Pick<RolePermission, 'role_code' | 'permission_id'>[]> {
     const held: Pick<RolePermission, 'role_code' | 'permission_id'>[] = []
     for (const chunk of chunksOf(permissionIds)) {

@@ -28,7 +28,7 @@ export class Role extends BaseModel {
     return Role.#kept(db, codes)
   }
 
-  /** Does the same, and takes the locks in the order of the codes. */
+  /** Like `listKept`, but takes the locks in the order of the codes. */
   static async listKeptInOrder(db: Tx, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
     return Role.#kept(db, codes).orderBy('code')
   }
@@ -72,7 +72,7 @@ export class Role extends BaseModel {
     await Role.query(db).deleteById(code)
   }
 
-  /** By code. */
+  /** Sorted by code. */
   static async listPage(db: Db, request: PageRequest): Promise<Page<Role>> {
     return withPageByName(Role.query(db), request, 'code')
   }
@@ -81,17 +81,17 @@ export class Role extends BaseModel {
     return Role.query(db).whereIn('code', [...codes])
   }
 
-  /** Where each of these roles that there is may be held, and who gives it. */
+  /** The scope of each of these roles, and who may give it. Skips unknown codes. */
   static async listGivable(db: Db, codes: readonly string[]): Promise<GivableRole[]> {
     return rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope', 'assignable_by')
   }
 
-  /** The codes among these of org-scoped roles, in any order. Nobody deletes these roles until the transaction ends. */
+  /** Those of the codes that are org-scoped roles, in any order. Keeps them from being deleted until the transaction ends. */
   static async listKeptOrgCodes(db: Tx, codes: readonly string[]): Promise<string[]> {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).andWhere('scope', 'org')).pluck('code')
   }
 
-  /** How many users, deleted ones aside, hold each of these roles; one that nobody holds is left out. */
+  /** How many users hold each of these roles, not counting deleted ones. Leaves out roles without a holder. */
   static async countHolders(db: Db, codes: readonly string[]): Promise<{ role_code: string; n: number }[]> {
     const counted: { role_code: string; n: number | string }[] = await Role.#holders(db, codes)
       .groupBy('role_code')
@@ -100,7 +100,7 @@ export class Role extends BaseModel {
     return counted.map(({ role_code, n }) => ({ role_code, n: Number(n) }))
   }
 
-  /** How many users, deleted ones aside, hold any of these roles. */
+  /** How many users hold any of these roles, not counting deleted ones. */
   static async countAllHolders(db: Db, codes: readonly string[]): Promise<number> {
     const [counted] = await Role.#holders(db, codes).countDistinct({ n: 'users.id' })
     return Number(counted?.n)

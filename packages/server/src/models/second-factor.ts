@@ -8,14 +8,14 @@ export type FactorRow = Pick<SecondFactor, 'user_id' | 'totp_box' | 'activated_a
 /** The columns of a `FactorRow` in a statement over `second_factors f`. */
 export const factorColumns = 'f.user_id, f.totp_box, f.activated_at, f.last_step'
 
-/** Whether the user of `users u` has an active one. */
+/** Whether the user of `users u` has an active second factor. */
 export const hasFactorColumn = `exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor`
 
 const activeFactor = new Statement<FactorRow>(
   `select ${factorColumns} from second_factors f where f.user_id = :userId and f.activated_at is not null`,
 )
 
-/** The second factor of a user; until it is activated no login asks for it. */
+/** The second factor of a user. Logins ask for it only once it is activated. */
 export class SecondFactor extends BaseModel {
   static override tableName = 'second_factors'
   static override idColumn = 'user_id'
@@ -32,7 +32,7 @@ export class SecondFactor extends BaseModel {
     return activeFactor.first(db, { userId })
   }
 
-  /** The one that was set up, active or not. */
+  /** The second factor that the user set up, active or not. */
   static async findByUser(db: Db, userId: string): Promise<FactorRow | undefined> {
     return rowsOf(SecondFactor, db).where({ user_id: userId }).first()
   }
@@ -79,7 +79,7 @@ export class SecondFactor extends BaseModel {
     await rowsOf(SecondFactor, db).where({ user_id: userId }).delete()
   }
 
-  /** How many seeds are sealed under each key, by what their boxes begin with. */
+  /** How many seeds are sealed under each key, by the prefix of their boxes. */
   static async countByKey(db: Db): Promise<{ box: string; count: number }[]> {
     const start = 'substr(totp_box, 1, 9)'
     const counted: { box: string; count: number }[] = await db(SecondFactor.tableName)

@@ -32,12 +32,12 @@ export class ServiceAccountPermission extends BaseModel {
     return deleted
   }
 
-  /** The ids of all that the account has, pruned ones too. */
+  /** The ids of all permissions of the account, pruned ones too. */
   static async listIds(db: Db, accountId: string): Promise<string[]> {
     return rowsOf(ServiceAccountPermission, db).where({ service_account_id: accountId }).pluck('permission_id')
   }
 
-  /** The codes of those that are not pruned and belong to one of the services. */
+  /** The codes of the account's permissions that are not pruned and belong to one of the services. */
   static async listCodes(db: Db, accountId: string, services: readonly string[]): Promise<string[]> {
     return db('service_account_permissions as g')
       .join('permissions as p', 'p.id', 'g.permission_id')

@@ -10,7 +10,7 @@ import { withPage } from './list-query.ts'
 import { Permission } from './permission.ts'
 import { ServiceAccountApp } from './service-account-app.ts'
 
-/** What authenticating a bearer reads. */
+/** What is read to authenticate a bearer token. */
 export interface AccountRow {
   id: string
   service: string
@@ -29,7 +29,7 @@ const accountByToken = new Statement<AccountRow>(`
 
 const related = '[apps, permissions]'
 
-/** A service account: what a backend service calls with instead of a user's token. */
+/** A service account, which a backend service calls with instead of a user's token. */
 export class ServiceAccount extends BaseModel {
   static override tableName = 'service_accounts'
   static override jsonAttributes = ['scopes']
@@ -65,13 +65,13 @@ export class ServiceAccount extends BaseModel {
   declare token_hash: string
   declare expires_at: number | null
   declare last_used_at: number | null
-  /** `tv` of its machine tokens. It only grows, and those with a lower one are dead. */
+  /** `tv` of its machine tokens. It only increases, and tokens with a lower one are dead. */
   declare token_version: number
   declare created_at: number
   declare updated_at: number
   /** The apps that its scopes hold for. Every read of an account includes them. */
   declare apps: Pick<App, 'code'>[]
-  /** Those that are not pruned. Every read of an account includes them. */
+  /** The permissions that are not pruned. Every read of an account includes them. */
   declare permissions: Pick<Permission, 'code'>[]
 
   static async findByToken(db: Db, hash: string): Promise<AccountRow | undefined> {
@@ -90,15 +90,15 @@ export class ServiceAccount extends BaseModel {
     return ServiceAccount.query(db).findById(id).withGraphFetched(related)
   }
 
-  /** The same, locked until the transaction ends: `shared` with others who only read it, or to change it. */
+  /** Like `find`, and locks the account until the transaction ends: `shared` with other readers, or `exclusive` to change it. */
   static async findLocked(db: Tx, id: string, lock: 'shared' | 'exclusive'): Promise<ServiceAccount | undefined> {
     const row = rowsOf(ServiceAccount, db).where({ id }).first('id')
-    // What belongs to it is read once the lock is held: a change that was waited for has an effect on that too.
+    // Read the relations once the lock is held, so that they include a change that the lock waited for.
     const locked = await (lock === 'shared' ? forShare(db, row) : forUpdate(db, row))
     return locked && ServiceAccount.find(db, id)
   }
 
-  /** The ids of those with the scope that are for the app, sorted. */
+  /** The sorted ids of the accounts that have the scope and are for the app. */
   static async listIdsOfApp(db: Db, appId: string, scope: ServiceScope): Promise<string[]> {
     const accounts = await ServiceAccount.query(db)
       .whereIn('id', rowsOf(ServiceAccountApp, db).where({ app_id: appId }).select('service_account_id'))
@@ -114,12 +114,12 @@ export class ServiceAccount extends BaseModel {
     return row?.token_version
   }
 
-  /** The names of those of the ids that are there. */
+  /** The names of the accounts with these ids. Skips unknown ids. */
   static async listNames(db: Db, ids: readonly string[]): Promise<Pick<ServiceAccount, 'id' | 'name'>[]> {
     return ids.length === 0 ? [] : rowsOf(ServiceAccount, db).whereIn('id', ids).select('id', 'name')
   }
 
-  /** Those of the ids that are there, oldest first. */
+  /** The accounts with these ids, oldest first. Skips unknown ids. */
   static async listByIds(db: Db, ids: readonly string[]): Promise<ServiceAccount[]> {
     return ServiceAccount.query(db)
       .findByIds([...ids])

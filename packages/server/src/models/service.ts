@@ -6,17 +6,17 @@ import { BaseModel, rowsOf } from './base-model.ts'
 const idQuery = 'select id from service'
 const idOfService = new Statement<{ id: string }>(idQuery)
 
-/** Which database this is, as a column of a statement that is run anyway. */
+/** The id of the service, which tells which database this is, as a column for a statement that runs anyway. */
 export const serviceIdColumn = `(${idQuery}) as service_id`
 
-/** The service as a whole: one row per database, made with it. */
+/** The service as a whole: one row per database, created with it. */
 export class Service extends BaseModel {
   static override tableName = 'service'
 
   declare id: string
-  /** Tokens with a lower `iat` are dead, whosever they are. */
+  /** Tokens of all users with a lower `iat` are dead. */
   declare min_iat: number
-  /** Cursors of revocations below it are from before a backup was restored, or the database failed over. */
+  /** Lower cursors of revocations are from before a backup was restored, or the database failed over. */
   declare first_cursor: number
 
   static async getId(db: Db): Promise<string> {
@@ -27,7 +27,7 @@ export class Service extends BaseModel {
     return only(await rowsOf(Service, db).select('min_iat')).min_iat
   }
 
-  /** Sets the least `iat` of all tokens to the present and a little more, and returns it. */
+  /** Raises the lowest valid `iat` of all tokens to slightly after the present, and returns it. */
   static async raiseMinIat(db: Tx, lead: Lead): Promise<number> {
     return only(
       await rowsOf(Service, db)
@@ -47,8 +47,8 @@ interface Lead {
 }
 
 /**
- * For `min_iat`: the present in seconds and a little more, or what stands there where that is later. By the clock of the database, which
- * all servers share; on SQLite there is one server, and `now` is its clock.
+ * A value for `min_iat`: the present in seconds plus `leadSeconds`, or the stored value if that is later. It uses the clock of
+ * the database, which all servers share. On SQLite there is one server, and `now` is its clock.
  */
 export function presentIat(db: Tx, { now, leadSeconds }: Lead) {
   return isPostgres(db)

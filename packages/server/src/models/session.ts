@@ -9,7 +9,7 @@ import { hasFactorColumn } from './second-factor.ts'
 import { type ShownUserRow, shownUserColumns } from './user.ts'
 import { globalRolesColumn } from './user-role.ts'
 
-/** What decides whether a token of a session lives. */
+/** What decides whether a token of a session is alive. */
 export interface LiveSession {
   user_id: string
   app_id: string | null
@@ -20,7 +20,7 @@ export interface LiveSession {
   expires_at: number
   proven_at: number | null
   status: string
-  /** The newest that any token of the user can have. */
+  /** The highest version that a token of the user can have. */
   user_version: number
   /** The session floors. */
   user_floor: number
@@ -47,7 +47,7 @@ export interface SelfRow extends ShownUserRow, Omit<LiveSession, 'status'> {
   organization_roles: string | null
 }
 
-/** A session as its user is shown it. */
+/** A session as shown to its user. */
 export type SessionRow = Pick<
   Session,
   'id' | 'app_id' | 'auth_method' | 'ip' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
@@ -68,7 +68,7 @@ const liveSessionTables = `sessions s
 
 const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
 
-/** A row for each organization of the user, or one without. */
+/** One row for each organization of the user, or one row without an organization. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
     ${hasFactorColumn}, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
@@ -86,7 +86,7 @@ const newSession = `
     :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
-/** A login that goes on until it ends or expires; its refresh tokens follow one another. */
+/** A login, until it ends or expires. Its refresh tokens replace one another. */
 export class Session extends BaseModel {
   static override tableName = 'sessions'
 
@@ -95,7 +95,7 @@ export class Session extends BaseModel {
   declare app_id: string | null
   declare organization_id: string | null
   declare auth_method: string
-  /** The user's when it began: a floor that rises above it ends it. */
+  /** The user's token version when the session began. A floor that rises above it ends the session. */
   declare token_version: number
   declare ip: string | null
   declare user_agent: string | null
@@ -107,7 +107,7 @@ export class Session extends BaseModel {
   declare ended_at: number | null
   declare ended_reason: string | null
 
-  /** Stores a session with its first refresh token, of which `hash` and `expiresAt` are. */
+  /** Stores a session with its first refresh token, to which `hash` and `expiresAt` belong. */
   static async open(
     db: Tx,
     values: {
@@ -133,17 +133,17 @@ export class Session extends BaseModel {
     return sessionById.first(db, { id })
   }
 
-  /** A session with its user: a row for each organization of theirs, or one without; none for no session. */
+  /** A session with its user: one row per organization of the user, or one without. Empty if there is no such session. */
   static async listSelf(db: Db, id: string): Promise<SelfRow[]> {
     return selfBySession.all(db, { id })
   }
 
-  /** One that has not ended, be it expired or under a floor. */
+  /** A session that has not ended, even if it is expired or under a floor. */
   static async findOpen(db: Db, id: string): Promise<Pick<Session, 'expires_at' | 'organization_id'> | undefined> {
     return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
   }
 
-  /** When the newest session of a user began; null for none that is kept. */
+  /** When the newest session of a user began. Null if none is kept. */
   static async findLastLogin(db: Db, userId: string): Promise<number | null> {
     const newest = await rowsOf(Session, db).where({ user_id: userId }).orderBy('id', 'desc').first('created_at')
     return newest?.created_at ?? null
@@ -169,7 +169,7 @@ export class Session extends BaseModel {
       .first()
   }
 
-  /** Whether the user has such a session that has not ended. */
+  /** Whether this is a session of the user that has not ended. */
   static async isOpenOf(db: Db, { id, user_id }: Pick<Session, 'id' | 'user_id'>): Promise<boolean> {
     return (await rowsOf(Session, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
   }
@@ -192,7 +192,7 @@ export class Session extends BaseModel {
     return query
   }
 
-  /** The apps, null for none, of the sessions of a user in an organization that have not ended. */
+  /** The apps of the sessions that a user has open in an organization. Null stands for a session without an app. */
   static async listAppIdsIn(
     db: Db,
     { userId, organizationId, now }: { userId: string; organizationId: string; now: number },
@@ -205,12 +205,12 @@ export class Session extends BaseModel {
       .pluck('app_id')
   }
 
-  /** Notes that one is for another organization now, or for none. */
+  /** Notes that a session is now for another organization, or for none. */
   static async move(db: Tx, id: string, organizationId: string | null): Promise<void> {
     await rowsOf(Session, db).where({ id }).update({ organization_id: organizationId })
   }
 
-  /** Ends one; undefined when it had ended. */
+  /** Ends a session. Undefined if it had ended already. */
   static async end(
     db: Tx,
     id: string,
@@ -237,12 +237,12 @@ export class Session extends BaseModel {
       .update({ ended_at: now, ended_reason: reason })
   }
 
-  /** Ends all that have not ended; returns their number. */
+  /** Ends all sessions that have not ended. Returns their number. */
   static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<number> {
     return rowsOf(Session, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })
   }
 
-  /** Notes a proof of identity in one that has not ended; a newer one stays. */
+  /** Notes a proof of identity in a session that has not ended. A newer proof stays. */
   static async noteProof(db: Pool, id: string, provenAt: number): Promise<void> {
     await rowsOf(Session, db)
       .where({ id })
@@ -251,12 +251,12 @@ export class Session extends BaseModel {
       .update({ proven_at: provenAt })
   }
 
-  /** Lifts one over a floor that ended it. */
+  /** Lifts a session over a floor that ended it. */
   static async keep(db: Tx, id: string, version: number): Promise<void> {
     await rowsOf(Session, db).where({ id }).update({ ended_at: null, ended_reason: null, token_version: version })
   }
 
-  /** Some that had expired or ended by then and that nobody else has locked, locked until the transaction ends. */
+  /** Some sessions that had expired or ended by then and that are not locked. Locks them until the transaction ends. */
   static async listOver(
     db: Tx,
     { since, until, limit }: { since: 'expires_at' | 'ended_at'; until: number; limit: number },

@@ -2,7 +2,7 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
-/** A third-party login on its way, as far as its client is concerned. */
+/** The columns of a third-party login in progress that its client needs. */
 export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
 
 const clientColumns = [
@@ -22,7 +22,7 @@ const appByCode = new Statement<{ code: string }>(
   'select a.code from sso_logins t join apps a on a.id = t.app_id where t.code_hash = :hash',
 )
 
-/** The row of a login whose box is still there. */
+/** The row of a login, if its box is still there. */
 function withBox<K extends 'challenge_box' | 'claims_box'>(
   row: (SsoLoginRow & Pick<SsoLogin, K>) | undefined,
   column: K,
@@ -31,7 +31,7 @@ function withBox<K extends 'challenge_box' | 'claims_box'>(
   return row && box ? { ...row, [column]: box } : undefined
 }
 
-/** A login at a provider, or the link of one: begun, answered by the provider, and spent by its client. */
+/** A login at a provider, or the link of one. It is begun, then answered by the provider, then spent by its client. */
 export class SsoLogin extends BaseModel {
   static override tableName = 'sso_logins'
   static override idColumn = 'state_hash'
@@ -39,9 +39,9 @@ export class SsoLogin extends BaseModel {
   declare state_hash: string
   declare provider_id: string
   declare app_id: string
-  /** The session whose user is to be linked, and which alone may spend the code; null for a login. */
+  /** The session whose user is to be linked. Only this session may spend the code. Null for a login. */
   declare session_id: string | null
-  /** What the provider was when it began. */
+  /** The provider's issuer when the login began. */
   declare issuer: string
   declare redirect_url: string
   declare client_state: string
@@ -61,7 +61,7 @@ export class SsoLogin extends BaseModel {
     await rowsOf(SsoLogin, db).insert(row)
   }
 
-  /** Takes the provider's answer: of any number of answers the first, and only one of the same provider. */
+  /** Takes the provider's answer: only the first, and only from the same provider. */
   static async answer(
     db: Pool,
     of: Pick<SsoLogin, 'state_hash' | 'provider_id' | 'issuer'>,
@@ -95,17 +95,17 @@ export class SsoLogin extends BaseModel {
     return withBox(found, 'claims_box')
   }
 
-  /** The code of the app that it leads to. */
+  /** The code of the app that the login leads to. */
   static async findApp(db: Db, codeHash: string): Promise<{ code: string } | undefined> {
     return appByCode.first(db, { hash: codeHash })
   }
 
-  /** Of any number of uses at once one passes: false for the others. */
+  /** Spends the code. Of concurrent uses one succeeds; the others get false. */
   static async spend(db: Tx, stateHash: string, now: number): Promise<boolean> {
     return (await SsoLogin.#spendable(db, now).where({ state_hash: stateHash }).update({ spent_at: now, claims_box: null })) > 0
   }
 
-  /** Ends the logins of a subject that are not complete. */
+  /** Deletes the logins of a subject that are not complete. */
   static async deleteUnspent(db: Tx, of: Pick<SsoLogin, 'provider_id'> & { subject: string }): Promise<void> {
     await rowsOf(SsoLogin, db).where({ provider_id: of.provider_id, subject: of.subject }).whereNull('spent_at').delete()
   }

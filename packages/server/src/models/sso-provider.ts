@@ -21,7 +21,7 @@ export class SsoProvider extends BaseModel {
   declare scopes: string[]
   /** The apps that its users may log in to; `*` is every app. */
   declare app_codes: string[]
-  /** Where its word that an address is verified counts; `*` is every domain. */
+  /** The domains for which it may vouch that an address is verified. `*` is every domain. */
   declare trusted_email_domains: string[]
   declare enabled: boolean
   declare created_at: number
@@ -31,7 +31,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).findById(id)
   }
 
-  /** Finds the provider with a lock: nobody changes it until the transaction ends. */
+  /** Finds the provider. Until the transaction ends, `findByCodeForUpdate` waits, so nothing changes or deletes it. */
   static async findKept(db: Tx, id: string): Promise<SsoProvider | undefined> {
     return keptFromDeletion(db, SsoProvider.query(db).findById(id))
   }
@@ -40,7 +40,7 @@ export class SsoProvider extends BaseModel {
     return SsoProvider.query(db).findOne({ code })
   }
 
-  /** Finds the provider and locks it until the transaction ends: nobody is linked with it meanwhile. */
+  /** Finds the provider and locks it until the transaction ends. No user is linked with it meanwhile. */
   static async findByCodeForUpdate(db: Tx, code: string): Promise<SsoProvider | undefined> {
     return forUpdate(db, SsoProvider.query(db).findOne({ code }))
   }

@@ -10,10 +10,10 @@ import { User } from './user.ts'
 
 export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
 
-/** What names a grant. */
+/** The columns that identify a grant. */
 export type GrantKey = Pick<UserApp, 'user_id' | 'app_id'>
 
-/** The part of a grant that decides. */
+/** The columns that decide the state of a grant. */
 export type GrantStateRow = Pick<UserApp, 'status' | 'expires_at'>
 
 export type NewGrant = GrantKey &
@@ -24,7 +24,7 @@ const stateByKey = new Statement<GrantStateRow>(
   'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
 )
 
-/** Narrows a query of grants to those that open the app now: an expired one is no more active than a revoked one. */
+/** Narrows a query to grants that open the app now, without revoked and expired ones. */
 function whereActive(query: QueryBuilder<UserApp>, now: number): void {
   query
     .where('user_apps.status', 'active')
@@ -44,19 +44,19 @@ export class UserApp extends BaseModel {
   declare app_id: string
   declare status: 'active' | 'revoked'
   declare granted_via: GrantedVia
-  /** The user or service account that granted it; null where the service did so by its settings. */
+  /** The user or service account that granted it. Null if the service did so by its settings. */
   declare granted_by: string | null
   declare reason: string | null
   /** The session floor: access tokens of this app with a lower `tv` are dead, and so are sessions that began below it. */
   declare min_token_version: number
-  /** The access floor: the same for tokens alone. */
+  /** The access floor: like the session floor, but ends only tokens. */
   declare min_access_version: number
   declare granted_at: number
   declare expires_at: number | null
   declare revoked_at: number | null
-  /** In what `listOfUser` gives. */
+  /** Present in the result of `listOfUser`. */
   declare app: App
-  /** In what `listOfApp` gives. */
+  /** Present in the result of `listOfApp`. */
   declare user: User
 
   static async findState(db: Db, userId: string, appId: string): Promise<GrantStateRow | undefined> {
@@ -72,7 +72,7 @@ export class UserApp extends BaseModel {
     await insertRows(db, UserApp.tableName, rows)
   }
 
-  /** False where there is a grant already, be it revoked. */
+  /** False if there is a grant already, even a revoked one. */
   static async insertMissing(db: Tx, row: NewGrant): Promise<boolean> {
     const inserted = await rowsOf(UserApp, db).insert(row).onConflict(['user_id', 'app_id']).ignore().returning('id')
     return inserted.length > 0
@@ -82,7 +82,7 @@ export class UserApp extends BaseModel {
     if (userIds.length > 0) await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update(changes)
   }
 
-  /** Revokes an active one; undefined where there is none. */
+  /** Revokes an active grant. Undefined if there is none. */
   static async revoke(db: Tx, { user_id, app_id }: GrantKey, now: number) {
     const [revoked] = await rowsOf(UserApp, db)
       .where({ user_id, app_id, status: 'active' })
@@ -95,7 +95,7 @@ export class UserApp extends BaseModel {
     await rowsOf(UserApp, db).where({ user_id: userId, status: 'active' }).update({ status: 'revoked', revoked_at: now })
   }
 
-  /** Removes what admins wrote down about a user. */
+  /** Removes the reasons that admins wrote down for the grants of a user. */
   static async blankReasons(db: Pool, userId: string): Promise<void> {
     await rowsOf(UserApp, db).where({ user_id: userId }).whereNotNull('reason').update({ reason: null })
   }
@@ -104,7 +104,7 @@ export class UserApp extends BaseModel {
     await rowsOf(UserApp, db).where({ user_id, app_id }).update({ min_token_version: version })
   }
 
-  /** Sets the access floor for apps of a user. Where one of them has no row, no floor can stand there: false, and nothing is set. */
+  /** Sets the access floor of a user for these apps. Sets nothing and returns false if one of them has no grant row for it. */
   static async setAccessFloors(db: Tx, userId: string, appIds: readonly string[], version: number): Promise<boolean> {
     const rows = rowsOf(UserApp, db).where({ user_id: userId }).whereIn('app_id', appIds)
     const [count] = await rows.clone().count({ n: '*' })
@@ -132,7 +132,7 @@ export class UserApp extends BaseModel {
     return rowsOf(UserApp, db).whereIn('user_id', userIds).select('user_id', 'app_id')
   }
 
-  /** Which apps a user has grants for, by code. */
+  /** The apps that a user has grants for, with the state of each grant, sorted by code. */
   static async listStates(db: Db, userId: string): Promise<(GrantStateRow & { app_id: string; app_code: string })[]> {
     return db('user_apps')
       .join('apps', 'apps.id', 'user_apps.app_id')
@@ -141,7 +141,7 @@ export class UserApp extends BaseModel {
       .select('apps.id as app_id', 'apps.code as app_code', 'user_apps.status', 'user_apps.expires_at')
   }
 
-  /** How the grants of a user came to be and ended, by the codes of their apps. */
+  /** How the grants of a user began and ended, sorted by the codes of their apps. */
   static async listHistories(
     db: Db,
     userId: string,
@@ -153,7 +153,7 @@ export class UserApp extends BaseModel {
       .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
   }
 
-  /** Whether anybody may enter the app now. */
+  /** Whether any user may enter the app now. */
   static async isAppEntered(db: Db, appId: string, now: number): Promise<boolean> {
     return (await UserApp.query(db).modify(whereActive, now).findOne({ app_id: appId })) !== undefined
   }

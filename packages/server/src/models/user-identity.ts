@@ -4,7 +4,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { SsoProvider } from './sso-provider.ts'
 
-/** That a user is who a provider calls `subject`. One subject may be several users, as an e-mail may: one in each pool. */
+/** Links a user to a provider's `subject`. One subject may be several users, one in each pool, just like an e-mail. */
 export class UserIdentity extends BaseModel {
   static override tableName = 'user_identities'
   static override relationMappings = () => ({
@@ -20,10 +20,10 @@ export class UserIdentity extends BaseModel {
   declare provider_id: string
   declare subject: string
   declare created_at: number
-  /** Every identity is read with it. */
+  /** Every read of an identity includes it. */
   declare provider: SsoProvider
 
-  /** Returns how many. */
+  /** Returns how many it deleted. */
   static async deleteOfUser(db: Tx, userId: string): Promise<number> {
     return rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
   }
@@ -35,7 +35,7 @@ export class UserIdentity extends BaseModel {
     await rowsOf(UserIdentity, db).insert(row)
   }
 
-  /** One of a user: by its id, or by what the provider calls the user. */
+  /** An identity of a user, by its id or by what the provider calls the user. */
   static async find(
     db: Db,
     of: Pick<UserIdentity, 'id' | 'user_id'> | Pick<UserIdentity, 'user_id' | 'provider_id' | 'subject'>,
@@ -58,12 +58,12 @@ export class UserIdentity extends BaseModel {
     return rowsOf(UserIdentity, db).where({ user_id: userId }).select('provider_id', 'subject')
   }
 
-  /** Whether anybody is linked with a provider. */
+  /** Whether any user is linked with the provider. */
   static async isLinked(db: Db, providerId: string): Promise<boolean> {
     return (await rowsOf(UserIdentity, db).where({ provider_id: providerId }).first('id')) !== undefined
   }
 
-  /** Whether the user has another one, of a provider that is enabled and serves some app. */
+  /** Whether the user has another identity, of a provider that is enabled and serves some app. */
   static async hasOther(db: Db, { id, user_id }: Pick<UserIdentity, 'id' | 'user_id'>): Promise<boolean> {
     const other = await db('user_identities as i')
       .join('sso_providers as p', 'p.id', 'i.provider_id')
@@ -78,7 +78,7 @@ export class UserIdentity extends BaseModel {
     await UserIdentity.query(db).deleteById(id)
   }
 
-  /** Returns how many. */
+  /** Returns how many it deleted. */
   static async deleteOfProvider(db: Tx, providerId: string): Promise<number> {
     return rowsOf(UserIdentity, db).where({ provider_id: providerId }).delete()
   }

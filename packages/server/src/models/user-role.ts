@@ -25,7 +25,7 @@ export class UserRole extends BaseModel {
     await insertRows(db, UserRole.tableName, rows)
   }
 
-  /** False where the user holds it already. */
+  /** False if the user holds it already. */
   static async insert(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
     const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
     return inserted.length > 0
@@ -64,7 +64,7 @@ export class UserRole extends BaseModel {
     return rowsOf(UserRole, db).where({ user_id: userId }).select('role_code', 'created_at')
   }
 
-  /** False where the user does not hold it. */
+  /** False if the user does not hold it. */
   static async delete(db: Tx, { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>): Promise<boolean> {
     return (await rowsOf(UserRole, db).where({ user_id, role_code }).delete()) > 0
   }

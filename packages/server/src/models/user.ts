@@ -14,14 +14,14 @@ import { UserApp } from './user-app.ts'
 import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
 
-/** The columns of `users u` that an answer shows, for a statement of its own. */
+/** The columns of `users u` that an answer shows, for use in a statement. */
 export const shownUserColumns = `u.id, u.email, u.email_verified_at, u.first_name, u.last_name, u.namespace, u.status, u.created_at,
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
-/** Those that the rest of the code passes around. */
+/** The columns of `users u` that the rest of the code passes around. */
 export const userColumns = `${shownUserColumns}, u.first_verified_at, u.mailbox_proven_at, u.made_by, u.password_hash, u.token_version,
   u.min_token_version`
 
-/** What `shownUserColumns` gives: the tags as one text, since names of pools have no space. */
+/** What `shownUserColumns` gives. The tags are one text, separated by spaces, which names of pools do not contain. */
 export type ShownUserRow = Pick<
   User,
   'id' | 'email' | 'email_verified_at' | 'first_name' | 'last_name' | 'namespace' | 'status' | 'created_at'
@@ -36,7 +36,7 @@ export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
 /** What an update may change. */
 export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at'> & Pick<User, 'deleted_at'>>
 
-/** A user as a login finds them. */
+/** A user as a login reads it. */
 export interface LoginRow extends UserRow {
   /** The active second factor. */
   factor: FactorRow | null
@@ -53,7 +53,7 @@ export interface RolesAndGrantRow {
 }
 
 const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
-/** Where nobody has the e-mail, a row without a user: the generation is needed all the same, and both cases cost one statement. */
+/** If no user has the e-mail, one row without a user: the generation is needed all the same, and one statement suffices. */
 const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumns | { [column in keyof LoginColumns]: null })>(`
   select c.generation as catalog_generation, ${userColumns}, ${factorColumns}
   from generations c
@@ -72,11 +72,11 @@ const homes = "users where status <> 'deleted'"
 export interface UserFilters extends PageRequest {
   status?: User['status'] | undefined
   email?: string | undefined
-  /** Of those who have an active grant for the app at `now`. */
+  /** Only users who have an active grant for the app at `now`. */
   appId?: string | undefined
   role?: string | undefined
   q?: string | undefined
-  /** Of those at home in a pool, or of the others who are tagged with it. */
+  /** Only users who are at home in a pool, or only others who are tagged with it. */
   pool?: { name: string; as: 'home' | 'tag' } | undefined
 }
 
@@ -128,19 +128,19 @@ export class User extends BaseModel {
     return userById.first(db, { id })
   }
 
-  /** Everybody of an e-mail who is not deleted, in whichever pool, and the generation of the catalog at that moment. */
+  /** All users with an e-mail who are not deleted, in any pool, and the generation of the catalog at that moment. */
   static async listByEmail(db: Db, email: string): Promise<{ users: LoginRow[]; catalogGeneration: string }> {
     const rows = await usersByEmail.all(db, { email })
     const users = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, factor: factorIn(row) }]))
     return { users, catalogGeneration: rows[0]!.catalog_generation }
   }
 
-  /** Those of the ids who are not deleted. */
+  /** The users with these ids who are not deleted, sorted by id. */
   static async listByIds(db: Db, ids: readonly string[]): Promise<UserRow[]> {
     return db('users as u').whereIn('u.id', ids).whereRaw("u.status <> 'deleted'").orderBy('u.id').select(db.raw(userColumns))
   }
 
-  /** What people call those of the ids that are there. */
+  /** The e-mails and home pools of the users with these ids. Skips unknown and deleted users. */
   static async listNames(db: Db, ids: readonly string[]): Promise<Pick<User, 'id' | 'email' | 'namespace'>[]> {
     return ids.length === 0
       ? []
@@ -155,22 +155,25 @@ export class User extends BaseModel {
       .select(db.raw(userColumns))
   }
 
-  /** What the gate asks about a user, with an app or with none. */
+  /** What the gate needs to know about a user, with or without an app. */
   static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
     return rolesAndGrantByUser.first(db, { appId, userId })
   }
 
-  /** Waits for whoever has locked the row, and lets nobody lock it until the transaction ends. SQLite's one writer waits anyway. */
+  /**
+   * Waits until no other transaction has the row locked `for update`, and keeps it so until this one ends. On SQLite there is
+   * only one writer, which waits anyway.
+   */
   static async keep(db: Tx, id: string): Promise<void> {
     if (isPostgres(db)) await keptFromDeletion(db, rowsOf(User, db).where({ id }).first('id'))
   }
 
-  /** Locks a row until the transaction ends, of whatever status. */
+  /** Locks the row of a user, of any status, until the transaction ends. */
   static async lock(db: Tx, id: string): Promise<void> {
     await forUpdate(db, rowsOf(User, db).where({ id }).first('id'))
   }
 
-  /** The same for several, in the order of their ids. */
+  /** Like `lock`, for several users in the order of their ids. */
   static async lockAll(db: Tx, ids: readonly string[]): Promise<void> {
     await forUpdate(db, rowsOf(User, db).whereIn('id', ids).orderBy('id').select('id'))
   }
@@ -187,7 +190,7 @@ export class User extends BaseModel {
     await rowsOf(User, db).insert(row)
   }
 
-  /** The same for any number of them. */
+  /** Inserts any number of users. */
   static async insertBulk(db: Tx, rows: readonly NewUserRow[]): Promise<void> {
     await insertRows(db, User.tableName, rows)
   }
@@ -196,12 +199,12 @@ export class User extends BaseModel {
     await rowsOf(User, db).where({ id }).update(changes)
   }
 
-  /** Sets another hash in place of the one that was read; false when that is no more. */
+  /** Replaces the hash that was read. False if it has changed since. */
   static async replaceHash(db: Tx, { id, password_hash }: Pick<User, 'id' | 'password_hash'>, newHash: string): Promise<boolean> {
     return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
   }
 
-  /** Raises the token version, and for `ofAllApps` the session floor to it; returns it. Undefined for nobody. */
+  /** Raises the token version, with `ofAllApps` the session floor too, and returns it. Undefined if there is no such user. */
   static async raiseTokenVersion(db: Tx, id: string, { ofAllApps }: { ofAllApps: boolean }): Promise<number | undefined> {
     const floor = ofAllApps ? { min_token_version: db.raw('token_version + 1') } : {}
     const [raised] = await rowsOf(User, db)
@@ -216,7 +219,7 @@ export class User extends BaseModel {
     await rowsOf(User, db).where({ id }).update({ min_access_version: version })
   }
 
-  /** Blanks what tells who a user was; false where it is blank. */
+  /** Blanks what tells who a user was. False if it is blank already. */
   static async erase(db: Tx, id: string, now: number): Promise<boolean> {
     const blanked = {
       email: '',
@@ -229,17 +232,17 @@ export class User extends BaseModel {
     return (await rowsOf(User, db).where({ id }).whereNot({ email: '' }).update(blanked)) > 0
   }
 
-  /** The ids of those of the e-mails who are not deleted, each e-mail looked up by itself. */
+  /** The ids of the users with these e-mails who are not deleted. Looks up each e-mail separately. */
   static async listIdsByEmail(db: Db, emails: readonly string[]): Promise<string[]> {
     return idsWhereIn(db, User.tableName, 'email', emails, "status <> 'deleted'")
   }
 
-  /** Those of the e-mails that somebody has who is not deleted. */
+  /** Those of the e-mails that belong to a user who is not deleted. */
   static async listHeldEmails(db: Db, emails: readonly string[]): Promise<string[]> {
     return rowsOf(User, db).whereIn('email', emails).whereRaw("status <> 'deleted'").pluck('email')
   }
 
-  /** The next of the e-mails that more than one user has. */
+  /** The next e-mails that more than one user has. */
   static async listSharedEmails(db: Db, { after, limit }: { after: string; limit: number }): Promise<string[]> {
     return rowsOf(User, db)
       .whereRaw("status <> 'deleted'")
@@ -251,7 +254,7 @@ export class User extends BaseModel {
       .pluck('email')
   }
 
-  /** The users of the e-mails who are in one of the pools, as home or by tag, with their tags. */
+  /** The users with these e-mails who are in one of the pools, as home or by tag, with their tags. */
   static async listByEmailInPools(db: Db, emails: readonly string[], pools: readonly string[]): Promise<User[]> {
     return User.query(db)
       .whereIn('email', emails)
@@ -264,14 +267,14 @@ export class User extends BaseModel {
       .withGraphFetched('tags')
   }
 
-  /** One page of users, newest first, by any of the filters together. Deleted ones are among them only when `status` asks for them. */
+  /** One page of users, newest first. You can combine the filters. Deleted users are included only if `status` asks for them. */
   static async listPage(db: Db, filters: UserFilters, now: number): Promise<UserRow[]> {
     const { status, email, appId, role, q, cursor, pool } = filters
     const query = User.query(db).alias('u').select(db.raw(userColumns))
-    // Of the index that leads to the users.
+    // The id column of the index that leads to the users.
     let leading = 'u.id'
     if (pool) leading = whereInPool(query, pool)
-    // As literals: SQLite finds no partial index by a bound value.
+    // Literals, since SQLite does not use a partial index for a bound value.
     if (status !== 'deleted') query.whereRaw("u.status <> 'deleted'")
     if (status !== undefined) query.where('u.status', status)
     if (status !== undefined && status !== 'active') query.whereRaw("u.status <> 'active'")
@@ -285,20 +288,20 @@ export class User extends BaseModel {
       query.joinRelated('roles').where('roles.role_code', role)
       leading = 'roles.user_id'
     }
-    // Postgres does not conclude from one id that it bounds the other.
+    // Postgres does not infer from the bound on one id that it applies to the other.
     if (cursor !== undefined && leading !== 'u.id') query.where('u.id', '<', cursor)
     if (q) whereContains(query, ['u.email', 'u.first_name', 'u.last_name'], q)
-    // As rows: to make models of them would take half of the time.
+    // Plain rows, since making models of them would take half of the time.
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
 
-  /** Whether the pool is the home of anybody. */
+  /** Whether the pool is any user's home. */
   static async isPool(db: Db, namespace: string): Promise<boolean> {
     const found = await rowsOf(User, db).where({ namespace }).whereRaw("status <> 'deleted'").orderBy('id').first('id')
     return found !== undefined
   }
 
-  /** The pools that are somebody's home, by name. What deleted users name is no pool. */
+  /** The pools that are a user's home, sorted by name. A pool that only deleted users name does not count. */
   static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
     return listPoolsAfter(db, homes, { after, most })
   }

@@ -14,7 +14,7 @@ export const appEnv = command({
   description: 'The signing secret is a placeholder: the service tells it to nobody.',
   examples: ['app env shop', 'app env shop > .env', 'app env shop -o json'],
   options,
-  // Into a file as well: that is what it is for.
+  // The default in a pipe too: users redirect the output to a .env file.
   formats: { all: ['dotenv', 'json'], terminal: 'dotenv', pipe: 'dotenv' },
   run: runAppEnv,
 })

@@ -24,7 +24,7 @@ const options = {
   emailDomain: appSettings.emailDomain,
   requireVerifiedEmail: appSettings.requireVerifiedEmail,
   user: text('USER', `Who gets access first: ${userRefSyntax}`),
-  // Node itself would read --env-file, wherever it stands on the line.
+  // Not --env-file: Node itself would read that, anywhere on the command line.
   dotenv: text('FILE', 'File for the settings of its backend, such as .env; only you can read it'),
   permissionFile: text('FILE', 'File for the permissions of its backend to begin with, such as permissions.yaml'),
   framework: choice(frameworks, 'What its backend is built with, for a snippet of code that guards it'),
@@ -56,7 +56,7 @@ export async function runOnboardApp(tools: Tools, input: Input<typeof options>):
   return onboard(tools, wanted, await agreeToReplace(tools, wanted))
 }
 
-/** With --dev, CODE is all that must be given. The secret comes first: without it nothing may be done. */
+/** With --dev, only CODE is required. Reads the secret first: without it, nothing may be changed. */
 async function resolveForDevelopment(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
   const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
   const secret = await readLocalSecret(tools, input.serviceFolder ?? '.')
@@ -74,7 +74,7 @@ async function resolveForDevelopment(tools: Tools, input: Input<typeof options>)
     envFile,
     permissionFile: input.permissionFile || undefined,
     framework: input.framework,
-    // The account of an earlier run serves on, so that running it again changes nothing.
+    // Reuses the service account of an earlier run, so that running it again changes nothing.
     development: {
       secret,
       serviceToken: existing && kept.SERVICE_APP_ID === existing.id ? kept.SERVICE_ACCOUNT_TOKEN : undefined,
@@ -82,7 +82,7 @@ async function resolveForDevelopment(tools: Tools, input: Input<typeof options>)
   }
 }
 
-/** All that is to be known before anything is done. */
+/** Gathers all input before anything is changed. */
 async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
   assertComplete(tools, input)
   const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
@@ -107,7 +107,7 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
   }
 }
 
-/** Without a terminal, all that is missing is named at once. */
+/** Without a terminal, throws one `usage` failure that names everything missing. */
 function assertComplete({ io }: Tools, { code, name, ifExists }: Input<typeof options>): void {
   if (io.canAsk) return
   const missing = [...(code ? [] : ['CODE']), ...(name || ifExists === 'skip' ? [] : ['--name'])]
@@ -171,7 +171,7 @@ async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScop
   return undefined
 }
 
-/** For an app that grants to whoever registers an address of these domains: without it, typing one in is enough. */
+/** For an app that grants access by the domain of the address. Without verification, typing such an address is enough. */
 async function suggestVerification({ io, prompt }: Tools, domains: readonly string[] = []): Promise<boolean | undefined> {
   const listed = domains.filter((domain) => domain !== '').join(' or ')
   if (listed === '') return undefined
@@ -181,7 +181,7 @@ async function suggestVerification({ io, prompt }: Tools, domains: readonly stri
   return undefined
 }
 
-/** What was given or, on a terminal, typed; undefined for none. */
+/** The given value, or the answer to a question on a terminal. Undefined for none. */
 async function askOrNone({ io, prompt }: Tools, given: string | undefined, question: string): Promise<string | undefined> {
   if (given !== undefined || !io.canAsk) return given || undefined
   const typed = await prompt.text(question)
@@ -199,7 +199,7 @@ async function askFramework({ io, prompt }: Tools): Promise<Framework | undefine
   }
 }
 
-/** A file that is there is asked about before anything is done, when it would change. Returns those that may be replaced. */
+/** Asks about each existing file that would change, before anything is done. Returns the files that may be replaced. */
 async function agreeToReplace(
   tools: Tools,
   { existing, settings, code, envFile, permissionFile, development }: Onboarding,

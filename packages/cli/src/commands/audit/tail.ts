@@ -12,7 +12,7 @@ const pollMs = 2_000
 const eventsBefore = 10
 /** How many past events it reads, so that it recognizes them when they come again. */
 const eventsKnown = 200
-/** An event is dated before its transaction ends, so one may come in behind another that is older. */
+/** An event gets its date before its transaction ends, so it can show up after a newer event. */
 const overlapMs = 30_000
 
 export const tailAudit = command({
@@ -30,7 +30,7 @@ export async function runTailAudit({ api, now, sleep }: Tools, filters: Input<ty
 }
 
 async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Pages<AuditEvent> {
-  // The clock of the service alone dates events; ours may differ.
+  // The service dates events by its own clock, which may differ from ours.
   const begin = await read(api, query, query.since === undefined ? eventsKnown : undefined)
   const floor = query.since ?? begin[0]?.at
   let shown = new Map<string, number>()
@@ -44,7 +44,7 @@ async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Page
     if (isFirst && query.since === undefined) fresh = fresh.slice(-eventsBefore)
     if (fresh.length > 0) yield fresh
     const overlap = Math.max(Date.parse(floor ?? '') || 0, newest - overlapMs)
-    // Events that cannot come again are forgotten, so memory stays bounded for months.
+    // Forgets events that cannot be returned again, so that memory stays bounded for months.
     shown = new Map([...shown].filter(([, at]) => at >= overlap))
     await sleep(pollMs)
     const events = await read(api, newest === 0 ? query : { ...query, since: new Date(overlap).toISOString() })
@@ -52,7 +52,7 @@ async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Page
   }
 }
 
-/** Oldest first; with a limit the newest of them. */
+/** Reads events, oldest first. With a limit, reads only the newest ones. */
 async function read(api: Api, query: AuditQuery, limit?: number): Promise<AuditEvent[]> {
   const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
   return (await readAll(all)).reverse()

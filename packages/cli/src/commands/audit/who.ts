@@ -97,7 +97,7 @@ async function changesOf(api: Api, userId: string): Promise<AuditEvent[]> {
   return lists.flat().sort((one, other) => (one.id < other.id ? 1 : -1))
 }
 
-/** What the event did to the role; undefined if it left it as it was. */
+/** What the event did to the role. Undefined if it did not change it. */
 function changeOf({ event, details }: AuditEvent, role: string): Change['change'] | undefined {
   if (event === 'role.assigned' || event === 'role.unassigned') {
     if (details?.role_code !== role) return undefined

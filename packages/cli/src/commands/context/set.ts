@@ -52,7 +52,7 @@ export async function runSetContext(tools: Tools, { name, email, ...input }: Inp
   return settings.dryRun ? change(contexts.read()) : contexts.change(change)
 }
 
-/** Without the member where it says nothing, as in a file of before. */
+/** Leaves out `protected` when it is false, so that a context stored without the member counts as unchanged. */
 function withProtection({ protected: _, ...context }: Context, isProtected: boolean): Context {
   return isProtected ? { ...context, protected: true } : context
 }

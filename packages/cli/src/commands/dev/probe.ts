@@ -60,7 +60,7 @@ export async function runProbe(tools: Tools, input: Input<typeof options>): Prom
 
 async function probe(tools: Tools, target: Target, user: ProbeUser, app: { id: string; code: string }) {
   if (target.secret !== undefined) await assertSigns(user.token, target.secret, app, tools.now)
-  // What forges tokens is read by this command alone.
+  // Loaded late, so that no other command loads code that forges tokens.
   const { attackBackend } = await import('../../probe/attack-backend.ts')
   return attackBackend(tools, target, user)
 }
@@ -77,7 +77,7 @@ function parseWithin(typed: string): number {
   throw usageFailure(`--revoked-within ${typed} is no time up to 10m`, 'such as 10s')
 }
 
-/** Whoever runs the other machine gets a good token of the app for as long as this takes. */
+/** Asks before the tokens leave this machine: the operator of the other one gets a good token of the app until the probe ends. */
 async function agree(tools: Tools, url: URL): Promise<void> {
   if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return
   if (isReadableOnTheWay(url.href)) tools.io.complain(`${url.origin} is plain http: the tokens can be read on the way`)

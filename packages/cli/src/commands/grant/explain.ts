@@ -61,7 +61,7 @@ const columns: Column<Step>[] = [
   ['detail', ({ detail }) => detail && withoutCommands(detail)],
 ]
 
-/** An unknown e-mail is explained like any other. An e-mail with a pool, or an id, must belong to a user. */
+/** An e-mail may be unknown: the service explains that login too. An e-mail with a pool, or an id, must belong to a user. */
 async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: string } | { email: string }> {
   const ref = parseUserRef(typed)
   if ('id' in ref || ref.pool !== undefined) return { user_id: await findUserId(api, typed) }
@@ -69,7 +69,7 @@ async function whoLogsIn(api: Tools['api'], typed: string): Promise<{ user_id: s
   return id === undefined ? { email: ref.email } : { user_id: id }
 }
 
-/** The service ends a detail with the commands that help, one or several: "…: authctl x or authctl y". */
+/** The service ends a detail with one or several commands that help: "…: authctl x or authctl y". */
 function commandsIn(detail: Detail): string[] {
   const [, ...commands] = detail.split(/(?:: | or )(?=authctl )/)
   return commands

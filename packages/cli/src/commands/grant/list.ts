@@ -72,7 +72,7 @@ async function* grantsOfAllApps(api: Api): Pages<Grant> {
   for await (const page of apps) for (const { id } of page) yield* grantsOfApp(api, id)
 }
 
-/** Looks up by what name people know those who granted, each once; an account that is not a user's keeps its id. */
+/** Looks up the name of each user who granted access, once. An account that is not a user's keeps its id. */
 async function* withGranters(api: Api, all: Pages<Grant>, names: Map<string, string>): Pages<Grant> {
   for await (const page of all) {
     for (const { granted_by } of page) {

@@ -47,7 +47,7 @@ async function revoke(api: Api, path: { userId: string; appId: string }): Promis
   }
 }
 
-/** The grant that is there instead of an active one. Throws if the app or the user does not exist. */
+/** The inactive grant, or only its ids if there is no grant. Throws if the app or the user does not exist. */
 async function inactiveGrant(
   api: Api,
   { userId, appId }: { userId: string; appId: string },

@@ -50,7 +50,7 @@ async function clearAll(tools: Tools): Promise<Result> {
   return record({ locks: cleared }, cleared > 0 ? 'cleared' : 'unchanged')
 }
 
-/** False if there is none by this key. */
+/** Returns false if there is no lock with this key. */
 async function clear({ api }: Tools, key: string): Promise<boolean> {
   try {
     await api.DELETE('/api/v1/admin/lockouts/{key}', { params: { path: { key } } })

@@ -26,13 +26,13 @@ export const diffPermissions = command({
 interface Difference {
   change: 'create' | 'update' | 'prune'
   code: string
-  /** Names, where there is one. */
+  /** The name of the permission; null if it does not exist. */
   before: string | null
   after: string | null
 }
 
 export async function runDiffPermissions(tools: Tools, { exitCode, ...input }: Input<typeof options>): Promise<Result> {
-  // Loaded late: other commands do without the schema, which is slow to load.
+  // Loaded late: the schema is slow to load, and other commands do not need it.
   const { readPermissionFile } = await import('../../declarations/permission-file.ts')
   const { service, permissions } = await readPermissionFile(tools, input)
   const before = new Map((await readPermissions(tools.api, service)).map(({ code, name }) => [code, name]))

@@ -33,7 +33,7 @@ export const registerPermissions = command({
 export async function runRegisterPermissions(tools: Tools, input: Input<typeof options>): Promise<Result> {
   const maxPrune = parseNumber('--max-prune', input.maxPrune)
   const revision = parseNumber('--revision', input.revision)
-  // Loaded late: other commands do without the schema, which is slow to load.
+  // Loaded late: the schema is slow to load, and other commands do not need it.
   const { readPermissionFile } = await import('../../declarations/permission-file.ts')
   const declared = await readPermissionFile(tools, input)
   const body = { ...declared, ...(revision === undefined ? {} : { revision }) }
@@ -51,7 +51,7 @@ export async function runRegisterPermissions(tools: Tools, input: Input<typeof o
 
 type Body = Parameters<typeof rehearse>[1]
 
-/** How many may be pruned: as many as the confirmation was asked for. */
+/** Asks for confirmation if permissions would be pruned. Returns how many may be. */
 async function agreeToPrune(tools: Tools, body: Body): Promise<number> {
   const { pruned } = await rehearse(tools, body)
   const what = pruned === 1 ? 'a permission' : `${pruned} permissions`

@@ -6,7 +6,7 @@ import { makeSecret } from '../../tokens/make-secret.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-/** docs/rotating-the-secret.md, as short as can be. */
+/** A short form of docs/rotating-the-secret.md. */
 const rotation = [
   'to rotate to it without a failed request, in this order, each step whole before the next:',
   '1. servers:   JWT_ACCESS_SECRET=old  JWT_ACCESS_SECRET_PREVIOUS=new',
@@ -28,7 +28,7 @@ export const newSecret = command({
     'With --out the secret goes to that file alone, which only you can read and which must not be there yet. Nothing is sent.',
   examples: ['secret new --out secret.txt', 'secret new', 'secret new --json'],
   options,
-  // Bare into a file as well: that is what it is for.
+  // Bare in a pipe too: users redirect the output to a file.
   formats: { all: commonFormats, terminal: 'table', pipe: 'table' },
   run: runNewSecret,
 })
@@ -39,7 +39,7 @@ export async function runNewSecret({ io, settings }: Tools, { out }: Input<typeo
   io.note(`its key id is ${kid}`)
   if (out !== undefined) {
     if (settings.dryRun) return record({ file: out })
-    // One that is there may be the secret that signs right now.
+    // Never replaces a file: it may hold the secret that signs right now.
     writeFile(out, `${secret}\n`, { isPrivate: true, replaces: false })
     return record({ file: out, kid }, 'written')
   }

@@ -38,7 +38,7 @@ export const rotateSecret = command({
   run: runRotateSecret,
 })
 
-/** Requests of one look: a balancer hands them to its servers in turn. */
+/** Requests per check. A balancer spreads them over its servers. */
 const samples = 6
 const pollMs = 2_000
 
@@ -59,7 +59,7 @@ export async function runRotateSecret(tools: Tools, input: Input<typeof options>
   return report(state, next)
 }
 
-/** The key id that was given. Undefined if no secret was named yet. */
+/** The key id of the next secret. Undefined if no secret was named yet. */
 async function nextKid(
   { settings, io }: Tools,
   { next, secretFile, ...input }: Input<typeof options>,
@@ -83,7 +83,7 @@ async function nextKid(
   })
 }
 
-/** Without the line break at the end, as servers read such a file. */
+/** Reads the secret without its final line break, as servers do. */
 function readSecret(file: string): string {
   try {
     const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')

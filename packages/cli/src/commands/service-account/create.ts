@@ -40,7 +40,7 @@ export async function runCreateServiceAccount({ api, io, now }: Tools, input: In
   const body = {
     name,
     service,
-    // The service names an unknown scope in its answer.
+    // Not checked here: the service refuses an unknown scope by name.
     ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
     ...(app === undefined ? {} : { app_codes: app }),
     ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),

@@ -54,7 +54,7 @@ export async function runInspect(tools: Tools, input: Input<typeof options>): Pr
   }
 }
 
-/** Seconds since 1970 with the moment that they are. */
+/** Adds the date to claims that hold seconds since 1970. */
 function withTimes(claims: Record<string, unknown>): Record<string, unknown> {
   const shown = { ...claims }
   for (const name of ['exp', 'nbf', 'iat']) {

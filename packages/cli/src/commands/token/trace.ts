@@ -54,7 +54,7 @@ async function traceAll(tools: Tools, tokens: readonly string[]): Promise<Result
     rows[index] = { number: index + 1, ...(await traceOne(tools, token)) }
   })
   const unknown = rows.filter(({ state }) => state === 'unknown').length
-  // Of one session there may be several tokens.
+  // Several tokens may belong to one session, so its remedy is listed once.
   const remedies = [...new Set(rows.flatMap(({ remedies: [narrowest] }) => narrowest ?? []))]
   const columns: Column<(typeof rows)[number]>[] = [
     'number',
@@ -115,7 +115,7 @@ function meaningOf({ state, session, service_account, administers }: Trace): str
   }
 }
 
-/** The commands that end it, the narrowest first. */
+/** The commands that end the token, the narrowest first. */
 function remediesOf({ kind, state, user, session, service_account }: Trace): string[][] {
   if (state === 'forged') return [['secret', 'rotate', '--leaked']]
   if (kind === 'service_account' || kind === 'machine') {

@@ -37,7 +37,7 @@ export async function runSetUpTwoFactor(tools: Tools, { svg }: Input<typeof opti
   return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
 }
 
-/** The service asks for the password where the last login is some minutes old. */
+/** Asks for the password if the service says that the last login is too long ago. */
 async function begin({ api, prompt }: Tools): Promise<components['schemas']['TwoFactorSetUp']> {
   try {
     return await bodyOf(api.POST('/api/v1/auth/2fa/setup', { body: {} }))

@@ -11,7 +11,7 @@ type User = components['schemas']['User']
 
 const options = { pool: text('POOL', 'Only users of this pool, be it home or tag', { completes: 'pools' }) }
 
-/** Every user holds it, and an import assigns it. */
+/** Left out: every user holds this role, and an import assigns it. */
 const everyonesRole = 'base_user'
 
 export const exportUsers = command({
@@ -32,7 +32,7 @@ export async function runExportUsers({ api }: Tools, { pool }: Input<typeof opti
   return list(exportLines(api, filter), [], 'no users')
 }
 
-/** Apps and roles are read as lists of their own and joined: a request for each user would take hours where this takes minutes. */
+/** Lists the users of each app and role and joins the lists. A request for each user would take hours instead of minutes. */
 async function* exportLines(api: Api, filter: { namespace?: string }): Pages<object> {
   const users = (query: { app?: string; role?: string }) =>
     pages((page) => bodyOf(api.GET('/api/v1/admin/users', { params: { query: { ...filter, ...query, ...page } } })))

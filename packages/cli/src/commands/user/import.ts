@@ -55,9 +55,9 @@ interface Tally {
   updated: number
   unchanged: number
   failed: number
-  /** Lines whose answer was lost: what was imported then may count as unchanged. */
+  /** Lines whose answer was lost, so they were sent again. Those imported by the first try may count as unchanged. */
   sent_again: number
-  /** With the line in the failures file, where there is one. */
+  /** With --failures, each has its line in that file, or null if the line was too long to keep. */
   errors: (LineFault & { failures_line?: number | null })[]
   /** The line at which the import ended early. All lines before it were processed. */
   stopped_at_line: number | null
@@ -116,7 +116,7 @@ export async function runImportUsers(
   return report(tally, fatal, { dryRun: settings.dryRun, failures })
 }
 
-/** The bytes and their number. Opens the file at once, so that an unreadable one fails before anything is sent. */
+/** The bytes of the file and their number. Opens the file at once, so that an unreadable one fails before anything is sent. */
 async function openSource(
   { io }: Tools,
   file: string,
@@ -135,7 +135,7 @@ async function openSource(
 
 const gzip = Buffer.from([0x1f, 0x8b])
 
-/** Unpacks what begins as gzip does. Its size says nothing of the lines in it. */
+/** Unpacks input that begins like gzip. `isPacked` says that the size of the file does not show how many lines are left. */
 async function unpacked(
   pieces: AsyncIterable<Buffer, void, undefined>,
   file: string,

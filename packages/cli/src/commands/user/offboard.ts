@@ -64,7 +64,7 @@ export async function runOffboardUser(tools: Tools, { email, keepServiceAccounts
   } finally {
     forget()
   }
-  // Nothing was done, so its reason says all.
+  // Nothing was done, so throw the failure itself.
   if (failure && rows.length === 1) throw failure
   if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
   for (const { user, did } of rows)
@@ -93,7 +93,7 @@ function listByEmail(api: Api, { email, pool }: { email: string; pool: string | 
 function offboard({ api, rehearsalApi, settings }: Tools, userId: string, keeps: boolean): Promise<Offboarding> {
   const body = keeps ? { keep_service_accounts: true } : {}
   const query = settings.dryRun ? { dry_run: true } : {}
-  // A rehearsal tells what would be done, which is more than the request that would be sent.
+  // A rehearsal reports what would be done, which says more than the planned request.
   const through = settings.dryRun ? rehearsalApi : api
   return bodyOf(through.POST('/api/v1/admin/users/{userId}/offboard', { params: { path: { userId }, query }, body }))
 }

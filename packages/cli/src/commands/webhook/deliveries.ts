@@ -19,7 +19,7 @@ export const listDeliveries = listCommand({
     return api.GET('/api/v1/admin/apps/{appId}/webhook-deliveries', { params })
   },
   columns: [
-    // For redelivering. The first column is the last that a narrow terminal leaves out.
+    // Needed to redeliver. A narrow terminal drops the first column last.
     ['id', ({ id }) => id, 'needed'],
     'created_at',
     'webhook',

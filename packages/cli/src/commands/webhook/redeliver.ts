@@ -62,7 +62,7 @@ async function redeliverFailed(
   const until = parsePast('--until', range.until, now())
   const body = { app, status: 'failed' as const, ...(since ? { since } : {}), ...(until ? { until } : {}) }
   const query = settings.dryRun ? { dry_run: true } : {}
-  // A rehearsal tells how many, which is more than the request that would be sent.
+  // A rehearsal reports how many there are, which says more than the planned request.
   const through = settings.dryRun ? rehearsalApi : api
   const { count } = await bodyOf(through.POST('/api/v1/admin/webhook-deliveries/redeliver', { params: { query }, body }))
   const told = { app, status: 'failed', since: since ?? null, until: until ?? null, count }

@@ -1,13 +1,13 @@
-// As much of a WebAssembly assembler as bcrypt needs: each function gives the bytes of an expression or a statement. There is nothing to
-// build, and the program can be generated for a number of lanes.
+// A WebAssembly assembler with just what bcrypt needs: each function returns the bytes of an expression or a statement. It needs
+// no build step, and can generate the program for any number of lanes.
 
-/** The bytes of some instructions, in pieces within pieces, so that those are not copied each time that they become part of others. */
+/** The bytes of some instructions, as nested arrays: combining pieces does not copy their bytes. */
 export type Code = number | readonly Code[]
 
-/** A variable of a function, by its number; the parameters come first. */
+/** The index of a variable in a function. Parameters come first. */
 export type Local = number
 
-/** A function of 32-bit integers without a result. */
+/** A function that takes 32-bit integers and returns nothing. */
 export interface WasmFunction {
   name: string
   parameters: number
@@ -27,15 +27,15 @@ export const add = (left: Code, right: Code): Code => [left, right, 0x6a]
 export const and = (left: Code, right: Code): Code => [left, right, 0x71]
 export const xor = (left: Code, right: Code): Code => [left, right, 0x73]
 export const lessThan = (left: Code, right: Code): Code => [left, right, 0x49]
-/** Shifts to the right, or to the left by a negative number of bits, and fills with zeros. */
+/** Shifts right, or left if `bits` is negative. Fills with zeros. */
 export const shift = (value: Code, bits: number): Code => [value, constant(Math.abs(bits)), bits < 0 ? 0x74 : 0x76]
 /** The word in memory at an address plus a fixed offset. */
 export const load = (address: Code, offset: number): Code => [address, 0x28, alignedToFour, unsigned(offset)]
 export const store = (address: Code, offset: number, value: Code): Code => [address, value, 0x36, alignedToFour, unsigned(offset)]
-/** Runs the body, and again for as long as the condition is not 0 after it. */
+/** Runs the body, then repeats it while the condition is not 0. */
 export const doWhile = (body: Code, condition: Code): Code => [0x03, nothing, body, condition, 0x0d, 0, end]
 
-/** A module of these functions over the memory that it is given as `host.memory`. */
+/** A module with these functions. It imports its memory as `host.memory`. */
 export function assemble(functions: readonly WasmFunction[]): Uint8Array<ArrayBuffer> {
   const header = [0, ...ascii('asm'), 1, 0, 0, 0]
   const types = functions.map(({ parameters }) => [0x60, vector(Array.from({ length: parameters }, () => i32)), vector([])])
@@ -80,12 +80,12 @@ function bytesOf(code: Code, bytes: number[] = []): number[] {
   return bytes
 }
 
-/** LEB128: seven bits a byte, the lowest first; the top bit says that more follow. */
+/** LEB128: seven bits per byte, lowest first. The top bit is set if more bytes follow. */
 function unsigned(value: number): Code {
   return value < 0x80 ? value : [(value & 0x7f) | 0x80, unsigned(value >>> 7)]
 }
 
-/** The same for numbers that may be negative: the second bit of the last byte is the sign. */
+/** Signed LEB128: the second-highest bit of the last byte is the sign. */
 function signed(value: number): Code {
   return value >= -0x40 && value < 0x40 ? value & 0x7f : [(value & 0x7f) | 0x80, signed(value >> 7)]
 }

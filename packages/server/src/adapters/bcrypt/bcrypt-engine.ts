@@ -3,11 +3,11 @@ export interface DigestJob {
   /** 16 bytes. */
   salt: Uint8Array
   cost: number
-  /** It takes the time of a hash of this cost, if that is the higher one. */
+  /** The job takes at least as long as a hash of this cost. */
   costAtLeast: number
 }
 
 export interface BcryptEngine {
-  /** The 23 bytes that bcrypt makes of a password. */
+  /** The 23 bytes that bcrypt computes from a password. */
   digest(job: DigestJob): Promise<Uint8Array>
 }

@@ -1,7 +1,7 @@
 const alphabet = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const base64Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** The parts of a bcrypt hash, which all its versions ($2a$, $2b$ and $2y$) have at the same places. */
+/** The parts of a bcrypt hash. They have the same positions in all its versions ($2a$, $2b$ and $2y$). */
 export interface BcryptHash {
   /** 16 bytes. */
   salt: Uint8Array
@@ -23,7 +23,7 @@ export function bcryptBody(text: string): string {
   return text.slice(7)
 }
 
-/** bcrypt writes base64 with an alphabet of its own, and without padding. */
+/** bcrypt writes base64 with a different alphabet and without padding. */
 function encode(bytes: Uint8Array): string {
   return translate(Buffer.from(bytes).toString('base64').replaceAll('=', ''), base64Alphabet, alphabet)
 }

@@ -12,12 +12,12 @@ interface Known {
   password: Uint8Array
 }
 
-/** The hash of these bytes with the salt, cost and version of a hash that there is. */
+/** Hashes these bytes with the salt, cost and version of an existing hash. */
 function hashLike(hash: string, password: Uint8Array): string | undefined {
   return hashAlike([{ hash, password }])[0]
 }
 
-/** The same for several at once, each in a lane of its own. */
+/** Like `hashLike`, for several at once, each in a separate lane. */
 function hashAlike(known: readonly Known[]): (string | undefined)[] {
   const made: string[] = []
   for (const [index, { hash, password }] of known.entries()) {
@@ -36,7 +36,7 @@ const latin1 = (text: string) => Uint8Array.from(text, (character) => character.
 const digitsAndLetters = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 
-// Those of crypt_blowfish but for $2x$ and for its own treatment of 0xff under $2a$, then those of jBCrypt.
+// The vectors of crypt_blowfish, except $2x$ and its special treatment of 0xff under $2a$, then those of jBCrypt.
 test.each([
   ['$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW', 'U*U'],
   ['$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK', 'U*U*'],
@@ -68,7 +68,7 @@ test.each([
   expect(hashLike(hash, latin1(password))).toBe(hash)
 })
 
-// Made by libxcrypt; Python's bcrypt made the same. From this byte on, 72 of them or as many as there are.
+// Made by libxcrypt, confirmed by Python's bcrypt. The password is up to 72 consecutive byte values from this one on.
 test.each([
   [1, '$2b$04$IysqFKWpRdkX80xelu0wVe3cuBBJCLkZ.Wph1OOFmNJ0r8Mh0SJWm'],
   [73, '$2b$04$7.ErNxnb9yKxWwDA0wJBMOKUzbOiYnhPIcJZWpzSAVuNExz1VUAsy'],
@@ -83,7 +83,8 @@ describe('hashes of these passwords, made by', () => {
   const passwords = ['', 'correct horse battery staple', 'Grüße, 世界 😀', 'a'.repeat(72)]
   const scheme = new BcryptScheme(new LaneEngine(lanes))
 
-  // By `hashSync(password, cost)` of the packages, `password_hash($password, PASSWORD_BCRYPT)`, `bcrypt.hashpw` and Perl's `crypt`.
+  // By `hashSync(password, cost)` of the packages, `password_hash($password, PASSWORD_BCRYPT)`, `bcrypt.hashpw` and Perl's
+  // `crypt`.
   const makers = [
     [
       'bcryptjs 3.0.3',
@@ -150,7 +151,7 @@ describe('hashes of these passwords, made by', () => {
     }
   })
 
-  // So each of them verifies ours.
+  // This also shows that each of them verifies our hashes.
   test.each(makers)('%s, are what we make of them with their salts, with any number of lanes at work', (_, hashes) => {
     const known = hashes.map((hash, index) => ({ hash, password: new TextEncoder().encode(passwords[index]) }))
     for (let count = 1; count <= laneCount; count += 1) {

@@ -1,7 +1,7 @@
 import type { BcryptEngine, DigestJob } from './bcrypt-engine.ts'
 import type { Lanes } from './lanes.ts'
 
-/** Hashes in lanes. The thread looks for further jobs between the steps, so one that comes later joins those that are running. */
+/** Hashes in lanes. The thread accepts new jobs between steps, so a job that comes later joins the running ones. */
 export class LaneEngine implements BcryptEngine {
   readonly #lanes: Lanes
   #isRunning = false

@@ -1,5 +1,5 @@
-// Blowfish as bcrypt uses it, for several passwords at once. A round of Blowfish waits for its four table look-ups, so one hash leaves
-// most of a core idle. Here the rounds of independent hashes, each in a lane of its own, take turns and fill each other's waits.
+// Blowfish as bcrypt uses it, for several passwords at once. A round of Blowfish waits for its four table look-ups, so one hash
+// leaves most of a core idle. The program interleaves the rounds of independent hashes, one per lane, to fill these waits.
 // docs/adr/0013-bcrypt-in-lanes.md has the figures.
 import {
   add,
@@ -22,7 +22,7 @@ import {
 const wordBytes = 4
 const blockBytes = 8
 
-/** As many as give the most hashes for the processor time. */
+/** The number that gives the most hashes per processor time. */
 export const laneCount = 4
 
 /** The words of Blowfish's state: 18 subkeys, then four S-boxes of 256. */
@@ -30,22 +30,22 @@ const subkeys = 18
 const boxWords = 256
 export const stateWords = subkeys + 4 * boxWords
 
-/** Where in a lane its parts stand, in bytes. The password and the salt are repeated until they are as long as the subkeys. */
+/** The offsets of a lane's parts, in bytes. The password and the salt are repeated to the length of the subkeys. */
 export const layout = { key: 0, salt: 72, text: 144, state: 168 }
 export const keyBytes = subkeys * wordBytes
 export const textBytes = 24
 const boxes = layout.state + subkeys * wordBytes
 const stateBytes = stateWords * wordBytes
-/** From one lane to the next: whole cache lines. */
+/** The distance from one lane to the next: whole cache lines. */
 export const laneBytes = 68 * 64
 
-/** What the module exports. A `lane` is the address at which it begins. */
+/** What the module exports. A `lane` argument is the address where the lane begins. */
 export interface LaneProgram {
-  /** The first expansion of the state, by password and salt. */
+  /** Expands the state for the first time, with password and salt. */
   begin(lane: number): void
-  /** Encrypts the text 64 times; the state stays as it is. */
+  /** Encrypts the text 64 times. Does not change the state. */
   finish(lane: number): void
-  /** By the number of lanes: takes that many, from the first one on, so many rounds further. A hash of cost c takes 2^c rounds. */
+  /** `advance[n - 1]` runs a number of rounds in the first n lanes. A hash of cost c takes 2^c rounds. */
   advance: readonly ((rounds: number) => void)[]
 }
 
@@ -55,17 +55,17 @@ export function laneProgram(lanes: number): Uint8Array<ArrayBuffer> {
   return assemble([begin(), finish(), ...counts.map(advance)])
 }
 
-/** A block on its way through a lane: its halves are in variables, the lane's own memory is found from a base. */
+/** A block that is being encrypted in a lane. Its halves are in variables; `at` and `base` locate the lane in memory. */
 interface Block {
   left: Local
   right: Local
-  /** The address to which `layout` is added, for an index into the lane. */
+  /** The address for an index into the lane. `base` and an offset of `layout` are added to it. */
   at(index: Code): Code
-  /** What is added besides. */
+  /** The start of the lane if it is a constant, otherwise 0. */
   base: number
 }
 
-/** One of several lanes that advance together. Its base is part of each instruction. */
+/** One of several lanes that advance together. Its base is a constant in each instruction. */
 function fixedLane(number: number, firstLocal: Local): Block {
   return { left: firstLocal + 2 * number, right: firstLocal + 2 * number + 1, at: (index) => index, base: number * laneBytes }
 }
@@ -82,26 +82,26 @@ const storeTo = ({ at, base }: Block, index: Code, part: number, value: Code): C
 const subkey = (block: Block, number: number): Code => loadFrom(block, zero, layout.state + number * wordBytes)
 const mixInto = (local: Local, value: Code): Code => set(local, xor(get(local), value))
 
-/** Blowfish's function of half a block: each of its bytes picks a word of one S-box. */
+/** Blowfish's function for half a block: each byte picks a word of one S-box. */
 function scramble(block: Block, half: Local): Code {
   const chosen = (box: number, bits: number) =>
     loadFrom(block, and(shift(get(half), bits), constant(0xff * wordBytes)), boxes + box * boxWords * wordBytes)
   return add(xor(add(chosen(0, 22), chosen(1, 14)), chosen(2, 6)), chosen(3, -2))
 }
 
-/** The subkey is there before the scrambled half is, so it is mixed in first. */
+/** Mixes in the subkey first, since it is available before the scrambled half. */
 function halfRound(block: Block, half: Local, other: Local, round: number): Code {
   return set(half, xor(xor(get(half), subkey(block, round)), scramble(block, other)))
 }
 
-/** Encrypts a block in each lane: the sixteen rounds of all of them in turn. */
+/** Encrypts a block in each lane, with the sixteen rounds of all lanes interleaved. */
 function encrypt(blocks: readonly Block[]): Code {
   const code = blocks.map((block) => mixInto(block.left, subkey(block, 0)))
   for (let round = 1; round <= 16; round += 2) {
     for (const block of blocks) code.push(halfRound(block, block.right, block.left, round))
     for (const block of blocks) code.push(halfRound(block, block.left, block.right, round + 1))
   }
-  // The halves change places; on the stack, since nothing else holds one of them meanwhile.
+  // Swap the halves on the stack, since no variable is free to hold one of them.
   for (const block of blocks) {
     const swapped = xor(get(block.right), subkey(block, 17))
     code.push(get(block.left), set(block.left, swapped), set(block.right, []))
@@ -109,7 +109,7 @@ function encrypt(blocks: readonly Block[]): Code {
   return code
 }
 
-/** Replaces the words of the state, two at a time, by the encryption of the two before; `before` is run ahead of each. */
+/** Replaces the words of the state, two at a time, with the encryption of the previous two. Runs `before` ahead of each. */
 function replaceState(blocks: readonly Block[], index: Local, before: Code = []): Code {
   return [
     blocks.map(({ left, right }) => [set(left, zero), set(right, zero)]),
@@ -130,7 +130,7 @@ function storeBlock(block: Block, index: Local, part: number): Code {
   return [storeTo(block, get(index), part, get(block.left)), storeTo(block, get(index), part + wordBytes, get(block.right))]
 }
 
-/** Mixes the password, or with an offset what stands behind it, into the subkeys. */
+/** Mixes the password into the subkeys, or the salt if `offset` is the distance between the two. */
 function mixSubkeys(block: Block, offset: Code): Code {
   return Array.from({ length: subkeys }, (_, number) => {
     const mixed = xor(subkey(block, number), loadFrom(block, offset, layout.key + number * wordBytes))
@@ -171,7 +171,7 @@ function advance(lanes: number): WasmFunction {
   const [rounds, index, offset] = [0, 1, 2]
   const blocks = Array.from({ length: lanes }, (_, number) => fixedLane(number, 3))
   const fromKeyToSalt = constant(layout.salt - layout.key)
-  // First with the password, then with the salt; then the offset is 0 again.
+  // First with the password, then with the salt. The loop ends when the offset is 0 again.
   const round = doWhile(
     [
       blocks.map((block) => mixSubkeys(block, get(offset))),

@@ -9,7 +9,7 @@ type Asked = Omit<LaneJob, 'done'>
 
 const password = (text: string) => new TextEncoder().encode(text)
 
-/** A job of its own for each number. */
+/** A different job for each number. */
 function jobOf(number: number, cost = 4 + (number % 3), costAtLeast = cost): Asked {
   return {
     password: password(`password ${'x'.repeat(number * 5)}${number}`),
@@ -19,14 +19,14 @@ function jobOf(number: number, cost = 4 + (number % 3), costAtLeast = cost): Ask
   }
 }
 
-/** What bcryptjs makes of it. */
+/** The digest that bcryptjs computes for the job. */
 function reference({ password, salt, cost }: Asked): Buffer {
   const setting = `$2b$${String(cost).padStart(2, '0')}$${bcrypt.encodeBase64([...salt], 16)}`
   const hash = bcrypt.hashSync(new TextDecoder().decode(password), setting)
   return Buffer.from(bcrypt.decodeBase64(hash.slice(29), 23))
 }
 
-/** Blowfish's words as they stand in memory have their lowest byte first. */
+/** In memory, Blowfish's words have their lowest byte first. */
 function isInMemory(lanes: Lanes, text: string): boolean {
   return Buffer.from(lanes.memory.slice()).swap32().includes(text)
 }
@@ -36,7 +36,7 @@ describe('a lane', () => {
     const jobs = Array.from({ length: 9 }, (_, number) => jobOf(number))
     const expected = jobs.map(reference)
     const lanes = new Lanes(laneCount)
-    // In this order, each after so many steps of those before it.
+    // The order in which jobs start, and the number of steps before each start.
     const plans = fc.tuple(
       fc.shuffledSubarray([...jobs.keys()], { minLength: 2 }),
       fc.array(fc.nat(3), { minLength: 9, maxLength: 9 }),

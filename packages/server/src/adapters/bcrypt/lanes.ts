@@ -1,18 +1,18 @@
 import { keyBytes, type LaneProgram, laneBytes, laneProgram, layout, stateWords, textBytes } from './lane-program.ts'
 import { piWords } from './pi-words.ts'
 
-/** Node has it, and its types do not declare it. */
+/** Node has this global, but its types do not declare it. */
 declare const WebAssembly: {
   Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer }
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   Instance: new (module: object, imports: object) => { readonly exports: Record<string, (argument: number) => void> }
 }
 
-/** What bcrypt encrypts with the state that password and salt have made. */
+/** The text that bcrypt encrypts with the state derived from password and salt. */
 const plainText = new TextEncoder().encode('OrpheanBeholderScryDoubt')
-/** Of the encrypted text bcrypt leaves out the last byte. */
+/** bcrypt drops the last byte of the encrypted text. */
 const digestBytes = 23
-/** Between two looks at what else there is to do: some 2 ms. */
+/** Rounds before the thread looks for other work: about 2 ms. */
 const stepRounds = 32
 
 export interface LaneJob {
@@ -20,7 +20,7 @@ export interface LaneJob {
   /** 16 bytes. */
   salt: Uint8Array
   cost: number
-  /** The lane goes on until it has run as many rounds as a hash of this cost takes. */
+  /** The lane runs at least as many rounds as a hash of this cost takes. */
   costAtLeast: number
   done(digest: Uint8Array): void
 }
@@ -33,17 +33,17 @@ interface RunningJob {
   done(digest: Uint8Array): void
 }
 
-/** bcrypt for several passwords at once on this thread. Each has a lane; one may join, or be finished, at any step of the others. */
+/** bcrypt for several passwords at once on this thread. Each has a lane, and may start or finish at any step of the others. */
 export class Lanes {
   readonly count: number
-  /** Holds nothing of a job that is done. */
+  /** Holds no data of a finished job. */
   readonly memory: ArrayBuffer
   readonly #bytes: Uint8Array
   readonly #words: Int32Array
   readonly #view: DataView
   readonly #program: LaneProgram
   readonly #initialState = piWords(stateWords)
-  /** By their lanes; those that are taken come first. */
+  /** Indexed by lane. The taken lanes come first. */
   readonly #jobs: RunningJob[] = []
 
   constructor(count: number) {
@@ -64,7 +64,7 @@ export class Lanes {
   start({ password, salt, cost, costAtLeast, done }: LaneJob): void {
     if (this.taken === this.count) throw new RangeError('no lane is free')
     const lane = this.taken * laneBytes
-    // The key has a closing zero, as a string in C.
+    // The key ends in a zero byte, like a string in C.
     this.#fill(lane + layout.key, keyBytes, password, password.length + 1)
     this.#fill(lane + layout.salt, keyBytes, salt, salt.length)
     this.#fill(lane + layout.text, textBytes, plainText, plainText.length)
@@ -74,14 +74,14 @@ export class Lanes {
     this.#jobs.push({ rounds: 0, digestAfter, endAfter: Math.max(digestAfter, 2 ** costAtLeast), digest: undefined, done })
   }
 
-  /** Takes all jobs some rounds further, and tells those that are done by it. */
+  /** Runs some rounds of all jobs, and calls `done` for those that finish. */
   step(): void {
     const rounds = Math.min(
       stepRounds,
       ...this.#jobs.map(({ rounds, digest, digestAfter, endAfter }) => (digest ? endAfter : digestAfter) - rounds),
     )
     this.#program.advance[this.taken - 1]?.(rounds)
-    // From the last one on, since the last lane moves to where one becomes free.
+    // Backwards, since freeing a lane moves the last one into its place.
     for (let number = this.taken - 1; number >= 0; number -= 1) this.#account(number, rounds)
   }
 
@@ -101,7 +101,7 @@ export class Lanes {
     return this.#bytes.slice(lane + layout.text, lane + layout.text + digestBytes)
   }
 
-  /** Lanes that are taken stay together: the last one moves here. What it leaves behind is zeros. */
+  /** Moves the last lane here, so that the taken lanes stay together, and fills the lane that becomes free with zeros. */
   #free(number: number): void {
     const last = this.#jobs.pop()
     const lastLane = this.taken * laneBytes
@@ -112,13 +112,13 @@ export class Lanes {
     this.#bytes.fill(0, lastLane, lastLane + laneBytes)
   }
 
-  /** Writes `length` bytes: the first `period` of the source, or zeros where it has fewer, over and over. */
+  /** Fills `length` bytes by repeating the first `period` bytes of the source. Missing bytes of the source count as zeros. */
   #fill(address: number, length: number, source: Uint8Array, period: number): void {
     for (let index = 0; index < length; index += 1) this.#bytes[address + index] = source[index % period] ?? 0
     this.#swapWords(address, length)
   }
 
-  /** Blowfish reads the highest byte of a word first, WebAssembly the lowest. */
+  /** Blowfish's words are big-endian, those of WebAssembly little-endian. */
   #swapWords(address: number, length: number): void {
     for (let at = address; at < address + length; at += Int32Array.BYTES_PER_ELEMENT)
       this.#view.setInt32(at, this.#view.getInt32(at), true)

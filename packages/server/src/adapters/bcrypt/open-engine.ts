@@ -5,7 +5,7 @@ import { laneCount } from './lane-program.ts'
 import { Lanes } from './lanes.ts'
 import { ReferenceEngine } from './reference-engine.ts'
 
-/** The lowest cost that bcrypt has. */
+/** The lowest cost that bcrypt allows. */
 const cost = 4
 
 export interface OpenedEngine {
@@ -14,7 +14,7 @@ export interface OpenedEngine {
   fallback?: string
 }
 
-/** The lanes, if they agree with the reference on random passwords here and now; else the reference. */
+/** Returns the lanes if they agree with the reference on random passwords, otherwise the reference. */
 export async function openEngine(reference: BcryptEngine = new ReferenceEngine()): Promise<OpenedEngine> {
   try {
     const engine = new LaneEngine(new Lanes(laneCount))
@@ -25,7 +25,7 @@ export async function openEngine(reference: BcryptEngine = new ReferenceEngine()
   }
 }
 
-/** With each number of lanes, since each has code of its own. Throws where a digest differs. */
+/** Compares the engines for each number of lanes, since each number has separate code. Throws if a digest differs. */
 async function compare(engine: BcryptEngine, reference: BcryptEngine): Promise<void> {
   const jobs = Array.from({ length: laneCount }, (_, index) => ({
     password: randomBytes(4 + 9 * index).toString('base64'),

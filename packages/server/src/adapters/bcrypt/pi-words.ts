@@ -1,9 +1,9 @@
 /**
- * The first `count` words of 32 bits of π's fraction: the state with which Blowfish begins. They are computed, by the series of
- * Chudnovsky, so there is no table to trust.
+ * The first `count` 32-bit words of the fraction of π, which are the initial state of Blowfish. They are computed with the
+ * Chudnovsky series, so there is no table to trust.
  */
 export function piWords(count: number): Int32Array {
-  // More digits than are asked for, since the last ones are rounded.
+  // Compute spare bits, since the last ones are rounded.
   const spare = 64n
   const bits = BigInt(count) * 32n + spare
   const words = new Int32Array(count)

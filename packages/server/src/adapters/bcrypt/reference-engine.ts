@@ -3,7 +3,7 @@ import { costsBetween, hashOfNobody } from '../../lib/password-hash.ts'
 import type { BcryptEngine, DigestJob } from './bcrypt-engine.ts'
 import { formatBcrypt, parseBcrypt } from './bcrypt-text.ts'
 
-/** bcryptjs: what the lanes are held against, and what takes over from them. One job after another. */
+/** bcryptjs: the reference for the lanes, and their fallback. Runs one job at a time. */
 export class ReferenceEngine implements BcryptEngine {
   async digest({ password, salt, cost, costAtLeast }: DigestJob): Promise<Uint8Array> {
     const { digest } = parseBcrypt(bcrypt.hashSync(password, formatBcrypt({ cost, salt, digest: new Uint8Array() })))

@@ -16,7 +16,7 @@ export const listRequests = listCommand({
     return api.GET('/api/v1/admin/access-requests', { params: { query } })
   },
   columns: [
-    // For approving. The first column is the last that a narrow terminal leaves out.
+    // Needed to approve a request. A narrow terminal drops the first column last.
     ['id', ({ id }) => id, 'needed'],
     ['app', ({ app }) => app.code],
     ['user', ({ user }) => shownUser(userRefOf(user))],

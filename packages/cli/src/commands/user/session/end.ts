@@ -41,7 +41,7 @@ export async function runEndSession({ api }: Tools, { user, session }: Input<typ
   } catch (error) {
     if (!isAbsent(error)) throw error
   }
-  // It has ended, or there is no such user.
+  // Either the session has ended, or the user does not exist.
   await api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId: path.userId } } })
   return record(answer, 'unchanged')
 }
